@@ -1,0 +1,266 @@
+"""Sparse rows and rounds: the one shape in which items reach the kernels, checked here and nowhere else."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from conquer.kernels import checking
+from conquer.types import Floats, Ints, Round
+
+_LARGEST_DIM = 2**31 - 1
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view: kernels see one array type, and nobody edits what has been checked."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _vector(values: ArrayLike, dtype: Any, name: str) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
+    if array.size and not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise TypeError(f"{name} must be {np.dtype(dtype).name}, got {array.dtype}")
+    if array.dtype != dtype and array.size and np.issubdtype(dtype, np.integer):
+        limits = np.iinfo(dtype)
+        if array.min() < limits.min or array.max() > limits.max:
+            raise ValueError(f"{name} must fit {np.dtype(dtype).name}, got values in [{array.min()}, {array.max()}]")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+class SparseRows:
+    """K sparse rows of dimension D, without copying what is already int64/int32/float64.
+
+    Indices may come in any order; repeated ones are summed. Every index and value is checked once, here.
+
+    >>> X = SparseRows([0, 2, 3], [0, 2, 1], [1.0, 0.5, 2.0], dim=3)
+    >>> X.shape, X.dense().tolist()
+    ((2, 3), [[1.0, 0.0, 0.5], [0.0, 2.0, 0.0]])
+    >>> X.take([1]).dense().tolist()
+    [[0.0, 2.0, 0.0]]
+    """
+
+    __slots__ = ("data", "dim", "indices", "indptr", "rows")
+
+    indptr: Ints
+    indices: NDArray[np.int32]
+    data: Floats
+    rows: Ints
+    dim: int
+
+    def __init__(self, indptr: ArrayLike, indices: ArrayLike, data: ArrayLike, dim: int) -> None:
+        dim = checked_dim(dim)
+        starts = _vector(indptr, np.int64, "indptr")
+        ids = _vector(indices, np.int32, "indices")
+        values = _vector(data, np.float64, "data")
+        code, row = checking.check_rows(_fixed(starts), _fixed(ids), _fixed(values), dim)
+        if code == checking.BAD_INDPTR:
+            raise ValueError(
+                f"indptr must rise from 0 to at most {min(ids.size, values.size)}; it does not at row {row}"
+            )
+        if code == checking.BAD_INDEX:
+            raise ValueError(f"row {row} has an index outside [0, {dim})")
+        if code == checking.NOT_FINITE:
+            raise ValueError(f"row {row} has a value that is not finite")
+        if code == checking.REPEATED:
+            starts, ids, values = _summed(starts, ids, values, dim)
+        self._set(starts, ids, values, dim, np.arange(starts.size - 1, dtype=np.int64))
+
+    def _set(self, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int, rows: Ints) -> None:
+        self.indptr, self.indices, self.data = _fixed(indptr), _fixed(indices), _fixed(data)
+        self.dim, self.rows = dim, _fixed(rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.size, self.dim
+
+    def __len__(self) -> int:
+        return self.rows.size
+
+    def __repr__(self) -> str:
+        return f"SparseRows({len(self)} x {self.dim})"
+
+    def take(self, rows: ArrayLike) -> "SparseRows":
+        """The rows with these positions, as a view: nothing is copied but the positions."""
+        chosen = _vector(rows, np.int64, "rows")
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.rows.size):
+            raise IndexError(f"rows must be in [0, {self.rows.size}), got [{chosen.min()}, {chosen.max()}]")
+        return self._view(self.rows[chosen])
+
+    def _view(self, rows: Ints) -> "SparseRows":
+        view = object.__new__(SparseRows)
+        view.indptr, view.indices, view.data, view.dim = self.indptr, self.indices, self.data, self.dim
+        rows.flags.writeable = False
+        view.rows = rows
+        return view
+
+    def packed(self) -> "SparseRows":
+        """The same rows in arrays of their own, without the entries a view leaves out."""
+        sizes = self.indptr[self.rows + 1] - self.indptr[self.rows]
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        where = np.repeat(self.indptr[self.rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        packed = object.__new__(SparseRows)
+        packed._set(indptr, self.indices[where], self.data[where], self.dim, np.arange(len(self), dtype=np.int64))
+        return packed
+
+    def dense(self) -> Floats:
+        """The rows as a (K, D) array."""
+        return np.asarray(self.csr().toarray(), dtype=np.float64)
+
+    def csr(self) -> Any:
+        """The rows as a scipy CSR matrix of its own."""
+        from scipy.sparse import csr_array
+
+        rows = self.packed()
+        return csr_array((rows.data.copy(), rows.indices.copy(), rows.indptr.copy()), shape=self.shape)
+
+
+def _summed(indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) -> tuple[Ints, NDArray[np.int32], Floats]:
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((data.copy(), indices.copy(), indptr.copy()), shape=(indptr.size - 1, dim))
+    matrix.sum_duplicates()
+    return (
+        np.ascontiguousarray(matrix.indptr, np.int64),
+        np.ascontiguousarray(matrix.indices, np.int32),
+        np.ascontiguousarray(matrix.data, np.float64),
+    )
+
+
+def checked_dim(dim: int) -> int:
+    """`dim` as an int in [1, 2**31)."""
+    if isinstance(dim, bool) or int(dim) != dim or not 1 <= dim <= _LARGEST_DIM:
+        raise ValueError(f"dim must be a whole number in [1, {_LARGEST_DIM}], got {dim!r}")
+    return int(dim)
+
+
+def as_rows(X: Any, dim: int) -> SparseRows:
+    """Any (K, D) array, scipy sparse matrix or SparseRows as checked SparseRows of dimension `dim`.
+
+    >>> as_rows([[0.0, 2.0], [1.0, 0.0]], dim=2).indices.tolist()
+    [1, 0]
+    """
+    if type(X) is not SparseRows:
+        X = _converted(X)
+    if X.dim != dim:
+        raise ValueError(f"items must have {dim} features, got {X.dim}")
+    if X.rows.size == 0:
+        raise ValueError("a round needs at least one item, got none")
+    checked: SparseRows = X
+    return checked
+
+
+def _converted(X: Any) -> SparseRows:
+    if hasattr(X, "tocsr"):
+        matrix = X.tocsr()
+        return SparseRows(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
+    try:
+        dense = np.ascontiguousarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"items must be a (K, D) array of numbers, a scipy sparse matrix or SparseRows: {error}"
+        ) from None
+    if dense.ndim != 2:
+        raise ValueError(f"items must have two dimensions (K, D), got shape {dense.shape}")
+    indptr = np.empty(dense.shape[0] + 1, np.int64)
+    indices = np.empty(dense.size, np.int32)
+    data = np.empty(dense.size, np.float64)
+    bad = checking.compress(_fixed(dense), indptr, indices, data)
+    if bad >= 0:
+        raise ValueError(f"row {bad} has a value that is not finite")
+    rows = object.__new__(SparseRows)
+    used = indptr[-1]
+    rows._set(
+        indptr, indices[:used], data[:used], checked_dim(dense.shape[1]), np.arange(dense.shape[0], dtype=np.int64)
+    )
+    return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Rounds:
+    """All rounds of a simulation: `sets` (T, K) are rows of `X` (-1 pads short rounds), `rewards` one per row.
+
+    `ratings` (N, R), NaN-padded, are the ratings people gave each row, for the `raters` judge.
+
+    >>> rounds = Rounds([[1.0, 0.0], [0.0, 1.0]], [[0, 1], [1, -1]], [1.0, -1.0])
+    >>> len(rounds), rounds[1].rewards.tolist()
+    (2, [-1.0])
+    """
+
+    X: SparseRows
+    sets: Ints
+    sizes: Ints
+    rewards: Floats
+    ratings: Floats
+
+    def __init__(self, X: Any, sets: ArrayLike, rewards: ArrayLike, ratings: ArrayLike | None = None) -> None:
+        rows = X if type(X) is SparseRows else _converted(X)
+        if not np.array_equal(rows.rows, np.arange(rows.indptr.size - 1)):
+            rows = rows.packed()
+        members = np.asarray(sets)
+        if members.ndim != 2 or not (members.size == 0 or np.issubdtype(members.dtype, np.integer)):
+            raise ValueError(
+                f"sets must be a (T, K) array of row numbers, got {members.dtype} of shape {members.shape}"
+            )
+        members = np.ascontiguousarray(members, dtype=np.int64)
+        sizes = np.zeros(members.shape[0], np.int64)
+        bad = checking.check_sets(members, sizes, len(rows))
+        if bad >= 0:
+            raise ValueError(
+                f"round {bad} must hold row numbers in [0, {len(rows)}) and then only -1, got {members[bad].tolist()}"
+            )
+        values = _vector(rewards, np.float64, "rewards")
+        if values.size != len(rows):
+            raise ValueError(f"rewards must have one value a row ({len(rows)}), got {values.size}")
+        if values.size and not (np.isfinite(values).all() and values.min() >= -1 and values.max() <= 1):
+            raise ValueError("rewards must be finite and in [-1, 1]")
+        object.__setattr__(self, "X", rows)
+        object.__setattr__(self, "sets", _fixed(members))
+        object.__setattr__(self, "sizes", _fixed(sizes))
+        object.__setattr__(self, "rewards", _fixed(values))
+        object.__setattr__(self, "ratings", _fixed(_ratings(ratings, len(rows))))
+
+    def __len__(self) -> int:
+        return self.sets.shape[0]
+
+    def __getitem__(self, t: int) -> Round:
+        if not -len(self) <= t < len(self):
+            raise IndexError(f"round must be in [0, {len(self)}), got {t}")
+        members = self.sets[t, : self.sizes[t]]
+        ratings = self.ratings[members] if self.ratings.size else None
+        return Round(self.X._view(members.copy()), self.rewards[members], ratings)
+
+    def __iter__(self) -> Iterator[Round]:
+        return (self[t] for t in range(len(self)))
+
+
+def _ratings(ratings: ArrayLike | None, items: int) -> Floats:
+    if ratings is None:
+        return np.empty((0, 0))
+    values = np.ascontiguousarray(ratings, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != items:
+        raise ValueError(f"ratings must be ({items}, R), got shape {values.shape}")
+    present = np.isfinite(values)
+    if np.isinf(values).any() or not present[:, :1].all() or (np.diff(present.astype(np.int8), axis=1) > 0).any():
+        raise ValueError("ratings must be finite, at least one a row, with NaN only after the last rating of a row")
+    return values
+
+
+def stack(parts: Sequence[SparseRows]) -> SparseRows:
+    """All rows of several matrices of one dimension, in order."""
+    if not parts or len({part.dim for part in parts}) != 1:
+        raise ValueError(f"need rows of one dimension, got dimensions {[part.dim for part in parts]}")
+    packed = [part.packed() for part in parts]
+    offsets = np.cumsum([0] + [part.data.size for part in packed])
+    indptr = np.concatenate([[0]] + [part.indptr[1:] + offset for part, offset in zip(packed, offsets, strict=False)])
+    return SparseRows(
+        indptr,
+        np.concatenate([part.indices for part in packed]),
+        np.concatenate([part.data for part in packed]),
+        packed[0].dim,
+    )

@@ -1,0 +1,110 @@
+"""The nouns everyone shares: a round's choice, an offer, a trace, and the protocols between the layers."""
+
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Memo = Mapping[str, Any]
+"""What must be remembered until the answer: JSON-able."""
+
+
+class Query(enum.IntEnum):
+    """What is asked of the person: nothing, which of two, or whether the one shown is the best."""
+
+    NONE = 0
+    DUEL = 1
+    BEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One round's decision: `shown` are positions in the round, first choice first.
+
+    `ticket` is the only source of chance of the round, so the choice can be made again from it.
+
+    >>> Choice((2, 0), Query.DUEL, ticket=7).query.name
+    'DUEL'
+    """
+
+    shown: tuple[int, ...]
+    query: Query
+    ticket: int
+    memo: Memo = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A choice with names: what a session hands out. `left` is the item id to put on the left-hand side."""
+
+    id: str
+    choice: Choice
+    shown: tuple[str, ...]
+    left: str
+    chance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The items of one round with their rewards; `ratings` is (K, R) with NaN padding, where people rated them."""
+
+    items: Any
+    rewards: Floats
+    ratings: Floats | None = None
+
+
+class Rows(Protocol):
+    """Sparse rows: row i is entries indptr[rows[i]] to indptr[rows[i] + 1] of indices and data."""
+
+    @property
+    def indptr(self) -> Ints: ...
+    @property
+    def indices(self) -> NDArray[np.int32]: ...
+    @property
+    def data(self) -> Floats: ...
+    @property
+    def rows(self) -> Ints: ...
+    @property
+    def dim(self) -> int: ...
+    def __len__(self) -> int: ...
+
+
+class Model(Protocol):
+    """Second-order state over D features; `X` is anything `rows.as_rows` takes, K items."""
+
+    @property
+    def dim(self) -> int: ...
+    def scores(self, X: Any) -> Floats: ...
+    def variances(self, X: Any) -> Floats: ...
+    def contrasts(self, X: Any, pivot: int) -> Floats: ...
+    def update(self, X: Any, weights: Mapping[int, float] | Sequence[float], target: float) -> None: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
+
+
+class Learner(Protocol):
+    """Ask/tell: `choose` is pure, `learn` and `expose` are the only mutations."""
+
+    @property
+    def dim(self) -> int: ...
+    def choose(self, X: Any, rng: np.random.Generator | int) -> Choice: ...
+    def learn(self, X: Any, choice: Choice, answer: float) -> None: ...
+    def expose(self, X: Any, choice: Choice) -> Choice: ...
+    def scores(self, X: Any) -> Floats: ...
+
+
+class Judge(Protocol):
+    """Who answers: `rewards` are the K rewards of the round (raters: the (K, R) ratings). None: nothing was asked."""
+
+    def __call__(self, choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None: ...
+
+
+class Ledger(Protocol):
+    """An append-only list of what happened, in order; each row is a dict with a `kind`."""
+
+    def append(self, row: Mapping[str, Any]) -> None: ...
+    def rows(self) -> Iterable[Mapping[str, Any]]: ...
