@@ -1,0 +1,148 @@
+"""Made-up reviews at the paper's size, so that the whole study runs anywhere, without a download or a text pass."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels import synthetic as kernel
+from conquer.rows import SparseRows
+from conquer.types import Floats, Ints
+
+DOMAINS = (
+    "android", "appliances", "arts", "automotive", "baby", "beauty", "books", "cell_phones", "clothing",
+    "collectibles", "digital_music", "electronics", "grocery", "health", "home_kitchen", "industrial",
+    "instant_video", "jewelry", "kindle", "magazines", "movies_tv", "music", "musical_instruments", "office",
+    "patio", "pet_supplies", "shoes", "software", "sports", "tools", "toys", "video_games", "watches",
+)  # fmt: skip
+"""33 product categories of the public review collection, in alphabetical order."""
+
+LARGEST = 341_400
+"""Reviews in all domains together at the paper's size."""
+
+_VOCABULARY, _COMMON = 150_000, 400
+_LEXICON, _NEGATIONS, _PAIRS = 400, 3, 30
+_WORDS = _VOCABULARY + 2 * _LEXICON + _NEGATIONS + 2 * _PAIRS
+_DENIALS = ("not", "never", "hardly")
+_MEDIAN_WORDS, _LENGTH_SPREAD, _SHORTEST, _LONGEST = 55.0, 0.6, 8, 400
+_RATES = (0.18, 0.95, 0.25, 0.15, 0.25, 0.5)
+_ZIPF = 1.15
+_BIGRAM = 2**20
+
+
+def sizes(total: int = LARGEST) -> dict[str, int]:
+    """How many reviews each of the 33 domains has when all have `total`: uneven, multiples of 5, summing to it.
+
+    >>> plan = sizes(); len(plan), sum(plan.values()), min(plan.values()), max(plan.values())
+    (33, 341400, 2320, 30285)
+    """
+    if total % 5 or not 5 * len(DOMAINS) <= total <= LARGEST:
+        raise ValueError(f"total must be a multiple of 5 in [{5 * len(DOMAINS)}, {LARGEST}], got {total}")
+    shares = np.exp(-2.6 * np.arange(len(DOMAINS)) / len(DOMAINS))
+    by_size = np.floor(total / 5 * shares / shares.sum()).astype(int)
+    by_size = np.maximum(by_size, 1)
+    by_size[0] += total // 5 - by_size.sum()
+    order = np.argsort([_seed("size", name) for name in DOMAINS])
+    plan = dict(zip((DOMAINS[i] for i in order), (5 * by_size).tolist(), strict=True))
+    return {name: plan[name] for name in DOMAINS}
+
+
+def _seed(*content: object) -> int:
+    text = "\x1f".join(map(str, content)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Documents:
+    """Reviews as word numbers: review i is tokens[indptr[i]:indptr[i + 1]] and has stars[i] in 1..5."""
+
+    domain: str
+    indptr: Ints
+    tokens: NDArray[np.int32]
+    stars: Floats
+
+    def __len__(self) -> int:
+        return self.stars.size
+
+    def text(self, i: int) -> str:
+        """Review i in (invented) words."""
+        return " ".join(map(word, self.tokens[self.indptr[i] : self.indptr[i + 1]].tolist()))
+
+    def texts(self) -> Iterator[str]:
+        """Every review in words, in order."""
+        return map(self.text, range(len(self)))
+
+    def ngrams(self) -> tuple[SparseRows, Ints]:
+        """Counts of all unigrams and bigrams, (N, D), columns by falling document frequency, and each column's key.
+
+        A unigram's key is its word number; a bigram's is 2**20 * (first + 1) + second.
+
+        >>> rows, keys = generate("baby", 10).ngrams()
+        >>> rows.dim == keys.size, rows.shape[0]
+        (True, 10)
+        """
+        words, unigrams = np.unique(self.tokens, return_inverse=True)
+        keys = (self.tokens[:-1].astype(np.int64) + 1) * _BIGRAM + self.tokens[1:]
+        inside = np.ones(max(self.tokens.size - 1, 0), bool)
+        inside[self.indptr[1:-1] - 1] = False
+        pairs, inverse = np.unique(keys[inside], return_inverse=True)
+        terms = np.full((self.tokens.size, 2), -1, np.int32)
+        terms[:, 0] = unigrams
+        terms[:-1, 1][inside] = inverse + words.size
+        starts = np.empty(self.indptr.size, np.int64)
+        ids, counts = np.empty(terms.size, np.int32), np.empty(terms.size)
+        used = kernel.count_terms(self.indptr, terms, starts, ids, counts)
+        ids, counts = ids[:used], counts[:used]
+        columns = np.concatenate([words.astype(np.int64), pairs])
+        order = np.argsort(-np.bincount(ids, minlength=columns.size), kind="stable")
+        rank = np.empty(order.size, np.int32)
+        rank[order] = np.arange(order.size, dtype=np.int32)
+        return SparseRows(starts, rank[ids], counts, columns.size), columns[order]
+
+
+def generate(domain: str, reviews: int, seed: int = 0) -> Documents:
+    """`reviews` reviews of one domain, stars 1..5 in turn; a larger number only appends to a smaller one.
+
+    >>> documents = generate("baby", 10, seed=3)
+    >>> documents.stars.tolist(), generate("baby", 20, seed=3).text(9) == documents.text(9)
+    ([1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0, 4.0, 5.0], True)
+    """
+    if domain not in DOMAINS:
+        raise ValueError(f"no synthetic domain {domain!r}; there are {', '.join(DOMAINS)}")
+    if reviews < 1:
+        raise ValueError(f"reviews must be at least 1, got {reviews}")
+    own, world = np.uint64(_seed("reviews", seed, domain)), np.uint64(_seed("world", seed))
+    indptr = np.empty(reviews + 1, np.int64)
+    kernel.lengths(own, reviews, _MEDIAN_WORDS, _LENGTH_SPREAD, _SHORTEST, _LONGEST, indptr)
+    tokens = np.empty(indptr[-1], np.int32)
+    stars = np.arange(reviews) % 5 + 1.0
+    stride = 2 * (_seed("stride", domain) % 30_000) + 20_001
+    while np.gcd(stride, _VOCABULARY - _COMMON) != 1:
+        stride += 2
+    shift = _seed("shift", domain) % (_VOCABULARY - _COMMON)
+    cumulative = np.cumsum(1.0 / (np.arange(_VOCABULARY) + 3.0) ** _ZIPF)
+    kernel.write(
+        own, world, (stars - 3.0) / 2.0, indptr, cumulative, _COMMON, int(stride), int(shift),
+        _LEXICON, _NEGATIONS, _PAIRS, _RATES, tokens,
+    )  # fmt: skip
+    return Documents(domain, indptr, tokens, stars)
+
+
+def word(number: int) -> str:
+    """The spelling of a word number: denials are English, everything else three invented syllables.
+
+    >>> word(0), word(149_999), word(151_000)
+    ('bababa', 'kalixu', 'not')
+    """
+    if not 0 <= number < _WORDS:
+        raise ValueError(f"word numbers are in [0, {_WORDS}), got {number}")
+    first_denial = _VOCABULARY + 2 * _LEXICON
+    if first_denial <= number < first_denial + _NEGATIONS:
+        return _DENIALS[number - first_denial]
+    syllables = []
+    for _ in range(3):
+        number, rest = divmod(number, 100)
+        syllables.append("bdfghjklmnprstvwxyzc"[rest // 5] + "aeiou"[rest % 5])
+    return "".join(reversed(syllables))

@@ -1,0 +1,261 @@
+"""CoNLL-U in and out: every byte of a sentence is kept, and every mistake is named with file, sentence and line."""
+
+import gzip
+import lzma
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from conllu.exceptions import ParseException
+from conllu.parser import parse_id_value, parse_int_value
+
+Heads = Literal["tree", "forest", "ignore"]
+"""What the HEAD column must hold: one tree, several trees under the root, or anything (it is not looked at)."""
+
+COLUMNS = 10
+HEAD, DEPREL = 6, 7
+
+
+class TreebankError(ValueError):
+    """A treebank that cannot be used; the message names file, line and sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence: its raw `lines`, and the columns of its words (`at[j]` is the line of word j + 1).
+
+    `heads` is empty when the file was read without looking at them.
+
+    >>> sentence = parse("1\\tRain\\train\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tfell\\tfall\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n")[0]
+    >>> len(sentence), sentence.forms, sentence.heads
+    (2, ('Rain', 'fell'), (2, 0))
+    """
+
+    id: str
+    line: int
+    lines: tuple[str, ...]
+    at: tuple[int, ...]
+    forms: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    feats: tuple[str, ...]
+    deprels: tuple[str, ...]
+    heads: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def with_heads(self, heads: Sequence[int]) -> "Sentence":
+        """The same sentence with another tree: HEAD is replaced, DEPREL becomes `root` or `dep`, the rest stays."""
+        if len(heads) != len(self):
+            raise ValueError(f"sentence {self.id} has {len(self)} words, got {len(heads)} heads")
+        lines = list(self.lines)
+        for at, head in zip(self.at, heads, strict=True):
+            columns = lines[at].split("\t")
+            columns[HEAD], columns[DEPREL] = str(head), "dep" if head else "root"
+            lines[at] = "\t".join(columns)
+        relations = tuple("dep" if head else "root" for head in heads)
+        return replace(self, lines=tuple(lines), heads=tuple(int(head) for head in heads), deprels=relations)
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> int | tuple[int, str, int] | None:
+    parsed: int | tuple[int, str, int] | None = parse_id_value(text)
+    return parsed
+
+
+@lru_cache(maxsize=4096)
+def _head(text: str) -> int | None:
+    parsed: int | None = parse_int_value(text)
+    return parsed
+
+
+class _Place:
+    """Where we are in a file, for messages."""
+
+    def __init__(self, name: str, ordinal: int) -> None:
+        self.name, self.id = name, f"number {ordinal}"
+
+    def error(self, line: int, message: str) -> TreebankError:
+        return TreebankError(f"{self.name}:{line}: sentence {self.id}: {message}")
+
+
+def _sentence(lines: Sequence[str], first: int, name: str, ordinal: int, check: Heads) -> Sentence:
+    place = _Place(name, ordinal)
+    at: list[int] = []
+    words: list[list[str]] = []
+    spans: list[tuple[int, int]] = []
+    for number, line in enumerate(lines):
+        if line.startswith("#"):
+            key, equals, value = line[1:].partition("=")
+            if equals and key.strip() == "sent_id":
+                place.id = value.strip()
+            continue
+        columns = line.split("\t")
+        if len(columns) != COLUMNS:
+            raise place.error(first + number, f"expected {COLUMNS} columns separated by tabs, got {len(columns)}")
+        if "" in columns:
+            raise place.error(first + number, f"column {columns.index('') + 1} is empty; an unknown value is written _")
+        try:
+            key_ = _number(columns[0])
+        except ParseException as problem:
+            raise place.error(first + number, f"bad ID: {problem}") from None
+        if key_ is None or key_ == 0:
+            raise place.error(first + number, f"word ids must start at 1, got {columns[0]!r}")
+        if isinstance(key_, int):
+            if key_ != len(words) + 1:
+                raise place.error(first + number, f"expected word {len(words) + 1}, got {key_}")
+            at.append(number)
+            words.append(columns)
+        elif key_[1] == "-":
+            if key_[0] != len(words) + 1:
+                raise place.error(first + number, f"expected a range starting at {len(words) + 1}, got {columns[0]}")
+            spans.append((first + number, key_[2]))
+        elif key_[0] != len(words):
+            raise place.error(first + number, f"expected an empty node {len(words)}.x, got {columns[0]}")
+    if not words:
+        raise place.error(first, "no words")
+    for line_number, last in spans:
+        if last > len(words):
+            raise place.error(line_number, f"a range ends at word {last} of {len(words)}")
+    heads = () if check == "ignore" else _heads(words, [first + k for k in at], place, check)
+    columns_of = list(zip(*words, strict=True))
+    return Sentence(
+        id=place.id,
+        line=first,
+        lines=tuple(lines),
+        at=tuple(at),
+        forms=columns_of[1],
+        lemmas=columns_of[2],
+        upos=columns_of[3],
+        xpos=columns_of[4],
+        feats=columns_of[5],
+        deprels=columns_of[DEPREL],
+        heads=heads,
+    )
+
+
+def _heads(words: Sequence[Sequence[str]], lines: Sequence[int], place: _Place, check: Heads) -> tuple[int, ...]:
+    heads: list[int] = []
+    for word, (columns, line) in enumerate(zip(words, lines, strict=True), start=1):
+        try:
+            head = _head(columns[HEAD])
+        except ParseException:
+            head = -1
+        if head is None:
+            raise place.error(line, f"word {word} has no head")
+        if not 0 <= head <= len(words) or head == word:
+            raise place.error(
+                line, f"the head of word {word} must be another word up to {len(words)} or 0, got {columns[HEAD]!r}"
+            )
+        heads.append(head)
+    fault = tree_fault(heads, several_roots=check == "forest")
+    if fault is not None:
+        word, message = fault
+        raise place.error(lines[word - 1], message)
+    return tuple(heads)
+
+
+def tree_fault(heads: Sequence[int], several_roots: bool = False) -> tuple[int, str] | None:
+    """(word, what is wrong) for heads in [0, n] that are no tree, else None.
+
+    >>> tree_fault([2, 0]), tree_fault([2, 1])
+    (None, (1, 'words 1 and 2 are in a cycle'))
+    """
+    state = [0] * (len(heads) + 1)
+    state[0] = len(heads) + 1
+    for start in range(1, len(heads) + 1):
+        word = start
+        while state[word] == 0:
+            state[word] = start
+            word = heads[word - 1]
+        if state[word] == start and word:
+            return word, f"words {word} and {heads[word - 1]} are in a cycle"
+    roots = [word for word, head in enumerate(heads, start=1) if head == 0]
+    if len(roots) > 1 and not several_roots:
+        return roots[1], f"expected one root, got {len(roots)} (words {', '.join(map(str, roots[:5]))})"
+    return None
+
+
+def parse(text: str, name: str = "text", heads: Heads = "tree") -> list[Sentence]:
+    """All sentences of a CoNLL-U text, checked; raises `TreebankError` at the first mistake."""
+    if heads not in ("tree", "forest", "ignore"):
+        raise ValueError(f"heads must be tree, forest or ignore, got {heads!r}")
+    sentences: list[Sentence] = []
+    block: list[str] = []
+    first = 1
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        line = line.removesuffix("\r")
+        if line:
+            if not block:
+                first = number
+            block.append(line)
+        elif block:
+            sentences.append(_sentence(block, first, name, len(sentences) + 1, heads))
+            block = []
+    if block:
+        sentences.append(_sentence(block, first, name, len(sentences) + 1, heads))
+    return sentences
+
+
+def read(path: str | os.PathLike[str], heads: Heads = "tree") -> list[Sentence]:
+    """All sentences of a CoNLL-U file (`.gz` and `.xz` too).
+
+    A byte order mark and carriage returns are dropped; the last blank line may be missing.
+    """
+    path = Path(path)
+    raw = path.read_bytes()
+    try:
+        if path.suffix == ".gz":
+            raw = gzip.decompress(raw)
+        elif path.suffix == ".xz":
+            raw = lzma.decompress(raw)
+    except (OSError, EOFError, lzma.LZMAError) as problem:
+        raise TreebankError(f"{path}: not a complete {path.suffix[1:]} file: {problem}") from problem
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = raw.count(b"\n", 0, problem.start) + 1
+        raise TreebankError(
+            f"{path}:{line}: expected UTF-8, got byte 0x{raw[problem.start]:02x} ({problem.reason})"
+        ) from problem
+    return parse(text, str(path), heads)
+
+
+def text_of(sentences: Iterable[Sentence]) -> str:
+    """CoNLL-U text: the sentences' lines, each sentence followed by a blank line.
+
+    >>> text = "# note\\n1\\tHi\\thi\\tINTJ\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
+    >>> text_of(parse(text)) == text
+    True
+    """
+    return "".join("\n".join(sentence.lines) + "\n\n" for sentence in sentences)
+
+
+def write(path: str | os.PathLike[str], sentences: Iterable[Sentence]) -> None:
+    """Write a CoNLL-U file (compressed if it ends in `.gz` or `.xz`): all of it or nothing."""
+    path = Path(path)
+    raw = text_of(sentences).encode("utf-8")
+    if path.suffix == ".gz":
+        raw = gzip.compress(raw, mtime=0)
+    elif path.suffix == ".xz":
+        raw = lzma.compress(raw)
+    replace_file(path, raw)
+
+
+def replace_file(path: Path, raw: bytes) -> None:
+    """Put `raw` at `path` in one step, so that a reader sees the old file or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with temporary.open("wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
