@@ -1,0 +1,311 @@
+"""The kernel model: stored items, the Cholesky factor of lam I + Gram of the shown half-differences, and its solves.
+
+With p = the sum of the projections' multipliers times their items, w = U' alpha + p / lam where
+(lam I + G) alpha = answers - U p / lam.
+"""
+
+import math
+
+from conquer.kernels import state as st
+from conquer.kernels.compiling import implements, inline
+from conquer.kernels.selecting import draw_from_gram
+from conquer.kernels.sparse import dot, inner, row_bounds
+from conquer.kernels.state import Dual
+
+ITEMS, PAIRS, ENTRIES = range(3)  # counts
+COEFFICIENT, SQUARE = range(2)  # columns of item
+RHS, ALPHA, NORM = range(3)  # rows of pair
+KU, SOLVED, OWN = range(3)  # layers of room; OWN holds p . phi_i / and phi_i . phi_i
+SHIFT, SELF = range(2)
+
+
+@inline
+def kernel(plan, knobs, product, xx, yy):
+    """k(x, y) from x.y, x.x and y.y; rbf and poly have k(x, x) = 1."""
+    kind = plan[st.KERNEL]
+    if kind == st.LINEAR:
+        return product
+    scale = knobs[st.SCALE]
+    if kind == st.RBF:
+        return math.exp(-scale * max(0.0, xx + yy - 2.0 * product))
+    degree = knobs[st.DEGREE]
+    return ((scale * product + 1.0) / math.sqrt((scale * xx + 1.0) * (scale * yy + 1.0))) ** degree
+
+
+@inline
+def scatter(items, i, dense):
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[items.indices[j]] = items.data[j]
+
+
+@inline
+def unscatter(items, i, dense):
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[items.indices[j]] = 0.0
+
+
+@implements(st.prepare, Dual)
+def prepare(state, items, plan, knobs):
+    """k_U(phi_i), p . phi_i and phi_i . phi_i for every item of the round."""
+    pairs = state.counts[PAIRS]
+    stored = st.Items(state.indptr, state.indices, state.data, state.owner)
+    for i in range(items.rows.size):
+        ku, own = state.room[KU, i], state.room[OWN, i]
+        ku[:pairs] = 0.0
+        scatter(items, i, state.dense)
+        own[SELF] = dot(items, i, state.dense)
+        own[SHIFT] = 0.0
+        for q in range(state.counts[ITEMS]):
+            product = stored_dot(stored, q, state.dense)
+            value = state.item[q, COEFFICIENT] * kernel(plan, knobs, product, state.item[q, SQUARE], own[SELF])
+            if state.owner[q] >= 0:
+                ku[state.owner[q]] += value
+            else:
+                own[SHIFT] += value
+        unscatter(items, i, state.dense)
+
+
+@inline
+def stored_dot(stored, q, dense):
+    total = 0.0
+    for j in range(stored.indptr[q], stored.indptr[q + 1]):
+        total += stored.data[j] * dense[stored.indices[j]]
+    return total
+
+
+@implements(st.scores, Dual)
+def scores(state, items, knobs, out):
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        out[i] = inner(state.room[KU, i], state.pair[ALPHA], pairs) + state.room[OWN, i, SHIFT] / knobs[st.LAM]
+
+
+@inline
+def forward(factor, count, right, out):
+    """out := factor^-1 right."""
+    for r in range(count):
+        out[r] = (right[r] - inner(factor[r], out, r)) / factor[r, r]
+
+
+@inline
+def backward(factor, count, out):
+    """out := factor'^-1 out."""
+    for r in range(count - 1, -1, -1):
+        out[r] /= factor[r, r]
+        value, row = out[r], factor[r]
+        for c in range(r):
+            out[c] -= value * row[c]
+
+
+@implements(st.widen, Dual)
+def widen(state, items, plan, knobs):
+    for i in range(items.rows.size):
+        forward(state.factor, state.counts[PAIRS], state.room[KU, i], state.room[SOLVED, i])
+
+
+@inline
+def self_kernel(state, i, plan, knobs):
+    square = state.room[OWN, i, SELF]
+    return kernel(plan, knobs, square, square, square)
+
+
+@inline
+def item_kernel(state, items, i, j, plan, knobs):
+    """k(phi_i, phi_j), phi_j being scattered."""
+    product = dot(items, i, state.dense)
+    return kernel(plan, knobs, product, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
+
+
+@implements(st.variances, Dual)
+def variances(state, items, plan, knobs, out):
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        solved = state.room[SOLVED, i]
+        out[i] = max(0.0, self_kernel(state, i, plan, knobs) - inner(solved, solved, pairs)) / knobs[st.LAM]
+
+
+@implements(st.contrasts, Dual)
+def contrasts(state, items, pivot, plan, knobs, out):
+    pairs = state.counts[PAIRS]
+    own, solved = self_kernel(state, pivot, plan, knobs), state.room[SOLVED, pivot]
+    scatter(items, pivot, state.dense)
+    for i in range(items.rows.size):
+        total = self_kernel(state, i, plan, knobs) + own - 2.0 * item_kernel(state, items, i, pivot, plan, knobs)
+        other = state.room[SOLVED, i]
+        for r in range(pairs):
+            total -= (other[r] - solved[r]) ** 2
+        out[i] = 0.0 if i == pivot else max(0.0, total) / knobs[st.LAM]
+    unscatter(items, pivot, state.dense)
+
+
+@implements(st.gram, Dual)
+def gram(state, items, plan, knobs, work):
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        scatter(items, i, state.dense)
+        for j in range(i, items.rows.size):
+            value = item_kernel(state, items, j, i, plan, knobs)
+            value -= inner(state.room[SOLVED, i], state.room[SOLVED, j], pairs)
+            work[st.GRAM + i, j] = value / knobs[st.LAM]
+            work[st.GRAM + j, i] = value / knobs[st.LAM]
+        unscatter(items, i, state.dense)
+
+
+@implements(st.noise, Dual)
+def noise(state, items, plan, knobs, work, ticket, out):
+    gram(state, items, plan, knobs, work)
+    draw_from_gram(work, items.rows.size, ticket, out)
+
+
+@implements(st.has_room, Dual)
+def has_room(state, items, plan):
+    entries = 0
+    for i in range(items.rows.size):
+        start, stop = row_bounds(items, i)
+        entries += stop - start
+    return (
+        state.counts[PAIRS] + 1 <= state.factor.shape[0]
+        and state.counts[ITEMS] + 2 * items.rows.size <= state.owner.size
+        and state.counts[ENTRIES] + 2 * entries <= state.data.size
+    )
+
+
+@inline
+def store(state, items, i, owner, coefficient):
+    q, end = state.counts[ITEMS], state.counts[ENTRIES]
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        state.indices[end] = items.indices[j]
+        state.data[end] = items.data[j]
+        end += 1
+    state.indptr[q + 1] = end
+    state.owner[q] = owner
+    state.item[q, COEFFICIENT] = coefficient
+    state.item[q, SQUARE] = state.room[OWN, i, SELF]
+    state.counts[ITEMS] = q + 1
+    state.counts[ENTRIES] = end
+
+
+@inline
+def solve(state):
+    pairs = state.counts[PAIRS]
+    forward(state.factor, pairs, state.pair[RHS], state.pair[ALPHA])
+    backward(state.factor, pairs, state.pair[ALPHA])
+
+
+@implements(st.shift, Dual)
+def shift(state, items, plan, knobs, mu):
+    """Items with a multiplier join p; the answers that alpha explains change by what p already explains."""
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        if mu[i] != 0.0:
+            store(state, items, i, -1, -mu[i])
+            for s in range(pairs):
+                state.pair[RHS, s] += mu[i] * state.room[KU, i, s] / knobs[st.LAM]
+            scatter(items, i, state.dense)
+            for j in range(items.rows.size):
+                state.room[OWN, j, SHIFT] -= mu[i] * item_kernel(state, items, j, i, plan, knobs)
+            unscatter(items, i, state.dense)
+    solve(state)
+
+
+@implements(st.step, Dual)
+def step(state, items, picks, weights, target, plan, knobs, exposed):
+    pairs, lam = state.counts[PAIRS], knobs[st.LAM]
+    row = state.factor[pairs]
+    ku = state.room[KU, picks[0]]
+    margin = 0.0
+    pushed = 0.0
+    square = 0.0
+    for k in range(picks.size):
+        margin += weights[k] * inner(state.room[KU, picks[k]], state.pair[ALPHA], pairs)
+        pushed += weights[k] * state.room[OWN, picks[k], SHIFT]
+        scatter(items, picks[k], state.dense)
+        for j in range(picks.size):
+            square += weights[k] * weights[j] * item_kernel(state, items, picks[j], picks[k], plan, knobs)
+        unscatter(items, picks[k], state.dense)
+    loss = target - margin - pushed / lam
+    if not (math.isfinite(loss) and math.isfinite(square)):
+        return st.DIVERGED
+    # k_U(u) takes the place of the first item's: prepare() fills it anew before anyone looks again.
+    for s in range(pairs):
+        total = 0.0
+        for k in range(picks.size):
+            total += weights[k] * state.room[KU, picks[k], s]
+        ku[s] = total
+    forward(state.factor, pairs, ku, row)
+    rest = max(0.0, square - inner(row, row, pairs))
+    row[pairs] = math.sqrt(lam + rest)
+    state.pair[RHS, pairs] = target - pushed / lam
+    state.pair[NORM, pairs] = max(0.0, square)
+    for k in range(picks.size):
+        store(state, items, picks[k], pairs, weights[k])
+    state.counts[PAIRS] = pairs + 1
+    solve(state)
+    if plan[st.BUDGET] > 0 and pairs + 1 > plan[st.BUDGET]:
+        forget(state, weakest(state))
+        solve(state)
+    after = rest / (lam + rest)
+    state.stats[st.LEARNT] += 1.0
+    state.stats[st.SUM_H] += after
+    state.stats[st.SUM_LOSS_H] += loss * loss * after
+    return st.OK
+
+
+@implements(st.expose, Dual)
+def expose(state, items, picks, weights, plan, knobs):
+    """Never reached: the kernel model refuses to count pairs before their answers."""
+
+
+@inline
+def weakest(state):
+    """The pair with the smallest |alpha| ||u||, the oldest of equals; the newest always stays."""
+    best, where = math.inf, 0
+    for s in range(state.counts[PAIRS] - 1):
+        value = abs(state.pair[ALPHA, s]) * math.sqrt(state.pair[NORM, s])
+        if value < best:
+            best, where = value, s
+    return where
+
+
+@inline
+def forget(state, gone):
+    """Drop a pair: its row and column of the factor (the rows below take over what it carried) and its items."""
+    pairs = state.counts[PAIRS]
+    factor = state.factor
+    carried = state.room[SOLVED, 0]
+    for r in range(gone + 1, pairs):
+        carried[r - 1] = factor[r, gone]
+        for c in range(gone):
+            factor[r - 1, c] = factor[r, c]
+        for c in range(gone + 1, r + 1):
+            factor[r - 1, c - 1] = factor[r, c]
+        for line in range(3):
+            state.pair[line, r - 1] = state.pair[line, r]
+    pairs -= 1
+    state.counts[PAIRS] = pairs
+    for c in range(gone, pairs):
+        length = math.sqrt(factor[c, c] ** 2 + carried[c] ** 2)
+        cosine, sine = length / factor[c, c], carried[c] / factor[c, c]
+        factor[c, c] = length
+        for r in range(c + 1, pairs):
+            factor[r, c] = (factor[r, c] + sine * carried[r]) / cosine
+            carried[r] = cosine * carried[r] - sine * factor[r, c]
+    kept, end = 0, 0
+    for q in range(state.counts[ITEMS]):
+        owner = state.owner[q]
+        start, stop = state.indptr[q], state.indptr[q + 1]
+        if owner != gone:
+            for j in range(start, stop):
+                state.indices[end] = state.indices[j]
+                state.data[end] = state.data[j]
+                end += 1
+            state.indptr[kept + 1] = end
+            state.owner[kept] = owner - 1 if owner > gone else owner
+            state.item[kept, COEFFICIENT] = state.item[q, COEFFICIENT]
+            state.item[kept, SQUARE] = state.item[q, SQUARE]
+            kept += 1
+    state.counts[ITEMS] = kept
+    state.counts[ENTRIES] = end

@@ -1,0 +1,157 @@
+"""The full model: A^-1 itself, kept by rank-one steps written as scaled row additions.
+
+Compiled here and not handed to BLAS: its bits would change with the thread count and the processor.
+"""
+
+import math
+
+from conquer.kernels import state as st
+from conquer.kernels.compiling import implements, inline
+from conquer.kernels.selecting import draw_from_gram
+from conquer.kernels.sparse import dot, inner, row_bounds
+from conquer.kernels.state import Full
+
+# Columns handled together: a block of every item's product stays in the nearest cache.
+BLOCK = 256
+
+
+@implements(st.prepare, Full)
+def prepare(state, items, plan, knobs):
+    pass
+
+
+@implements(st.has_room, Full)
+def has_room(state, items, plan):
+    return True
+
+
+@implements(st.scores, Full)
+def scores(state, items, knobs, out):
+    for i in range(items.rows.size):
+        out[i] = dot(items, i, state.w)
+
+
+@inline
+def add_rows(matrix, x, y, count):
+    """y[i] += matrix x[i] for `count` vectors; each entry of y sums in ascending order whatever the block."""
+    dim = matrix.shape[0]
+    for low in range(0, dim, BLOCK):
+        high = min(low + BLOCK, dim)
+        for j in range(dim):
+            row = matrix[j]
+            for i in range(count):
+                scale = x[i, j]
+                if scale != 0.0:
+                    target = y[i]
+                    for c in range(low, high):
+                        target[c] += scale * row[c]
+
+
+@implements(st.widen, Full)
+def widen(state, items, plan, knobs):
+    """room[0] := the items, room[1] := A^-1 items."""
+    x, y = state.room[0], state.room[1]
+    for i in range(items.rows.size):
+        x[i] = 0.0
+        y[i] = 0.0
+        start, stop = row_bounds(items, i)
+        for j in range(start, stop):
+            x[i, items.indices[j]] = items.data[j]
+    add_rows(state.shown, x, y, items.rows.size)
+
+
+@implements(st.variances, Full)
+def variances(state, items, plan, knobs, out):
+    for i in range(items.rows.size):
+        out[i] = max(0.0, dot(items, i, state.room[1, i]))
+
+
+@implements(st.contrasts, Full)
+def contrasts(state, items, pivot, plan, knobs, out):
+    y = state.room[1]
+    own = dot(items, pivot, y[pivot])
+    for i in range(items.rows.size):
+        if i == pivot:
+            out[i] = 0.0
+        else:
+            out[i] = max(0.0, dot(items, i, y[i]) + own - 2.0 * dot(items, pivot, y[i]))
+
+
+@implements(st.gram, Full)
+def gram(state, items, plan, knobs, work):
+    for i in range(items.rows.size):
+        for j in range(i, items.rows.size):
+            value = dot(items, j, state.room[1, i])
+            work[st.GRAM + i, j] = value
+            work[st.GRAM + j, i] = value
+
+
+@implements(st.noise, Full)
+def noise(state, items, plan, knobs, work, ticket, out):
+    gram(state, items, plan, knobs, work)
+    draw_from_gram(work, items.rows.size, ticket, out)
+
+
+@implements(st.shift, Full)
+def shift(state, items, plan, knobs, mu):
+    for i in range(items.rows.size):
+        if mu[i] != 0.0:
+            for r in range(state.w.size):
+                state.w[r] -= mu[i] * state.room[1, i, r]
+
+
+@inline
+def direction(matrix, items, picks, weights, u, gain):
+    """u := sum_k weights[k] phi_picks[k], gain := matrix u; returns u . gain."""
+    u[0] = 0.0
+    gain[0] = 0.0
+    for k in range(picks.size):
+        start, stop = row_bounds(items, picks[k])
+        for j in range(start, stop):
+            u[0, items.indices[j]] += weights[k] * items.data[j]
+    add_rows(matrix, u, gain, 1)
+    return inner(u[0], gain[0], u.shape[1])
+
+
+@inline
+def shrink(matrix, gain, confidence):
+    """matrix -= gain gain' / (1 + confidence), exactly symmetric."""
+    root = math.sqrt(1.0 + confidence)
+    dim = matrix.shape[0]
+    for i in range(dim):
+        gain[i] /= root
+    for i in range(dim):
+        scale = gain[i]
+        if scale != 0.0:
+            row = matrix[i]
+            for c in range(dim):
+                row[c] -= scale * gain[c]
+
+
+@implements(st.step, Full)
+def step(state, items, picks, weights, target, plan, knobs, exposed):
+    u, gain = state.room[0], state.room[1]
+    confidence = max(0.0, direction(state.inverse, items, picks, weights, u, gain))
+    loss = target - inner(u[0], state.w, state.w.size)
+    if not (math.isfinite(loss) and math.isfinite(confidence)):
+        return st.DIVERGED
+    rate = loss / (1.0 + confidence)
+    for r in range(state.w.size):
+        state.w[r] += rate * gain[0, r]
+    shrink(state.inverse, gain[0], confidence)
+    if state.stats[st.EXPOSED] > 0.0 and not exposed:
+        shown = max(0.0, direction(state.shown, items, picks, weights, u, gain))
+        shrink(state.shown, gain[0], shown)
+    after = confidence / (1.0 + confidence)
+    state.stats[st.LEARNT] += 1.0
+    state.stats[st.SUM_H] += after
+    state.stats[st.SUM_LOSS_H] += loss * loss * after
+    return st.OK
+
+
+@implements(st.expose, Full)
+def expose(state, items, picks, weights, plan, knobs):
+    u, gain = state.room[0], state.room[1]
+    confidence = max(0.0, direction(state.shown, items, picks, weights, u, gain))
+    shrink(state.shown, gain[0], confidence)
+    state.stats[st.EXPOSED] += 1.0

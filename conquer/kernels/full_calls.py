@@ -1,0 +1,44 @@
+"""The full model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
+
+from conquer.kernels import full  # registers the model's primitives
+from conquer.kernels import looping, steps
+from conquer.kernels.compiling import jit
+from conquer.kernels.state import Full, Items
+
+__all__ = ["full", "choose", "expose", "learn", "measure", "run", "update"]
+
+
+@jit
+def choose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket):
+    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    return steps.choose(state, items, plan, knobs, work, ticket)
+
+
+@jit
+def learn(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, a, b, chance, answer, exposed):
+    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    return steps.learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed)
+
+
+@jit
+def update(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, picks, weights, target):
+    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, False)
+
+
+@jit
+def expose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, a, b):
+    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    steps.show(state, items, plan, knobs, a, b)
+
+
+@jit
+def measure(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, pivot, out):
+    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    return steps.measure(state, items, plan, knobs, work, pivot, out)
+
+
+@jit
+def run(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, world, log, limit):
+    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    return looping.loop(state, items, plan, knobs, work, world, log, limit)

@@ -1,0 +1,152 @@
+"""One round, compiled: choosing and learning, written once for every model."""
+
+import math
+
+import numpy as np
+
+from conquer.kernels import state as st
+from conquer.kernels import tickets
+from conquer.kernels.compiling import inline
+from conquer.kernels.selecting import current_eta, pick, project, violation
+
+
+@inline
+def measured(state, items, plan, knobs, work, ticket):
+    """Scores of the round in work[SCORES], projected if the plan says so; returns a status."""
+    count = items.rows.size
+    st.prepare(state, items, plan, knobs)
+    st.scores(state, items, knobs, work[st.SCORES])
+    for i in range(count):
+        work[st.MULTIPLIERS, i] = 0.0
+    if plan[st.PROJECTION] == st.NO_PROJECTION or violation(work[st.SCORES], count) <= 0.0:
+        return st.OK
+    st.widen(state, items, plan, knobs)
+    st.gram(state, items, plan, knobs, work)
+    return project(plan, knobs, work, count, ticket)
+
+
+@inline
+def fill_values(rule, eta, count, work):
+    """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta."""
+    for i in range(count):
+        if rule == st.UCB or rule == st.RELATIVE_UCB:
+            work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta * work[st.WIDTHS, i])
+        elif rule == st.WORST:
+            work[st.VALUES, i] = -work[st.SCORES, i]
+        elif rule == st.UNIFORM:
+            work[st.VALUES, i] = 0.0
+        else:
+            work[st.VALUES, i] = work[st.SCORES, i]
+
+
+@inline
+def choose(state, items, plan, knobs, work, ticket):
+    """(status, a, b, query, chance): a is shown first; b second (a duel), or the greedy item (Banditron), or -1.
+
+    `chance` is that of this very choice given the round, NaN where it has no closed form.
+    """
+    count = items.rows.size
+    first, second = plan[st.RULE_FIRST], plan[st.RULE_SECOND]
+    if first != st.UNIFORM or second != st.UNIFORM:
+        status = measured(state, items, plan, knobs, work, ticket)
+        if status != st.OK:
+            return status, -1, -1, st.NONE, math.nan
+    eta = current_eta(plan, knobs, state.stats)
+    if first == st.UCB or second == st.UCB:
+        st.widen(state, items, plan, knobs)
+        st.variances(state, items, plan, knobs, work[st.WIDTHS])
+    fill_values(first, eta, count, work)
+    a, ties = pick(work[st.VALUES], count, -1, ticket, tickets.FIRST)
+    chance = 1.0 / ties
+    if second == st.ALONE:
+        return st.OK, a, -1, st.BEST, chance
+    if second == st.EXPLORE:
+        gamma = knobs[st.GAMMA]
+        draw = tickets.uniform(ticket, tickets.SECOND)
+        shown = min(int(draw / gamma * count), count - 1) if draw < gamma else a
+        return st.OK, shown, a, st.BEST, (1.0 - gamma if shown == a else 0.0) + gamma / count
+    if second == st.THOMPSON:
+        st.widen(state, items, plan, knobs)
+        st.noise(state, items, plan, knobs, work, ticket, work[st.VALUES])
+        for i in range(count):
+            work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta) * work[st.VALUES, i]
+        chance = math.nan
+    else:
+        if second == st.RELATIVE_UCB:
+            st.widen(state, items, plan, knobs)
+            st.contrasts(state, items, a, plan, knobs, work[st.WIDTHS])
+        if second != first or second == st.RELATIVE_UCB:
+            fill_values(second, eta, count, work)
+    b, ties = pick(work[st.VALUES], count, a, ticket, tickets.SECOND)
+    chance /= ties
+    if plan[st.GATE] == st.CONFIDENT:
+        if second != st.RELATIVE_UCB:
+            st.widen(state, items, plan, knobs)
+            st.contrasts(state, items, a, plan, knobs, work[st.WIDTHS])
+        if work[st.SCORES, a] - work[st.SCORES, b] > math.sqrt(eta * work[st.WIDTHS, b]):
+            return st.OK, a, -1, st.NONE, chance
+    return st.OK, a, b, st.DUEL, chance
+
+
+@inline
+def learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed):
+    """Turn the answer to (a, b) into one step of the model; returns a status, state untouched unless OK."""
+    reply = plan[st.REPLY]
+    if reply == st.REPLY_IGNORE:
+        return st.OK
+    size = 1 if reply == st.REPLY_BEST else 2
+    picks, weights = np.empty(size, np.int64), np.empty(size)
+    picks[0] = a
+    target = answer
+    if reply == st.REPLY_DUEL:
+        picks[1], weights[0], weights[1] = b, 0.5, -0.5
+    elif reply == st.REPLY_BEST:
+        weights[0] = 1.0
+        wrong = tickets.uniform(ticket, tickets.SECOND) < 0.5 * (1.0 + knobs[st.ALPHA])
+        target = 1.0 if answer > 0.0 or not wrong else -1.0
+    else:
+        picks[1], weights[0], weights[1] = b, (1.0 / chance if answer > 0.0 else 0.0), -1.0
+    return move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
+
+
+@inline
+def move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed):
+    """The model's step, taken from the projected w."""
+    if plan[st.PROJECTION] == st.NO_PROJECTION:
+        # Only the moved items matter, and preparing the others costs the kernel model most of its time.
+        moving = st.Items(items.indptr, items.indices, items.data, items.rows[picks])
+        st.prepare(state, moving, plan, knobs)
+        return st.step(state, moving, np.arange(picks.size), weights, target, plan, knobs, exposed)
+    status = measured(state, items, plan, knobs, work, ticket)
+    if status != st.OK:
+        return status
+    moved = False
+    for i in range(items.rows.size):
+        moved = moved or work[st.MULTIPLIERS, i] != 0.0
+    if moved:
+        st.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
+    return st.step(state, items, picks, weights, target, plan, knobs, exposed)
+
+
+@inline
+def show(state, items, plan, knobs, a, b):
+    """Count the pair in the widths before its answer."""
+    picks, weights = np.empty(2, np.int64), np.empty(2)
+    picks[0], picks[1], weights[0], weights[1] = a, b, 0.5, -0.5
+    st.expose(state, items, picks, weights, plan, knobs)
+
+
+@inline
+def measure(state, items, plan, knobs, work, pivot, out):
+    """out := scores (pivot -2), variances (-1) or contrasts with the pivot; returns a status."""
+    if pivot == -2:
+        status = measured(state, items, plan, knobs, work, np.uint64(0))
+        out[:] = work[st.SCORES, : out.size]
+        return status
+    st.prepare(state, items, plan, knobs)
+    st.widen(state, items, plan, knobs)
+    if pivot == -1:
+        st.variances(state, items, plan, knobs, out)
+    else:
+        st.contrasts(state, items, pivot, plan, knobs, out)
+    return st.OK

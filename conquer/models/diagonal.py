@@ -1,0 +1,112 @@
+"""The diagonal model: millions of sparse features at 32 bytes each."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels import diagonal_calls
+from conquer.kernels import state as st
+from conquer.kernels.diagonal import ROOT, A, W
+from conquer.models.compiled import CompiledModel, one_of
+from conquer.types import Floats
+
+UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDINATE}
+
+
+def aligned_cells(dim: int) -> Floats:
+    """Zeros (dim, 4) that start on a cache line, so that no feature straddles two."""
+    room = np.zeros(4 * dim + 8)
+    skip = (-room.ctypes.data // 8) % 8
+    return room[skip : skip + 4 * dim].reshape(dim, 4)
+
+
+def checked_ids(arrays: Mapping[str, NDArray[Any]], dim: int) -> NDArray[np.int32]:
+    """The stored feature ids: int32, rising, within [0, dim)."""
+    ids = arrays.get("ids")
+    if ids is None or ids.dtype != np.int32 or ids.ndim != 1:
+        raise ValueError(f"array 'ids' must be int32 with one dimension, got {ids!r}")
+    if ids.size and (ids[0] < 0 or ids[-1] >= dim or (np.diff(ids) <= 0).any()):
+        raise ValueError(f"feature ids must rise within [0, {dim})")
+    return ids
+
+
+class Diagonal(CompiledModel):
+    """w and a diagonal A over `dim` features.
+
+    `update`: "implicit" (the full step from a diagonal A: contracts for every lam), "margin" (the paper's table
+    form; wants lam >= 1/2 for unit rows) or "coordinate" (the paper's line read per coordinate; its statistics add).
+
+    >>> model = Diagonal(3)
+    >>> model.update([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], {0: 0.5, 1: -0.5}, +1)
+    >>> model.weights().round(3).tolist()
+    [0.333, -0.333, 0.0]
+    """
+
+    calls = diagonal_calls
+
+    def __init__(
+        self, dim: int, *, lam: float = 1.0, update: str = "implicit", projection: str | None = None
+    ) -> None:
+        super().__init__(dim, lam=lam, projection=projection)
+        self.plan[st.UPDATE] = one_of("update", update, UPDATES)
+        self.cells = aligned_cells(self.dim)
+        self.cells[:, A] = self.lam
+        self.cells[:, ROOT] = 1.0 / np.sqrt(self.lam)
+        self.state = (self.cells, self.stats)
+
+    def weights(self) -> Floats:
+        """(D,): a copy of w."""
+        return self.cells[:, W].copy()
+
+    def precision(self) -> Floats:
+        """(D,): a copy of A's diagonal."""
+        return self.cells[:, A].copy()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The features that have moved: ids, w and A, and the widths' own column once pairs count on show."""
+        cells = self.cells
+        moved = (cells[:, W] != 0.0) | (cells[:, A] != self.lam)
+        pending = self.stats[st.EXPOSED] > 0
+        if pending:
+            moved |= cells[:, ROOT] != 1.0 / np.sqrt(self.lam)
+        ids = np.flatnonzero(moved).astype(np.int32)
+        arrays = {"ids": ids, "weights": cells[ids, W], "precision": cells[ids, A], "stats": self.stats}
+        return arrays | ({"root": cells[ids, ROOT]} if pending else {})
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh model only."""
+        ids = checked_ids(arrays, self.dim)
+        shapes = {"weights": ids.shape, "precision": ids.shape, "stats": self.stats.shape}
+        w, precision, stats = self._adopt(arrays, shapes)
+        if (precision < self.lam).any() or (stats < 0).any():
+            raise ValueError(f"precision must be at least lam = {self.lam} and statistics not negative")
+        root = 1.0 / np.sqrt(precision)
+        if stats[st.EXPOSED] > 0:
+            (root,) = self._adopt(arrays, {"root": ids.shape})
+            if (root <= 0).any():
+                raise ValueError("array 'root' must be above 0")
+        self.cells[ids, W], self.cells[ids, A], self.cells[ids, ROOT] = w, precision, root
+        self.stats[:] = stats
+
+    def merge(self, other: "Diagonal") -> None:
+        """Add what `other` learnt from other answers: A - lam and b = A w add. Coordinate updates only."""
+        if self.plan[st.UPDATE] != st.COORDINATE or other.plan[st.UPDATE] != st.COORDINATE:
+            raise ValueError("only update='coordinate' has statistics that add; margin and implicit depend on order")
+        check_mergeable(self, other)
+        mine, theirs = self.cells, other.cells
+        total = mine[:, A] + (theirs[:, A] - self.lam)
+        w = (mine[:, A] * mine[:, W] + theirs[:, A] * theirs[:, W]) / total
+        mine[:, W], mine[:, A], mine[:, ROOT] = w, total, 1.0 / np.sqrt(total)
+        self.stats += other.stats
+
+
+def check_mergeable(one: CompiledModel, two: CompiledModel) -> None:
+    """Raise unless the statistics of the two models add."""
+    if one.dim != two.dim or one.lam != two.lam:
+        raise ValueError(f"models to merge need one dim and lam, got {one.dim}, {one.lam} and {two.dim}, {two.lam}")
+    if one.projection is not None or two.projection is not None:
+        raise ValueError("with projection the statistics do not add up, so models cannot be merged")
+    if one.stats[st.EXPOSED] > 0 or two.stats[st.EXPOSED] > 0:
+        raise ValueError("models with pairs counted on show cannot be merged")

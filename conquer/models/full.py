@@ -1,0 +1,80 @@
+"""The full model: the inverse of A, exact, for up to a few thousand features."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels import full_calls
+from conquer.kernels import state as st
+from conquer.models.compiled import CompiledModel
+from conquer.models.diagonal import check_mergeable
+from conquer.types import Floats
+
+
+class Full(CompiledModel):
+    """w and the whole A^-1: D^2 memory, D^2 work an answer.
+
+    >>> model = Full(2)
+    >>> model.update([[1.0, 0.0], [0.0, 1.0]], {0: 0.5, 1: -0.5}, +1)
+    >>> model.weights().round(3).tolist(), model.variances([[1.0, 0.0]]).round(3).tolist()
+    ([0.333, -0.333], [0.833])
+    """
+
+    calls = full_calls
+
+    def __init__(self, dim: int, *, lam: float = 1.0, projection: str | None = None) -> None:
+        super().__init__(dim, lam=lam, projection=projection)
+        self.w: Floats = np.zeros(self.dim)
+        self.inverse: Floats = np.zeros((self.dim, self.dim))
+        np.fill_diagonal(self.inverse, 1.0 / self.lam)
+        self.shown = self.inverse
+        self._resize(2)
+
+    def _resize(self, count: int) -> None:
+        super()._resize(count)
+        self.room = np.zeros((2, count, self.dim))
+        self._bind()
+
+    def _bind(self) -> None:
+        self.state = (self.w, self.inverse, self.shown, self.room, self.stats)
+
+    def weights(self) -> Floats:
+        """(D,): a copy of w."""
+        return self.w.copy()
+
+    def begin_exposing(self) -> None:
+        super().begin_exposing()
+        if self.shown is self.inverse:
+            self.shown = self.inverse.copy()
+            self._bind()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """w, A^-1, and the widths' own A^-1 once pairs count on show."""
+        arrays = {"weights": self.w, "inverse": self.inverse, "stats": self.stats}
+        return arrays | ({"shown": self.shown} if self.stats[st.EXPOSED] > 0 else {})
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh model only."""
+        square = (self.dim, self.dim)
+        shapes = {"weights": (self.dim,), "inverse": square, "stats": self.stats.shape}
+        w, inverse, stats = self._adopt(arrays, shapes)
+        shown = self._adopt(arrays, {"shown": square})[0] if stats[st.EXPOSED] > 0 else inverse
+        for matrix in (inverse, shown):
+            if not np.array_equal(matrix, matrix.T) or (matrix.diagonal() <= 0).any() or (stats < 0).any():
+                raise ValueError("A^-1 must be symmetric with a positive diagonal, and statistics not negative")
+        self.w[:], self.inverse[:], self.stats[:] = w, inverse, stats
+        if shown is not inverse:
+            self.shown = shown.copy()
+            self._bind()
+
+    def merge(self, other: "Full") -> None:
+        """Add what `other` learnt from other answers: A - lam I and b = A w add."""
+        check_mergeable(self, other)
+        mine, theirs = np.linalg.inv(self.inverse), np.linalg.inv(other.inverse)
+        total = mine + (theirs - self.lam * np.eye(self.dim))
+        inverse = np.linalg.inv(total)
+        self.w[:] = inverse @ (mine @ self.w + theirs @ other.w)
+        self.inverse[:] = 0.5 * (inverse + inverse.T)
+        self.stats += other.stats

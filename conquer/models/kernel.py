@@ -1,0 +1,148 @@
+"""The kernel model: CONQUER in the dual, for tastes that are not linear in the features."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels import dual_calls
+from conquer.kernels import state as st
+from conquer.kernels.dual import COEFFICIENT, ENTRIES, ITEMS, PAIRS, RHS
+from conquer.models.compiled import CompiledModel, one_of, positive
+from conquer.models.diagonal import check_mergeable
+from conquer.rows import SparseRows
+from conquer.types import Ints
+
+KERNELS = {"linear": st.LINEAR, "rbf": st.RBF, "poly": st.POLY}
+
+
+class Kernel(CompiledModel):
+    """Scores k_U(x)' (lam I + G)^-1 y over the shown half-differences U; t^2 work an answer.
+
+    `kernel`: "linear" (equals the full model), "rbf" exp(-scale ||x - y||^2), "poly" (scale x.y + 1)^degree, the last
+    two with k(x, x) = 1. `budget`: at most so many pairs; the one with the smallest |alpha| ||u|| goes, the oldest of
+    equals, never the newest.
+
+    >>> model = Kernel(2, kernel="linear")
+    >>> model.update([[1.0, 0.0], [0.0, 1.0]], {0: 0.5, 1: -0.5}, +1)
+    >>> model.scores([[1.0, 0.0]]).round(3).tolist()
+    [0.333]
+    """
+
+    calls = dual_calls
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        lam: float = 1.0,
+        kernel: str = "rbf",
+        scale: float = 1.0,
+        degree: int = 2,
+        budget: int | None = None,
+        projection: str | None = None,
+    ) -> None:
+        super().__init__(dim, lam=lam, projection=projection)
+        self.plan[st.KERNEL] = one_of("kernel", kernel, KERNELS)
+        self.knobs[st.SCALE] = positive("scale", scale)
+        if isinstance(degree, bool) or degree != int(degree) or not 1 <= degree <= 20:
+            raise ValueError(f"degree must be a whole number in [1, 20], got {degree!r}")
+        self.knobs[st.DEGREE] = degree
+        if budget is not None:
+            if isinstance(budget, bool) or budget != int(budget) or budget < 1:
+                raise ValueError(f"budget must be a whole number of at least 1, or None, got {budget!r}")
+            if projection is not None:
+                raise ValueError("budget bounds the stored pairs, and projection stores items besides: choose one")
+            self.plan[st.BUDGET] = budget
+        self.counts: Ints = np.zeros(3, np.int64)
+        self.dense = np.zeros(self.dim)
+        self._allocate(pairs=16, items=64, entries=1024)
+
+    def _allocate(self, pairs: int, items: int, entries: int) -> None:
+        """Arrays of these capacities, holding what the present ones hold."""
+        old = self.state
+        self.indptr, self.owner = np.zeros(items + 1, np.int64), np.zeros(items, np.int64)
+        self.indices, self.data = np.zeros(entries, np.int32), np.zeros(entries)
+        self.item, self.pair = np.zeros((items, 2)), np.zeros((3, pairs))
+        self.factor = np.zeros((pairs, pairs))
+        if old:
+            _, indptr, indices, data, owner, item, factor, pair, *_ = old
+            used_items, used_pairs, used = self.counts
+            self.indptr[: used_items + 1], self.owner[:used_items] = indptr[: used_items + 1], owner[:used_items]
+            self.indices[:used], self.data[:used], self.item[:used_items] = indices[:used], data[:used], item[:used_items]
+            self.factor[:used_pairs, :used_pairs] = factor[:used_pairs, :used_pairs]
+            self.pair[:, :used_pairs] = pair[:, :used_pairs]
+        self._resize(self.work.shape[1])
+
+    def _resize(self, count: int) -> None:
+        super()._resize(count)
+        self.room = np.zeros((3, count, self.factor.shape[0]))
+        arrays = self.indptr, self.indices, self.data, self.owner, self.item, self.factor, self.pair
+        self.state = (self.counts, *arrays, self.room, self.dense, self.stats)
+
+    def make_room(self, X: SparseRows) -> None:
+        entries = int((X.indptr[X.rows + 1] - X.indptr[X.rows]).sum())
+        needs = (int(self.counts[PAIRS]) + 1, int(self.counts[ITEMS]) + 2 * len(X), int(self.counts[ENTRIES]) + 2 * entries)
+        has = (self.factor.shape[0], self.owner.size, self.data.size)
+        if any(need > have for need, have in zip(needs, has, strict=True)):
+            pairs, items, room = (max(2 * have, need) if need > have else have for need, have in zip(needs, has, strict=True))
+            self._allocate(pairs, items, room)
+
+    def begin_exposing(self) -> None:
+        raise ValueError("the kernel model cannot count pairs on show: use covariance='on-answer'")
+
+    def weights(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """(D,): w, where the kernel is linear."""
+        if self.plan[st.KERNEL] != st.LINEAR:
+            raise ValueError("only a linear kernel has weights over the features")
+        return self.scores(np.eye(self.dim))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The stored items as sparse rows, each with its pair and weight, the answers and the packed factor."""
+        items, pairs, entries = self.counts
+        return {
+            "indptr": self.indptr[: items + 1],
+            "indices": self.indices[:entries],
+            "data": self.data[:entries],
+            "owner": self.owner[:items],
+            "item": self.item[:items],
+            "factor": self.factor[np.tril_indices(pairs)],
+            "pair": np.ascontiguousarray(self.pair[:, :pairs]),
+            "stats": self.stats,
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh model only."""
+        rows = SparseRows(arrays["indptr"], arrays["indices"], arrays["data"], self.dim)
+        items, entries, owner = len(rows), rows.data.size, arrays["owner"]
+        pairs = int(arrays["pair"].shape[1]) if arrays["pair"].ndim == 2 else -1
+        if rows.indptr[0] != 0 or rows.indptr[-1] != entries or owner.dtype != np.int64 or owner.shape != (items,):
+            raise ValueError(f"the stored items must be packed rows with one int64 owner each, got {owner.shape}")
+        if items and (owner.min() < -1 or owner.max() >= pairs):
+            raise ValueError(f"owners must be in [-1, {pairs}), got [{owner.min()}, {owner.max()}]")
+        shapes = {"item": (items, 2), "pair": (3, pairs), "factor": (pairs * (pairs + 1) // 2,), "stats": self.stats.shape}
+        item, pair, factor, stats = self._adopt(arrays, shapes)
+        if (stats < 0).any() or (pairs and (factor[np.cumsum(np.arange(1, pairs + 1)) - 1] <= 0).any()):
+            raise ValueError("the factor's diagonal must be above 0 and statistics not negative")
+        self._allocate(max(pairs, 16), max(items, 64), max(entries, 1024))
+        self.indptr[: items + 1], self.indices[:entries], self.data[:entries] = rows.indptr, rows.indices, rows.data
+        self.owner[:items], self.item[:items], self.pair[:, :pairs] = owner, item, pair
+        self.factor[np.tril_indices(pairs)] = factor
+        self.counts[:], self.stats[:] = (items, pairs, entries), stats
+
+    def merge(self, other: "Kernel") -> None:
+        """Learn the other's pairs as well: with the same kernel, the order of pairs does not matter."""
+        check_mergeable(self, other)
+        same = np.array_equal(self.plan, other.plan) and np.array_equal(self.knobs, other.knobs)
+        if not same or self.plan[st.BUDGET] > 0:
+            raise ValueError("kernel models merge only with one kernel and without a budget")
+        items, pairs, entries = (int(n) for n in other.counts)
+        stored = SparseRows(other.indptr[: items + 1], other.indices[:entries], other.data[:entries], self.dim)
+        stats = self.stats + other.stats
+        for pair in range(pairs):
+            mine = np.flatnonzero(other.owner[:items] == pair)
+            self.update(stored.take(mine), other.item[mine, COEFFICIENT].tolist(), float(other.pair[RHS, pair]))
+        self.stats[:] = stats
+
+
