@@ -36,7 +36,7 @@ def sizes(total: int = LARGEST) -> dict[str, int]:
     """How many reviews each of the 33 domains has when all have `total`: uneven, multiples of 5, summing to it.
 
     >>> plan = sizes(); len(plan), sum(plan.values()), min(plan.values()), max(plan.values())
-    (33, 341400, 2320, 30285)
+    (33, 341400, 2245, 28020)
     """
     if total % 5 or not 5 * len(DOMAINS) <= total <= LARGEST:
         raise ValueError(f"total must be a multiple of 5 in [{5 * len(DOMAINS)}, {LARGEST}], got {total}")
@@ -117,7 +117,7 @@ def generate(domain: str, reviews: int, seed: int = 0) -> Documents:
     indptr = np.empty(reviews + 1, np.int64)
     kernel.lengths(own, reviews, _MEDIAN_WORDS, _LENGTH_SPREAD, _SHORTEST, _LONGEST, indptr)
     tokens = np.empty(indptr[-1], np.int32)
-    stars = np.arange(reviews) % 5 + 1.0
+    stars = (np.arange(reviews) % 5 + 1).astype(np.float64)
     stride = 2 * (_seed("stride", domain) % 30_000) + 20_001
     while np.gcd(stride, _VOCABULARY - _COMMON) != 1:
         stride += 2
@@ -133,8 +133,8 @@ def generate(domain: str, reviews: int, seed: int = 0) -> Documents:
 def word(number: int) -> str:
     """The spelling of a word number: denials are English, everything else three invented syllables.
 
-    >>> word(0), word(149_999), word(151_000)
-    ('bababa', 'kalixu', 'not')
+    >>> word(0), word(149_999), word(150_800)
+    ('bababa', 'fucucu', 'not')
     """
     if not 0 <= number < _WORDS:
         raise ValueError(f"word numbers are in [0, {_WORDS}), got {number}")

@@ -1,0 +1,101 @@
+"""Who is in which part: balanced stars, a development part fixed by content, reshuffled training and test parts."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels.tickets import stream
+from conquer.types import Floats, Ints
+
+DEVELOPMENT, TEST = 0.15, 0.10
+
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Positions of the reviews of each part, ascending; together they are every review once."""
+
+    development: Ints
+    training: Ints
+    test: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """The development part once more divided: learn on one piece, evaluate on the other."""
+
+    learning: Ints
+    evaluation: Ints
+
+
+def content_hashes(contents: Iterable[bytes]) -> Hashes:
+    """One 64-bit hash per item of content, (N,): equal contents have equal hashes.
+
+    >>> content_hashes([b"fine", b"poor", b"fine"]).size
+    3
+    """
+    digests = b"".join(hashlib.blake2b(content, digest_size=8).digest() for content in contents)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
+
+
+def balanced(stars: Floats, hashes: Hashes) -> Ints:
+    """Positions, ascending, that keep equally many reviews of every star that occurs: those with the lowest hashes.
+
+    >>> balanced(np.array([5.0, 5.0, 1.0, 5.0]), np.array([9, 3, 4, 7], np.uint64)).tolist()
+    [1, 2]
+    """
+    if stars.size == 0:
+        raise ValueError("cannot balance no reviews at all")
+    values, counts = np.unique(stars, return_counts=True)
+    order = np.lexsort((np.arange(stars.size), hashes))
+    kept = [order[stars[order] == value][: counts.min()] for value in values]
+    return np.sort(np.concatenate(kept)).astype(np.int64)
+
+
+def development(stars: Floats, hashes: Hashes, share: float = DEVELOPMENT) -> Ints:
+    """Positions of the development part: of every star, the `share` of reviews whose hashes come first.
+
+    It depends on nothing but the contents, so what is tuned on it has never seen a test review.
+
+    >>> development(np.ones(20), np.arange(20, dtype=np.uint64)).tolist()
+    [0, 1, 2]
+    """
+    order = np.lexsort((np.arange(stars.size), hashes))
+    chosen = []
+    for value in np.unique(stars):
+        same = order[stars[order] == value]
+        chosen.append(same[: round(share * same.size)])
+    return np.sort(np.concatenate(chosen)).astype(np.int64)
+
+
+def repetition(size: int, held: Ints, number: int, seed: int, name: str, test: float = TEST) -> Parts:
+    """Parts of repetition `number`: what is not `held` for development is shuffled into test and training.
+
+    >>> parts = repetition(20, np.arange(3), 0, seed=0, name="books")
+    >>> parts.development.size, parts.training.size, parts.test.size
+    (3, 15, 2)
+    """
+    rest = np.setdiff1d(np.arange(size, dtype=np.int64), held)
+    shuffled = np.random.default_rng(stream("split", seed, name, number)).permutation(rest)
+    count = round(test * size)
+    if not 0 < count < rest.size:
+        raise ValueError(f"{name}: {size} reviews are too few to split into development, training and test parts")
+    return Parts(held, np.sort(shuffled[count:]), np.sort(shuffled[:count]))
+
+
+def folds(held: Ints, name: str, seed: int, enough: int = 400) -> tuple[Fold, ...]:
+    """The development part in thirds: learn on two, evaluate on one; all three ways where one third is small.
+
+    >>> [(f.learning.size, f.evaluation.size) for f in folds(np.arange(9), "books", seed=0)]
+    [(6, 3), (6, 3), (6, 3)]
+    """
+    shuffled = np.random.default_rng(stream("folds", seed, name)).permutation(held)
+    thirds = np.array_split(shuffled, 3)
+    ways = 1 if thirds[0].size >= enough else 3
+    return tuple(
+        Fold(np.sort(np.concatenate([thirds[j] for j in range(3) if j != i])), np.sort(thirds[i])) for i in range(ways)
+    )
