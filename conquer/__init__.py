@@ -1,0 +1,72 @@
+"""Learn what people want from which of two things they pick: second-order contextual dueling bandits.
+
+>>> import conquer, numpy as np
+>>> learner = conquer.make("gnr", dim=3)
+>>> learner.choose(np.eye(3), np.random.default_rng(0)).query.name
+'DUEL'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conquer.features.featurizer import Featurizer, featurize
+    from conquer.policies import Policy
+    from conquer.registry import algorithms, make
+    from conquer.rows import Rounds, SparseRows
+    from conquer.session import MemoryLedger, Session, load, replay, save
+    from conquer.simulation import Trace, simulate
+    from conquer.types import Choice, Offer, Query
+
+_HOMES = {
+    "Choice": "types",
+    "Featurizer": "features.featurizer",
+    "MemoryLedger": "session",
+    "Offer": "types",
+    "Policy": "policies",
+    "Query": "types",
+    "Rounds": "rows",
+    "Session": "session",
+    "SparseRows": "rows",
+    "Trace": "simulation",
+    "algorithms": "registry",
+    "featurize": "features.featurizer",
+    "load": "session",
+    "make": "registry",
+    "replay": "session",
+    "save": "session",
+    "simulate": "simulation",
+}
+__version__ = "0.1.0"
+__all__ = [
+    "Choice",
+    "Featurizer",
+    "MemoryLedger",
+    "Offer",
+    "Policy",
+    "Query",
+    "Rounds",
+    "Session",
+    "SparseRows",
+    "Trace",
+    "algorithms",
+    "featurize",
+    "load",
+    "make",
+    "replay",
+    "save",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `import conquer` itself costs next to nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'conquer' has no attribute {name!r}")
+    value = getattr(import_module(f"conquer.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -6,10 +6,10 @@ import numpy as np
 
 from conquer.kernels import state as st
 from conquer.kernels import tickets
-from conquer.kernels.compiling import inline
+from conquer.kernels.compiling import inline, jit
 
 
-@inline
+@jit
 def pick(values, count, skip, ticket, counter):
     """(position, ties): a largest of the values but `skip`'s; among equal ones the ticket decides.
 
@@ -36,7 +36,7 @@ def pick(values, count, skip, ticket, counter):
     return -1, ties
 
 
-@inline
+@jit
 def current_eta(plan, knobs, stats):
     """The factor under the root of every width: constant, or twice the paper's or our running bound."""
     mode = plan[st.ETA_MODE]

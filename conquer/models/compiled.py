@@ -40,6 +40,8 @@ class CompiledModel:
     """
 
     calls: ModuleType
+    exact = False
+    """Whether its widths are those of the analysis, so that eta may follow a bound."""
 
     def __init__(self, dim: int, *, lam: float, projection: str | None) -> None:
         self.dim = checked_dim(dim)

@@ -23,6 +23,7 @@ class Full(CompiledModel):
     """
 
     calls = full_calls
+    exact = True
 
     def __init__(self, dim: int, *, lam: float = 1.0, projection: str | None = None) -> None:
         super().__init__(dim, lam=lam, projection=projection)

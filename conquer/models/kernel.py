@@ -31,6 +31,7 @@ class Kernel(CompiledModel):
     """
 
     calls = dual_calls
+    exact = True
 
     def __init__(
         self,

@@ -1,0 +1,72 @@
+"""Arrays with a JSON header as one safetensors file: nothing in it can run, and its size bounds what is allocated."""
+
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = 1
+_LARGEST_HEADER = 64 * 2**20
+_KEY = "conquer"
+
+
+class FileError(ValueError):
+    """A model file that is damaged, foreign or from another version."""
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """One file's bytes from a JSON-able header and arrays.
+
+    >>> unpack(pack({"a": 1}, {"x": np.arange(2.0)}))[0]["a"]
+    1
+    """
+    from safetensors.numpy import save
+
+    text = json.dumps({"format": FORMAT, **header}, allow_nan=False)
+    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata={_KEY: text})
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header and the arrays (their own memory, writable), or a FileError that says what is wrong."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    if len(data) < 8:
+        raise FileError(f"a model file has at least 8 bytes, got {len(data)}")
+    (size,) = struct.unpack("<Q", data[:8])
+    if size > min(_LARGEST_HEADER, len(data) - 8):
+        raise FileError(f"the header claims {size} bytes; the file has {len(data) - 8} and {_LARGEST_HEADER} are allowed")
+    try:
+        outer = json.loads(data[8 : 8 + size])
+        header = json.loads(outer["__metadata__"][_KEY])
+        arrays = {name: np.array(array) for name, array in load(data).items()}
+    except (KeyError, TypeError, ValueError, RecursionError, SafetensorError, OverflowError) as error:
+        raise FileError(f"not a conquer model file: {type(error).__name__}: {error}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        found = header.get("format") if isinstance(header, dict) else header
+        raise FileError(f"the file has format {found!r}, this version reads {FORMAT}")
+    return header, arrays
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that a crash leaves the old one or the new one, never a part."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,88 @@
+"""What a choice cost: three regrets, the study's error, query rates and paired comparisons. Never mix them up."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from conquer.types import Floats
+
+
+def regrets(best: ArrayLike, first: ArrayLike, second: ArrayLike) -> dict[str, Floats]:
+    """(T,) each: `weak` (the paper's) best - max(shown), `strong` sum over both, `average` half of that.
+
+    `second` is NaN where one item was shown: then it counts as the first against itself.
+
+    >>> {name: r.tolist() for name, r in regrets([1.0], [0.5], [-1.0]).items()}
+    {'weak': [0.5], 'strong': [2.5], 'average': [1.25]}
+    """
+    top, one = np.asarray(best, dtype=np.float64), np.asarray(first, dtype=np.float64)
+    two = np.asarray(second, dtype=np.float64)
+    two = np.where(np.isnan(two), one, two)
+    strong = (top - one) + (top - two)
+    return {"weak": top - np.maximum(one, two), "strong": strong, "average": strong / 2.0}
+
+
+def star_error(best: ArrayLike, first: ArrayLike) -> Floats:
+    """(T,): (max stars - stars of the first item)/4, from rewards (stars - 3)/2.
+
+    >>> star_error([1.0], [0.0]).tolist()
+    [0.5]
+    """
+    return (np.asarray(best, dtype=np.float64) - np.asarray(first, dtype=np.float64)) / 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Paired differences a - b: their mean, its 95 % interval, wins of a and b, and the sign test's p."""
+
+    mean: float
+    low: float
+    high: float
+    wins: int
+    losses: int
+    p: float
+
+
+def compare(a: ArrayLike, b: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Comparison:
+    """Compare two costs measured on the same trials; the interval is a bootstrap over trials.
+
+    >>> result = compare([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])
+    >>> result.mean, result.wins, result.losses
+    (-1.0, 3, 0)
+    """
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 1 or x.size == 0:
+        raise ValueError(f"paired costs need one shape (n,), got {x.shape} and {y.shape}")
+    difference = x - y
+    rng = np.random.default_rng(seed)
+    means = difference[rng.integers(0, x.size, (resamples, x.size))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    wins, losses = int((difference < 0).sum()), int((difference > 0).sum())
+    return Comparison(float(difference.mean()), float(low), float(high), wins, losses, sign_test(wins, losses))
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Two-sided p of a fair coin giving so uneven a split.
+
+    >>> sign_test(10, 0) == 2 / 1024
+    True
+    """
+    n, k = wins + losses, min(wins, losses)
+    return min(1.0, 2.0 * sum(math.comb(n, j) for j in range(k + 1)) / 2**n) if n else 1.0
+
+
+def log_slope(regret: ArrayLike) -> float:
+    """The slope of log cumulative regret against log t over the last half of the rounds.
+
+    >>> round(log_slope(np.ones(100)), 6)
+    1.0
+    """
+    total = np.cumsum(np.asarray(regret, dtype=np.float64))
+    half = total.size // 2
+    if total.size < 4 or total[half] <= 0:
+        raise ValueError("a slope needs at least 4 rounds and regret in the first half")
+    t = np.arange(1, total.size + 1)
+    slope: NDArray[np.float64] = np.polyfit(np.log(t[half:]), np.log(total[half:]), 1)
+    return float(slope[0])

@@ -1,0 +1,220 @@
+"""One table of algorithms: name -> how to build it, what it takes, and the grid on which it is tuned."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from conquer import policies
+from conquer.files import FileError, pack, unpack, write_atomically
+from conquer.learners import Conquer
+from conquer.models.compiled import CompiledModel
+from conquer.models.diagonal import Diagonal
+from conquer.models.full import Full
+from conquer.models.kernel import Kernel
+from conquer.models.perceptron import Perceptron
+from conquer.policies import Policy
+from conquer.rows import checked_dim
+
+MODELS: dict[str, Callable[..., CompiledModel]] = {"diagonal": Diagonal, "full": Full, "kernel": Kernel}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One hyperparameter: its default and what values it takes, in words."""
+
+    name: str
+    default: Any
+    values: str
+    models: tuple[str, ...] = ("diagonal", "full", "kernel")
+
+
+LAM = Parameter("lam", 1.0, "a number above 0: how strongly w is pulled to 0 at the start")
+UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
+PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
+KERNEL = (
+    Parameter("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
+    Parameter("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
+    Parameter("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
+    Parameter("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
+)
+SECOND_ORDER = (LAM, UPDATE, PROJECTION, *KERNEL)
+BOUND = (
+    Parameter("U", 1.0, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),
+    Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
+    Parameter("delta", 0.05, "a number in (0, 1), the chance of failure (eta='theory' or 'tight')"),
+)
+
+
+def _eta(default: float) -> Parameter:
+    return Parameter("eta", default, "a number of at least 0, 'theory' or 'tight'")
+
+
+LAM_GRID: tuple[Mapping[str, Any], ...] = tuple({"lam": lam} for lam in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0))
+
+
+def _grid(etas: tuple[float, ...], lams: tuple[float, ...]) -> tuple[Mapping[str, Any], ...]:
+    return tuple({"eta": eta, "lam": lam} for eta, lam in product(etas, lams))
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A row of the registry. `grid` has eight points; `models` are the values that model= may take."""
+
+    name: str
+    description: str
+    policy: Policy
+    parameters: tuple[Parameter, ...]
+    grid: tuple[Mapping[str, Any], ...]
+    models: tuple[str, ...] = ("diagonal", "full", "kernel")
+    perceptron: bool = False
+
+    def build(self, dim: int, model: str = "diagonal", **given: Any) -> Conquer:
+        """A fresh learner; unknown parameters and values out of range are refused by name."""
+        if model not in self.models:
+            raise ValueError(f"model must be one of {', '.join(map(repr, self.models))} for {self.name}, got {model!r}")
+        allowed = {p.name: p for p in self.parameters if model in p.models}
+        if unknown := sorted(set(given) - set(allowed)):
+            raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
+        values = {name: given.get(name, p.default) for name, p in allowed.items()}
+        if self.name == "confidit" and given.get("lam") is None:
+            values["lam"] = max((1.0 + values["alpha"]) ** 2, 1e-3) if isinstance(values["alpha"], int | float) else 4.0
+        of_model = {p.name for p in SECOND_ORDER}
+        settings = {name: value for name, value in values.items() if name in of_model}
+        built = Perceptron(dim) if self.perceptron else MODELS[model](dim, **settings)
+        rest = {name: value for name, value in values.items() if name not in of_model}
+        return Conquer(built, self.policy, name=self.name, parameters={"model": model, **values}, **rest)
+
+
+_WIDE = (_grid((0.01, 0.1, 1.0, 10.0), (0.3, 3.0)), _grid((0.3, 1.0, 3.0, 10.0), (0.3, 3.0)))
+_ROWS = (
+    Algorithm("ttg", "Top Two Greedy: the two best scores", policies.TTG, SECOND_ORDER, LAM_GRID),
+    Algorithm("gnr", "Greedy and Random: the best score and any other", policies.GNR, SECOND_ORDER, LAM_GRID),
+    Algorithm(
+        "gnu",
+        "Greedy and UCB: the best score and the best upper bound",
+        policies.GNU,
+        (_eta(0.1), *SECOND_ORDER, *BOUND),
+        _WIDE[0],
+    ),
+    Algorithm(
+        "gnc",
+        "Greedy and Confusion: the best score and its likeliest better; silent when sure",
+        policies.GNC,
+        (_eta(3.0), *SECOND_ORDER, *BOUND),
+        _WIDE[1],
+    ),
+    Algorithm(
+        "ttu", "Top Two UCB: the two best upper bounds", policies.TTU, (_eta(0.1), *SECOND_ORDER, *BOUND), _WIDE[0]
+    ),
+    Algorithm(
+        "unr",
+        "UCB and Random: the best upper bound and any other",
+        policies.UNR,
+        (_eta(0.1), *SECOND_ORDER, *BOUND),
+        _WIDE[0],
+    ),
+    Algorithm(
+        "gnt",
+        "Greedy and Thompson: the best score and the best of one posterior draw",
+        policies.GNT,
+        (_eta(0.3), *SECOND_ORDER, *BOUND),
+        _WIDE[0],
+    ),
+    Algorithm("gnw", "Greedy and Worst: the best and the worst score", policies.GNW, SECOND_ORDER, LAM_GRID),
+    Algorithm(
+        "confidit",
+        "Confidit: one item by upper bound; is it the best?",
+        policies.CONFIDIT,
+        (_eta(0.1), Parameter("alpha", 1.0, "a number in [-1, 1]"), *SECOND_ORDER),
+        _grid((0.01, 0.1, 1.0, 10.0), (1.0, 4.0)),
+    ),
+    Algorithm(
+        "banditron",
+        "Banditron: one item, explored at rate gamma, for a perceptron; is it the best?",
+        policies.BANDITRON,
+        (Parameter("gamma", 0.1, "a number in (0, 1], the share of exploration"),),
+        tuple({"gamma": g} for g in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)),
+        ("diagonal",),
+        perceptron=True,
+    ),
+    Algorithm("random", "Random: any two items; learns nothing", policies.RANDOM, (), ({},), ("diagonal",), True),
+)
+ALGORITHMS = {row.name: row for row in _ROWS}
+
+
+def algorithms() -> list[Algorithm]:
+    """Every algorithm: name, description, parameters, grid.
+
+    >>> [a.name for a in algorithms()][:4]
+    ['ttg', 'gnr', 'gnu', 'gnc']
+    """
+    return list(ALGORITHMS.values())
+
+
+def make(name: str, *, dim: int, model: str = "diagonal", **parameters: Any) -> Conquer:
+    """A fresh learner by name.
+
+    >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
+    1.0
+    """
+    if name not in ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {name!r}")
+    return ALGORITHMS[name].build(checked_dim(dim), model, **parameters)
+
+
+def describe(learner: Conquer) -> dict[str, Any]:
+    """How to make this learner anew, JSON-able."""
+    if learner.name not in ALGORITHMS or learner.policy is not ALGORITHMS[learner.name].policy:
+        raise ValueError("only learners made by name can be written: a policy of your own has no file form")
+    return {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
+
+
+def rebuild(description: Mapping[str, Any]) -> Conquer:
+    """A fresh learner from `describe`'s result."""
+    return make(description["algorithm"], dim=description["dim"], **description["parameters"])
+
+
+def dumps(learner: Conquer, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
+    """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
+    header = {"learner": describe(learner), "answers": int(learner.model.stats[0]), "extra": dict(extra or {})}
+    own = {f"model.{name}": array for name, array in learner.model.arrays().items()}
+    return pack(header, own | dict(arrays or {}))
+
+
+def loads(data: bytes) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:
+    """(learner, extra, the other arrays) from `dumps`'s bytes, which may come from anyone."""
+    header, arrays = unpack(data)
+    own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
+    try:
+        # What the file claims must not make us allocate what it does not hold.
+        _check_size(header["learner"], own, len(data))
+        learner = rebuild(header["learner"])
+        learner.model.restore(own)
+        extra = header["extra"]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise FileError(f"the model file does not fit together: {type(error).__name__}: {error}") from None
+    return learner, extra, {name: array for name, array in arrays.items() if not name.startswith("model.")}
+
+
+LARGEST_DIM_IN_FILE = 2**28
+
+
+def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], size: int) -> None:
+    dim, model = checked_dim(description["dim"]), description["parameters"]["model"]
+    if model == "full" and arrays["weights"].shape != (dim,):
+        raise ValueError(f"a full model of {dim} features needs as many weights, got {arrays['weights'].shape}")
+    if dim > LARGEST_DIM_IN_FILE:
+        raise ValueError(f"dim must be at most {LARGEST_DIM_IN_FILE} in a file of {size} bytes, got {dim}")
+
+
+def save(learner: Conquer, path: str | os.PathLike[str]) -> None:
+    """Write the learner to one file, all or nothing."""
+    write_atomically(path, dumps(learner))
+
+
+def load(path: str | os.PathLike[str]) -> Conquer:
+    """The learner of a file; it continues bit for bit where the saved one stood."""
+    return loads(Path(path).read_bytes())[0]

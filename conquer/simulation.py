@@ -1,0 +1,218 @@
+"""Simulate: rounds x judge -> trace, in one compiled loop or, for rules written in Python, call by call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conquer.judges import LawJudge, make_judge
+from conquer.kernels import state as st
+from conquer.kernels.looping import CHOSEN, Log, World
+from conquer.kernels.tickets import stream, tickets
+from conquer.learners import Conquer
+from conquer.metrics import regrets
+from conquer.registry import make
+from conquer.rows import Rounds
+from conquer.types import Choice, Floats, Ints, Query
+
+_QUERIES = np.array([q.name for q in Query])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """What happened: positions `shown` (T, 2) with -1 for none, `query` (T,), `answers` (T,), rewards of all concerned.
+
+    `regret` (T,) is the paper's (weak) one; `strong_regret` and `average_regret` the others.
+    """
+
+    shown: Ints
+    query: Ints
+    answers: Floats
+    chance: Floats
+    best: Floats
+    rewards: Floats
+    learner: Conquer
+
+    @property
+    def regret(self) -> Floats:
+        return self._regrets()["weak"]
+
+    @property
+    def strong_regret(self) -> Floats:
+        return self._regrets()["strong"]
+
+    @property
+    def average_regret(self) -> Floats:
+        return self._regrets()["average"]
+
+    def _regrets(self) -> dict[str, Floats]:
+        return regrets(self.best, self.rewards[:, 0], self.rewards[:, 1])
+
+    @property
+    def query_rate(self) -> float:
+        """The share of rounds with a question."""
+        return float((self.query != Query.NONE).mean()) if self.query.size else 0.0
+
+    def to_frame(self) -> Any:
+        """One polars row a round."""
+        import polars
+
+        return polars.DataFrame(
+            {
+                "round": np.arange(self.query.size),
+                "first": self.shown[:, 0],
+                "second": self.shown[:, 1],
+                "query": _QUERIES[self.query],
+                "answer": self.answers,
+                "chance": self.chance,
+                "regret": self.regret,
+            }
+        )
+
+
+def simulate(
+    algorithm: str | Conquer,
+    rounds: Rounds,
+    *,
+    judge: str | LawJudge = "linear",
+    seed: int | np.random.Generator = 0,
+    delay: int = 0,
+    batch: int = 1,
+    covariance: str = "on-answer",
+    compiled: bool = True,
+    progress: Callable[[int], None] | None = None,
+    **parameters: Any,
+) -> Trace:
+    """Run a learner over all rounds; a name makes a fresh one with `parameters`, a learner goes on learning.
+
+    Answers arrive `delay` rounds late and are learnt `batch` at a time; those still out at the end are learnt then.
+    An int seed gives the tickets that a Session of that seed would use; a Generator gives its next draws. The
+    judge's stream is its own, so all algorithms meet the same judge. `progress(t)` is called now and then.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 3)); X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> rounds = Rounds(X, rng.integers(0, 50, (400, 5)), X @ [0.8, 0.0, -0.6])
+    >>> trace = simulate("gnr", rounds, model="full", seed=1)
+    >>> trace.shown.shape, bool(trace.regret[:50].mean() > trace.regret[-50:].mean())
+    ((400, 2), True)
+    """
+    if isinstance(algorithm, str):
+        learner = make(algorithm, dim=rounds.X.dim, **parameters)
+    elif parameters:
+        raise TypeError(f"parameters belong to a learner made by name, got {sorted(parameters)}")
+    else:
+        learner = algorithm
+    law = make_judge(judge)
+    _check(learner, rounds, law, delay, batch, covariance)
+    policy_tickets, judge_tickets = _tickets(seed, len(rounds))
+    world = World(
+        rounds.sets,
+        rounds.sizes,
+        rounds.rewards,
+        rounds.ratings,
+        policy_tickets,
+        judge_tickets,
+        np.array([law.code, delay, batch], np.int64),
+        float(law.scale),
+    )
+    size = len(rounds)
+    log = Log(np.full((size, 2), -1, np.int64), np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
+    on_show = covariance == "on-show"
+    if compiled and learner.policy.compiled:
+        _run_compiled(learner, rounds, world, log, on_show, progress)
+    else:
+        _run_plainly(learner, rounds, law, world, log, on_show, progress)
+    return _trace(learner, rounds, log)
+
+
+def _check(learner: Conquer, rounds: Rounds, law: LawJudge, delay: int, batch: int, covariance: str) -> None:
+    if learner.dim != rounds.X.dim:
+        raise ValueError(f"the learner has {learner.dim} features, the rounds {rounds.X.dim}")
+    if learner.duels and len(rounds) and rounds.sizes.min() < 2:
+        raise ValueError(f"{learner.name} shows two items; round {int(rounds.sizes.argmin())} has one")
+    if law.law == "raters" and not rounds.ratings.size:
+        raise ValueError("judge='raters' needs rounds with ratings")
+    if delay < 0 or delay != int(delay) or batch < 1 or batch != int(batch):
+        raise ValueError(f"delay must be a whole number >= 0 and batch >= 1, got {delay!r} and {batch!r}")
+    if covariance not in ("on-answer", "on-show"):
+        raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
+
+
+def _tickets(seed: int | np.random.Generator, count: int) -> tuple[Any, Any]:
+    if isinstance(seed, np.random.Generator):
+        judge = seed.spawn(1)[0]
+        return tuple(rng.integers(0, 2**64, size=count, dtype=np.uint64) for rng in (seed, judge))
+    return tickets(stream("policy", seed), 0, count), tickets(stream("judge", seed), 0, count)
+
+
+def _run_compiled(
+    learner: Conquer, rounds: Rounds, world: World, log: Log, on_show: bool, progress: Callable[[int], None] | None
+) -> None:
+    model, X, total = learner.model, rounds.X, len(rounds)
+    if total == 0:
+        return
+    model.reserve(rounds[int(rounds.sizes.argmax())].items)
+    plan = learner.plan.copy()
+    plan[st.COVARIANCE] = on_show and learner.duels
+    if on_show and learner.duels:
+        model.begin_exposing()
+    chunk = max(1, total // 200) if progress else total
+    limit = chunk
+    while log.cursor.min() < total:
+        status = model.calls.run(
+            X.indptr, X.indices, X.data, X.rows, *model.state, plan, learner.knobs, model.work, world, log, limit
+        )
+        if status == st.FULL:
+            model.make_room(rounds[int(log.cursor.min())].items)
+        elif status != st.OK:
+            model.fail(status)
+        elif progress:
+            progress(int(log.cursor[CHOSEN]))
+            limit = min(total, limit + chunk)
+
+
+def _run_plainly(
+    learner: Conquer,
+    rounds: Rounds,
+    law: LawJudge,
+    world: World,
+    log: Log,
+    on_show: bool,
+    progress: Callable[[int], None] | None,
+) -> None:
+    """The same, call by call: the definition that the compiled loop is tested against."""
+    total, delay, batch = len(rounds), int(world.order[1]), int(world.order[2])
+    choices: list[Choice] = []
+    learned = 0
+    for t in range(total):
+        here = rounds[t]
+        choice = learner.choose(here.items, int(world.tickets[t]))
+        log.query[t], log.picks[t, : len(choice.shown)] = choice.query, choice.shown
+        log.reals[t, 0] = np.nan if choice.memo["chance"] is None else choice.memo["chance"]
+        values = here.ratings if law.law == "raters" and choice.query == Query.DUEL else here.rewards
+        assert values is not None
+        log.reals[t, 1] = law(choice, values, int(world.judge_tickets[t])) or 0.0
+        if on_show and choice.query == Query.DUEL:
+            choice = learner.expose(here.items, choice)
+        choices.append(choice)
+        due = t + 1 - delay if (t + 1) % batch == 0 else 0
+        for late in range(learned, total if t + 1 == total else due):
+            if choices[late].query != Query.NONE:
+                learner.learn(rounds[late].items, choices[late], float(log.reals[late, 1]))
+            learned = late + 1
+        if progress:
+            progress(t + 1)
+
+
+def _trace(learner: Conquer, rounds: Rounds, log: Log) -> Trace:
+    shown = log.picks.copy()
+    shown[log.query != Query.DUEL, 1] = -1
+    size = len(rounds)
+    padded = np.where(rounds.sets >= 0, rounds.rewards[rounds.sets], -np.inf)
+    rewards = np.full((size, 2), np.nan)
+    for column in range(2):
+        there = shown[:, column] >= 0
+        rewards[there, column] = padded[there, shown[there, column]]
+    best = padded.max(axis=1) if size else np.empty(0)
+    return Trace(shown, log.query, log.reals[:, 1], log.reals[:, 0], best, rewards, learner)
