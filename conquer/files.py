@@ -41,7 +41,9 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise FileError(f"a model file has at least 8 bytes, got {len(data)}")
     (size,) = struct.unpack("<Q", data[:8])
     if size > min(_LARGEST_HEADER, len(data) - 8):
-        raise FileError(f"the header claims {size} bytes; the file has {len(data) - 8} and {_LARGEST_HEADER} are allowed")
+        raise FileError(
+            f"the header claims {size} bytes; the file has {len(data) - 8} and {_LARGEST_HEADER} are allowed"
+        )
     try:
         outer = json.loads(data[8 : 8 + size])
         header = json.loads(outer["__metadata__"][_KEY])

@@ -24,7 +24,11 @@ def draw_ticket(rng: np.random.Generator | int) -> np.uint64:
     if isinstance(rng, np.random.Generator):
         bits = rng.bit_generator
         # The raw word of PCG64 is the very number that integers() would give, at a sixth of the cost.
-        return np.uint64(bits.random_raw()) if type(bits) is np.random.PCG64 else rng.integers(0, _FULL_RANGE, dtype=np.uint64)
+        return (
+            np.uint64(bits.random_raw())
+            if type(bits) is np.random.PCG64
+            else rng.integers(0, _FULL_RANGE, dtype=np.uint64)
+        )
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < _FULL_RANGE:
         return np.uint64(rng)
     raise TypeError(f"rng must be a numpy Generator or a ticket in [0, 2**64), got {rng!r}")
@@ -162,7 +166,7 @@ class Conquer:
     def learn(self, X: Any, choice: Choice, answer: float) -> None:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
-        a, b = self._shown(choice, rows.rows.size)
+        a, b = self.check(choice, rows.rows.size)
         if not -1.0 <= answer <= 1.0:
             raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
         if choice.query == Query.BEST and abs(answer) != 1.0:
@@ -180,11 +184,13 @@ class Conquer:
         if status != st.OK:
             model.fail(status)
 
-    def _shown(self, choice: Choice, count: int) -> tuple[int, int]:
-        """The two positions that the kernels need, checked against the round."""
+    def check(self, choice: Choice, count: int) -> tuple[int, int]:
+        """The two positions that the kernels need, or a ValueError if the choice cannot be learnt from `count` items."""
         expected = Query.DUEL if self.duels else Query.BEST
         if choice.query != expected:
-            raise ValueError(f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}")
+            raise ValueError(
+                f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
+            )
         shown = choice.shown
         other = shown[1] if len(shown) == 2 else choice.memo.get("greedy", -1)
         if len(shown) != (2 if self.duels else 1) or (self.duels and shown[0] == other):
@@ -201,7 +207,7 @@ class Conquer:
         rows = as_rows(X, self.dim)
         if not self.duels:
             raise ValueError(f"{self.name} shows one item, so no pair can be counted on show")
-        a, b = self._shown(choice, len(rows))
+        a, b = self.check(choice, len(rows))
         if choice.memo.get("exposed"):
             raise ValueError("this choice has been counted already")
         model = self.model

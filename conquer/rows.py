@@ -226,7 +226,7 @@ class Rounds:
         object.__setattr__(self, "ratings", _fixed(_ratings(ratings, len(rows))))
 
     def __len__(self) -> int:
-        return self.sets.shape[0]
+        return int(self.sets.shape[0])
 
     def __getitem__(self, t: int) -> Round:
         if not -len(self) <= t < len(self):

@@ -142,8 +142,12 @@ def _check(learner: Conquer, rounds: Rounds, law: LawJudge, delay: int, batch: i
 def _tickets(seed: int | np.random.Generator, count: int) -> tuple[Any, Any]:
     if isinstance(seed, np.random.Generator):
         judge = seed.spawn(1)[0]
-        return tuple(rng.integers(0, 2**64, size=count, dtype=np.uint64) for rng in (seed, judge))
+        return _draws(seed, count), _draws(judge, count)
     return tickets(stream("policy", seed), 0, count), tickets(stream("judge", seed), 0, count)
+
+
+def _draws(rng: np.random.Generator, count: int) -> Any:
+    return rng.integers(0, 2**64, size=count, dtype=np.uint64)
 
 
 def _run_compiled(

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy
@@ -55,19 +55,19 @@ CACHE_FOLDER = _cache_folder()
 
 def jit(function: F) -> F:
     """Compile without fastmath: the same bits on every machine. Releases the interpreter lock."""
-    before = config.CACHE_DIR
-    config.CACHE_DIR = CACHE_FOLDER
+    settings: Any = config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = CACHE_FOLDER
     try:
-        compiled: F = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
+        compiled = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
     finally:
-        config.CACHE_DIR = before
-    return compiled
+        settings.CACHE_DIR = before
+    return cast(F, compiled)
 
 
 def inline(function: F) -> F:
     """Compile a small function into each caller; it has no cache entry of its own."""
-    compiled: F = numba.njit(error_model="numpy", nogil=True)(function)
-    return compiled
+    return cast(F, numba.njit(error_model="numpy", nogil=True)(function))
 
 
 def implements(primitive: Callable[..., Any], state: type) -> Callable[[F], F]:

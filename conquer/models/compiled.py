@@ -111,6 +111,14 @@ class CompiledModel:
         if status != st.OK:
             self.fail(status)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, by name."""
+        raise NotImplementedError
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh model only."""
+        raise NotImplementedError
+
     def make_room(self, X: SparseRows) -> None:
         """Make room for one more step with these items."""
 

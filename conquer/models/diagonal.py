@@ -46,9 +46,7 @@ class Diagonal(CompiledModel):
 
     calls = diagonal_calls
 
-    def __init__(
-        self, dim: int, *, lam: float = 1.0, update: str = "implicit", projection: str | None = None
-    ) -> None:
+    def __init__(self, dim: int, *, lam: float = 1.0, update: str = "implicit", projection: str | None = None) -> None:
         super().__init__(dim, lam=lam, projection=projection)
         self.plan[st.UPDATE] = one_of("update", update, UPDATES)
         self.cells = aligned_cells(self.dim)
@@ -76,7 +74,6 @@ class Diagonal(CompiledModel):
         return arrays | ({"root": cells[ids, ROOT]} if pending else {})
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the state of `arrays()`, checked; a fresh model only."""
         ids = checked_ids(arrays, self.dim)
         shapes = {"weights": ids.shape, "precision": ids.shape, "stats": self.stats.shape}
         w, precision, stats = self._adopt(arrays, shapes)

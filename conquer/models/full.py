@@ -57,7 +57,6 @@ class Full(CompiledModel):
         return arrays | ({"shown": self.shown} if self.stats[st.EXPOSED] > 0 else {})
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the state of `arrays()`, checked; a fresh model only."""
         square = (self.dim, self.dim)
         shapes = {"weights": (self.dim,), "inverse": square, "stats": self.stats.shape}
         w, inverse, stats = self._adopt(arrays, shapes)

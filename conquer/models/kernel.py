@@ -71,7 +71,11 @@ class Kernel(CompiledModel):
             _, indptr, indices, data, owner, item, factor, pair, *_ = old
             used_items, used_pairs, used = self.counts
             self.indptr[: used_items + 1], self.owner[:used_items] = indptr[: used_items + 1], owner[:used_items]
-            self.indices[:used], self.data[:used], self.item[:used_items] = indices[:used], data[:used], item[:used_items]
+            self.indices[:used], self.data[:used], self.item[:used_items] = (
+                indices[:used],
+                data[:used],
+                item[:used_items],
+            )
             self.factor[:used_pairs, :used_pairs] = factor[:used_pairs, :used_pairs]
             self.pair[:, :used_pairs] = pair[:, :used_pairs]
         self._resize(self.work.shape[1])
@@ -84,10 +88,16 @@ class Kernel(CompiledModel):
 
     def make_room(self, X: SparseRows) -> None:
         entries = int((X.indptr[X.rows + 1] - X.indptr[X.rows]).sum())
-        needs = (int(self.counts[PAIRS]) + 1, int(self.counts[ITEMS]) + 2 * len(X), int(self.counts[ENTRIES]) + 2 * entries)
+        needs = (
+            int(self.counts[PAIRS]) + 1,
+            int(self.counts[ITEMS]) + 2 * len(X),
+            int(self.counts[ENTRIES]) + 2 * entries,
+        )
         has = (self.factor.shape[0], self.owner.size, self.data.size)
         if any(need > have for need, have in zip(needs, has, strict=True)):
-            pairs, items, room = (max(2 * have, need) if need > have else have for need, have in zip(needs, has, strict=True))
+            pairs, items, room = (
+                max(2 * have, need) if need > have else have for need, have in zip(needs, has, strict=True)
+            )
             self._allocate(pairs, items, room)
 
     def begin_exposing(self) -> None:
@@ -114,7 +124,6 @@ class Kernel(CompiledModel):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the state of `arrays()`, checked; a fresh model only."""
         rows = SparseRows(arrays["indptr"], arrays["indices"], arrays["data"], self.dim)
         items, entries, owner = len(rows), rows.data.size, arrays["owner"]
         pairs = int(arrays["pair"].shape[1]) if arrays["pair"].ndim == 2 else -1
@@ -122,7 +131,12 @@ class Kernel(CompiledModel):
             raise ValueError(f"the stored items must be packed rows with one int64 owner each, got {owner.shape}")
         if items and (owner.min() < -1 or owner.max() >= pairs):
             raise ValueError(f"owners must be in [-1, {pairs}), got [{owner.min()}, {owner.max()}]")
-        shapes = {"item": (items, 2), "pair": (3, pairs), "factor": (pairs * (pairs + 1) // 2,), "stats": self.stats.shape}
+        shapes = {
+            "item": (items, 2),
+            "pair": (3, pairs),
+            "factor": (pairs * (pairs + 1) // 2,),
+            "stats": self.stats.shape,
+        }
         item, pair, factor, stats = self._adopt(arrays, shapes)
         if (stats < 0).any() or (pairs and (factor[np.cumsum(np.arange(1, pairs + 1)) - 1] <= 0).any()):
             raise ValueError("the factor's diagonal must be above 0 and statistics not negative")
@@ -145,5 +159,3 @@ class Kernel(CompiledModel):
             mine = np.flatnonzero(other.owner[:items] == pair)
             self.update(stored.take(mine), other.item[mine, COEFFICIENT].tolist(), float(other.pair[RHS, pair]))
         self.stats[:] = stats
-
-

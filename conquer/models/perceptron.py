@@ -44,7 +44,6 @@ class Perceptron(CompiledModel):
         return {"ids": ids, "weights": self.cells[ids, W], "stats": self.stats}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the state of `arrays()`, checked; a fresh model only."""
         ids = checked_ids(arrays, self.dim)
         w, stats = self._adopt(arrays, {"weights": ids.shape, "stats": self.stats.shape})
         self.cells[ids, W] = w
