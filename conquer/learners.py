@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conquer.kernels import state as st
 from conquer.kernels.selecting import current_eta, pick
@@ -100,6 +101,28 @@ class Conquer:
         return float(current_eta(self.plan, self.knobs, self.model.stats))
 
     @property
+    def compiled(self) -> bool:
+        """Whether the compiled loop can run it."""
+        return self.policy.compiled
+
+    @property
+    def answers(self) -> int:
+        """How many answers have been learnt."""
+        return int(self.model.stats[st.LEARNT])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, by name; with the registry's description it makes the learner anew."""
+        return self.model.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh learner only."""
+        self.model.restore(arrays)
+
+    def begin_exposing(self) -> None:
+        """Prepare to count pairs on show; a ValueError where that has no meaning."""
+        self.model.begin_exposing()
+
+    @property
     def duels(self) -> bool:
         """Whether it shows two items and so needs at least two."""
         return self.policy.second not in (st.ALONE, st.EXPLORE)
@@ -185,7 +208,7 @@ class Conquer:
             model.fail(status)
 
     def check(self, choice: Choice, count: int) -> tuple[int, int]:
-        """The two positions that the kernels need, or a ValueError if the choice cannot be learnt from `count` items."""
+        """The two positions that the kernels need, or a ValueError if this is no choice among `count` items."""
         expected = Query.DUEL if self.duels else Query.BEST
         if choice.query != expected:
             raise ValueError(
@@ -211,7 +234,7 @@ class Conquer:
         if choice.memo.get("exposed"):
             raise ValueError("this choice has been counted already")
         model = self.model
-        model.begin_exposing()
+        self.begin_exposing()
         if self.policy.reply != st.REPLY_IGNORE:
             model.reserve(rows)
             arrays = rows.indptr, rows.indices, rows.data, rows.rows

@@ -179,8 +179,8 @@ def rebuild(description: Mapping[str, Any]) -> Conquer:
 
 def dumps(learner: Conquer, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
     """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
-    header = {"learner": describe(learner), "answers": int(learner.model.stats[0]), "extra": dict(extra or {})}
-    own = {f"model.{name}": array for name, array in learner.model.arrays().items()}
+    header = {"learner": describe(learner), "answers": learner.answers, "extra": dict(extra or {})}
+    own = {f"model.{name}": array for name, array in learner.arrays().items()}
     return pack(header, own | dict(arrays or {}))
 
 
@@ -192,7 +192,7 @@ def loads(data: bytes) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:
         # What the file claims must not make us allocate what it does not hold.
         _check_size(header["learner"], own, len(data))
         learner = rebuild(header["learner"])
-        learner.model.restore(own)
+        learner.restore(own)
         extra = header["extra"]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise FileError(f"the model file does not fit together: {type(error).__name__}: {error}") from None

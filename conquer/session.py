@@ -73,7 +73,7 @@ class Session:
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise TypeError(f"seed must be a whole number, got {seed!r}")
         if covariance == "on-show":
-            learner.model.begin_exposing()
+            learner.begin_exposing()
         self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
         self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
         self.ordinal = 0
@@ -250,7 +250,7 @@ def _opening(learner: Conquer) -> dict[str, Any]:
         opening["learner"] = describe(learner)
     except ValueError:
         return opening  # a policy of one's own: replay() is then given a fresh learner
-    return opening | ({"snapshot": dumps(learner)} if learner.model.stats.any() else {})
+    return opening | ({"snapshot": dumps(learner)} if learner.answers else {})
 
 
 def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Conquer | None = None) -> Conquer:

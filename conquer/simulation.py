@@ -119,7 +119,7 @@ def simulate(
     size = len(rounds)
     log = Log(np.full((size, 2), -1, np.int64), np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
     on_show = covariance == "on-show"
-    if compiled and learner.policy.compiled:
+    if compiled and learner.compiled:
         _run_compiled(learner, rounds, world, log, on_show, progress)
     else:
         _run_plainly(learner, rounds, law, world, log, on_show, progress)
@@ -160,7 +160,7 @@ def _run_compiled(
     plan = learner.plan.copy()
     plan[st.COVARIANCE] = on_show and learner.duels
     if on_show and learner.duels:
-        model.begin_exposing()
+        learner.begin_exposing()
     chunk = max(1, total // 200) if progress else total
     limit = chunk
     while log.cursor.min() < total:
