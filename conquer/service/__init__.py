@@ -1,0 +1,1 @@
+"""The HTTP service: show two, learn from the pick, lose nothing."""

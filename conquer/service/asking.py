@@ -1,0 +1,179 @@
+"""What happens on a choose, an answer, an activation or an undo: check, append rows, say what became of it."""
+
+import secrets
+from typing import Literal
+
+import msgspec
+
+from conquer.service.entries import ABSENT, Activated, Answered, Chosen, Corrected, Exposed, Flagged
+from conquer.service.events import Event
+from conquer.service.refusals import RefusalError, invalid, unknown_event
+from conquer.service.requests import RESERVED, AnswerReply, AnswerRequest, ChooseReply, ChooseRequest, Shown
+from conquer.service.turns import Turn
+from conquer.types import Query
+
+_QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
+
+
+def choose(turn: Turn, request: ChooseRequest, planted: str | None = None) -> ChooseReply:
+    """Decide a round and log it; the same event event_id with the same items gets the same reply again."""
+    folded = turn.folded
+    if request.event_id is not None:
+        event = turn.event(request.event_id)
+        if event is not None:
+            _check_same(event, request)
+            return reply(event)
+    brain = folded.brain
+    ids, rows = brain.parse(bytes(request.items), bytes(request.context))
+    ordinal = folded.tally.ordinal
+    pick = brain.choose(rows, ordinal)
+    choice = pick.choice
+    event_id = request.event_id or f"{ordinal:x}-{secrets.token_hex(8)}"
+    chosen = Chosen(
+        ordinal=ordinal,
+        ticket=choice.ticket,
+        query=int(choice.query),
+        shown=choice.shown,
+        left=pick.left,
+        ids=ids,
+        items=request.items,
+        scores=pick.scores,
+        context=ABSENT if bytes(request.context) == b"null" else request.context,
+        memo=dict(choice.memo),
+        chance=pick.chance,
+        deferred=request.deferred,
+        planted=planted,
+    )
+    turn.append(chosen, event_id, request.voter, rows)
+    if not request.deferred:
+        _expose(turn, folded.events[event_id])
+    return reply(folded.events[event_id])
+
+
+def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
+    """Learn from an answer, or say why not; once per event and voter."""
+    event = _known(turn, event_id)
+    voter = request.voter or event.voter
+    standing = event.answers.get(voter or "")
+    if standing is not None:
+        said = standing[1]
+        if (said.winner, said.strength) != (request.winner, request.strength):
+            raise RefusalError(
+                409, "answered", f"event {event_id!r} already has the answer {said.winner!r} from this voter"
+            )
+        first = "learnt" if said.value is not None else "ignored"
+        return AnswerReply("repeat", event_id, said.reason, first)
+    if event.choice.query is Query.NONE:
+        raise RefusalError(409, "no_question", f"event {event_id!r} asked nothing")
+    if not event.active:
+        raise RefusalError(409, "not_active", f"event {event_id!r} has not been activated")
+    value, reason = _value(event, request)
+    agreed = None
+    if event.chosen.planted is not None:
+        agreed = _agrees(turn, event.chosen.planted, voter, request.winner)
+        value, reason = None, "planted"
+    elif _late(turn, event):
+        value, reason = None, "late"
+    turn.append(Answered(request.winner, value, reason, request.strength, request.seconds, agreed), event_id, voter)
+    return AnswerReply("learnt" if value is not None else "ignored", event_id, reason)
+
+
+def activate(turn: Turn, event_id: str) -> ChooseReply:
+    """A deferred event has now been shown; doing it twice changes nothing."""
+    event = _known(turn, event_id)
+    if not event.active:
+        turn.append(Activated(), event_id)
+        _expose(turn, event)
+    return reply(event)
+
+
+def undo(turn: Turn, event_id: str, voter: str | None) -> AnswerReply:
+    """Take a standing answer back: a correction row, and the model folded again without it."""
+    event = _known(turn, event_id)
+    voter = voter or event.voter
+    standing = event.answers.get(voter or "")
+    if standing is None:
+        raise RefusalError(409, "not_answered", f"event {event_id!r} has no answer from this voter to undo")
+    if standing[0] <= turn.base:
+        raise RefusalError(409, "pruned", f"the answer to {event_id!r} is past its retention and cannot be undone")
+    turn.append(Corrected(standing[0]), event_id, voter)
+    turn.refold(standing[0])
+    return AnswerReply("ignored", event_id, "undone")
+
+
+def flag(turn: Turn, event_id: str, voter: str | None, comment: str) -> AnswerReply:
+    """Keep a person's remark on a question."""
+    event = _known(turn, event_id)
+    turn.append(Flagged(comment), event_id, voter or event.voter)
+    return AnswerReply("ignored", event_id, "flagged")
+
+
+def reply(event: Event) -> ChooseReply:
+    return ChooseReply(
+        event_id=event.id,
+        query=_QUERIES[event.choice.query],
+        shown=[Shown(item) for item in event.shown],
+        left=event.left,
+        scores=event.chosen.scores,
+        chance=event.chosen.chance,
+        active=event.active,
+        ordinal=event.chosen.ordinal,
+    )
+
+
+def _known(turn: Turn, event_id: str) -> Event:
+    event = turn.event(event_id)
+    if event is None:
+        raise unknown_event(turn.folded.name, event_id)
+    return event
+
+
+def _expose(turn: Turn, event: Event) -> None:
+    if turn.folded.settings.covariance == "on-show" and event.choice.query is not Query.NONE:
+        turn.append(Exposed({}), event.id)
+
+
+def _late(turn: Turn, event: Event) -> bool:
+    window = turn.folded.settings.window_seconds
+    return event.expired or (window is not None and turn.now - event.at > window)
+
+
+def _value(event: Event, request: AnswerRequest) -> tuple[float | None, str | None]:
+    """The number to learn from, or None and the reason."""
+    shown, winner = event.shown, request.winner
+    strength = 1.0 if request.strength is None else request.strength
+    if winner == "skip":
+        return None, "skip"
+    if event.choice.query is Query.BEST:
+        if winner == "tie":
+            raise invalid("a tie is no answer to whether one item is the best")
+        if winner != "both_bad" and winner not in event.chosen.ids:
+            raise invalid(f"winner must be an item of the event, 'both_bad' or 'skip', got {winner!r}")
+        if strength != 1.0:
+            raise invalid(f"whether an item is the best has no strength, got {strength}")
+        return (1.0 if winner == shown[0] else -1.0), None
+    if winner == "both_bad":
+        return None, "both_bad"
+    if winner == "tie":
+        return 0.0, None
+    if winner not in shown:
+        raise invalid(f"winner must be one of {list(shown)} or {sorted(RESERVED)}, got {winner!r}")
+    return (strength if winner == shown[0] else -strength), None
+
+
+def _agrees(turn: Turn, original: str, voter: str | None, winner: str) -> bool | None:
+    event = turn.event(original)
+    standing = event.answers.get(voter or "") if event is not None else None
+    return None if standing is None else standing[1].winner == winner
+
+
+def _check_same(event: Event, request: ChooseRequest) -> None:
+    old, new = event.chosen, request
+    context = bytes(new.context)
+    if _same(bytes(old.items), bytes(new.items)) and _same(bytes(old.context), context):
+        return
+    raise RefusalError(409, "event_exists", f"event {event.id!r} already exists with other items or another context")
+
+
+def _same(old: bytes, new: bytes) -> bool:
+    return old == new or msgspec.json.decode(old) == msgspec.json.decode(new)

@@ -1,0 +1,119 @@
+"""What learns behind a model's name: a registry learner with the reader of its items, bound to the log's seed."""
+
+from typing import Any
+
+import numpy as np
+
+from conquer import registry
+from conquer.files import FileError
+from conquer.kernels.tickets import SIDE, stream, ticket, ticket_uniforms
+from conquer.learners import Conquer
+from conquer.service.folding import Brain, Folded, Pick
+from conquer.service.items import Reader
+from conquer.service.refusals import invalid
+from conquer.service.requests import FeatureSettings, ModelSettings
+from conquer.service.settings import Limits
+from conquer.types import Choice
+
+
+def left_is_second(number: int) -> bool:
+    out = np.empty(1)
+    ticket_uniforms(np.uint64(number), np.array([SIDE]), out)
+    return bool(out[0] < 0.5)
+
+
+class LearnerBrain:
+    """A learner that chooses with the ticket of (seed, ordinal), as a Session and a simulation of that seed do."""
+
+    def __init__(self, settings: ModelSettings, learner: Conquer) -> None:
+        self.learner, self.settings = learner, settings
+        self.reader = Reader(settings.features, Limits())
+        self._stream = stream("policy", settings.seed)
+
+    @property
+    def size(self) -> int:
+        return sum(int(array.nbytes) for array in self.learner.model.state if isinstance(array, np.ndarray))
+
+    def parse(self, items: bytes, context: bytes) -> tuple[list[str], Any]:
+        return self.reader.read(items, context)
+
+    def choose(self, rows: Any, ordinal: int) -> Pick:
+        if len(rows) < 2 and self.learner.duels:
+            raise invalid(f"{self.learner.name} shows two items, got {len(rows)}")
+        number = ticket(self._stream, ordinal)
+        choice = self.learner.choose(rows, number)
+        left = choice.shown[-1] if left_is_second(number) else choice.shown[0]
+        return Pick(choice, left, choice.memo.get("chance"), self.learner.scores(rows).tolist())
+
+    def learn(self, rows: Any, choice: Choice, value: float) -> None:
+        self.learner.learn(rows, choice, value)
+
+    def expose(self, rows: Any, choice: Choice) -> Choice:
+        return self.learner.expose(rows, choice)
+
+    def dumps(self, extra: str) -> bytes:
+        import msgspec
+
+        service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
+        return registry.dumps(self.learner, {"service": service})
+
+
+def make_learner(settings: ModelSettings) -> Conquer:
+    """A fresh learner, or a RefusalError that says which setting is wrong."""
+    try:
+        learner = registry.make(
+            settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters
+        )
+    except (ValueError, TypeError) as error:
+        raise invalid(str(error)) from None
+    if settings.covariance == "on-show" and (not learner.duels or settings.parameters.get("projection")):
+        raise invalid("covariance='on-show' is for learners that show two, without projection")
+    if settings.covariance == "on-show":
+        learner.begin_exposing()
+    return learner
+
+
+def checked_settings(settings: ModelSettings) -> None:
+    """Refuse what could not be built, before anything is stored."""
+    if settings.model == "full" and settings.features.dim > 8192:
+        raise invalid(f"a full model takes at most 8192 features here, got {settings.features.dim}")
+    make_learner(settings)
+
+
+def build(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | None]:
+    """What learns, fresh or from a snapshot, and the tally stored beside it."""
+    if data is None:
+        return LearnerBrain(settings, make_learner(settings)), None
+    learner, extra, _ = registry.loads(data)
+    return LearnerBrain(settings, learner), extra.get("service", {}).get("tally")
+
+
+def imported(data: bytes) -> ModelSettings:
+    """The settings of a model file: the service's own if it wrote the file, else from the learner in it."""
+    import msgspec
+
+    try:
+        learner, extra, _ = registry.loads(data)
+        if "service" in extra:
+            return msgspec.convert(extra["service"]["settings"], ModelSettings)
+    except (FileError, msgspec.ValidationError, KeyError, TypeError) as error:
+        raise invalid(f"not a model file: {error}") from None
+    parameters = dict(learner.parameters)
+    kind: Any = parameters.pop("model", "diagonal")
+    return ModelSettings(
+        algorithm=learner.name, model=kind, parameters=parameters, features=FeatureSettings(dim=learner.dim)
+    )
+
+
+def top_features(folded: Folded, count: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """The most liked and most disliked features with their weights."""
+    raise invalid("no features")
+
+
+def warm_kernels() -> None:
+    """Load or compile what requests will call, before the first one comes."""
+    for model in ("diagonal", "full", "kernel"):
+        settings = ModelSettings(model=model, features=FeatureSettings(dim=4))
+        brain, _ = build(settings, None)
+        _, rows = brain.parse(b'[{"id":"a","vector":[0,1,0,0]},{"id":"b","vector":[1,0,0,0]}]', b"null")
+        brain.learn(rows, brain.choose(rows, 0).choice, 1.0)

@@ -1,0 +1,127 @@
+"""The rows of a model's log: what each kind holds. The model is the fold of these and of nothing else."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+Raw = msgspec.Raw
+ABSENT = Raw(b"null")
+
+
+class Chosen(msgspec.Struct, omit_defaults=True):
+    """`choose`: the items as they came, the round's ticket, and what was shown. Positions are into `items`."""
+
+    ordinal: int
+    ticket: int
+    query: int
+    shown: tuple[int, ...]
+    left: int
+    ids: list[str]
+    items: Raw
+    scores: list[float]
+    context: Raw = ABSENT
+    memo: dict[str, Any] = {}
+    chance: float | None = None
+    deferred: bool = False
+    """Not shown yet: `activate` must follow before an answer counts."""
+    planted: str | None = None
+    """The event this one asks again, to see whether people agree with themselves."""
+
+
+class Exposed(msgspec.Struct):
+    """`expose`: the pair has been shown and widths count it from now on; `memo` is the choice's new memo."""
+
+    memo: dict[str, Any]
+
+
+class Activated(msgspec.Struct):
+    """`activate`: a deferred event has been shown."""
+
+
+class Answered(msgspec.Struct, omit_defaults=True):
+    """`answer`: what was said, the number learnt from it (None: not learnt) and why not."""
+
+    winner: str
+    value: float | None = None
+    reason: str | None = None
+    strength: float | None = None
+    seconds: float | None = None
+    agreed: bool | None = None
+    """For a planted question: whether the answer is the one given the first time."""
+
+
+class Expired(msgspec.Struct, omit_defaults=True):
+    """`expiry`: the answer window closed; `value` is the default answer learnt instead, if the model has one."""
+
+    chosen_at: int
+    value: float | None = None
+
+
+class Corrected(msgspec.Struct):
+    """`correction`: the answer at position `undone` never happened."""
+
+    undone: int
+
+
+class Erasure(msgspec.Struct):
+    """`erasure`: rows from position `first` on have been emptied; whoever follows the log folds it again."""
+
+    first: int
+    rows: int
+
+
+class Erased(msgspec.Struct, omit_defaults=True):
+    """`erased`: a row that has been emptied; a choice leaves its ordinal, so that no ticket is used twice."""
+
+    ordinal: int | None = None
+
+
+class Flagged(msgspec.Struct):
+    """`flag`: a person's remark on a question."""
+
+    comment: str
+
+
+KINDS: dict[str, type[msgspec.Struct]] = {
+    "choose": Chosen,
+    "expose": Exposed,
+    "activate": Activated,
+    "answer": Answered,
+    "expiry": Expired,
+    "correction": Corrected,
+    "erasure": Erasure,
+    "erased": Erased,
+    "flag": Flagged,
+}
+NAMES = {struct: kind for kind, struct in KINDS.items()}
+_DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class Entry:
+    """One row: its position in the model's log, when it was written, and its body."""
+
+    position: int
+    at: float
+    event: str | None
+    voter: str | None
+    body: Any
+
+    @property
+    def kind(self) -> str:
+        return NAMES[type(self.body)]
+
+
+def encoded(body: msgspec.Struct) -> str:
+    """The body as JSON text, which keeps every float64 exactly.
+
+    >>> decoded("correction", encoded(Corrected(undone=3)))
+    Corrected(undone=3)
+    """
+    return _encode(body).decode()
+
+
+def decoded(kind: str, body: str) -> Any:
+    return _DECODERS[kind].decode(body)

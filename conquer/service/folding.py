@@ -1,0 +1,179 @@
+"""A model in memory: the fold of its log up to a position. The same `apply` serves live requests and replay."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from conquer.service.entries import (
+    Activated,
+    Answered,
+    Chosen,
+    Corrected,
+    Entry,
+    Erased,
+    Erasure,
+    Expired,
+    Exposed,
+    Flagged,
+)
+from conquer.service.events import Event
+from conquer.service.requests import ModelSettings
+from conquer.service.tally import Recent, Tally
+from conquer.types import Choice
+
+_json = msgspec.json.Encoder().encode
+_tally = msgspec.json.Decoder(Tally).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A choice with what a person sees of it: `left` is a position, `scores` has one number per item."""
+
+    choice: Choice
+    left: int
+    chance: float | None
+    scores: list[float]
+
+
+class Brain(Protocol):
+    """What learns: built from the model's settings, fed by the fold."""
+
+    @property
+    def size(self) -> int: ...
+    def parse(self, items: bytes, context: bytes) -> tuple[list[str], Any]: ...
+    def choose(self, rows: Any, ordinal: int) -> "Pick": ...
+    def learn(self, rows: Any, choice: Choice, value: float) -> None: ...
+    def expose(self, rows: Any, choice: Choice) -> Choice: ...
+    def dumps(self, extra: str) -> bytes: ...
+
+
+class Folded:
+    """A model as of `position`. Not thread-safe: the writer thread owns it.
+
+    `undone` are positions of answers that a later correction takes back: they are passed over.
+    """
+
+    def __init__(
+        self, model_id: int, name: str, settings: ModelSettings, brain: Brain, position: int, tally: Tally
+    ) -> None:
+        self.id, self.name, self.settings, self.brain = model_id, name, settings, brain
+        self.position, self.tally = position, tally
+        self.undone: frozenset[int] = frozenset()
+        self.stale = False
+        """A correction or erasure has been applied: the weights must be folded again before use."""
+        self.swept = 0
+        """How far the sweep for expired events has looked; only saves looking again."""
+        self.since_snapshot = 0
+        self.events: OrderedDict[str, Event] = OrderedDict()
+
+    def cached(self, event_id: str) -> Event | None:
+        event = self.events.get(event_id)
+        if event is not None:
+            self.events.move_to_end(event_id)
+        return event
+
+    def keep(self, event: Event) -> None:
+        self.events[event.id] = event
+
+    def trim(self, count: int) -> None:
+        while len(self.events) > count:
+            self.events.popitem(last=False)
+
+    def rows_of(self, event: Event) -> Any:
+        if event.rows is None:
+            _, event.rows = self.brain.parse(bytes(event.chosen.items), bytes(event.chosen.context))
+        return event.rows
+
+    def apply(self, entry: Entry, rows: Any = None) -> None:
+        """Take in the next row. Events it speaks of must be in the cache (`wanted` tells which)."""
+        if entry.position != self.position + 1:
+            raise RuntimeError(f"row {entry.position} cannot follow position {self.position} of model {self.name!r}")
+        event = self.events.get(entry.event) if entry.event is not None else None
+        match entry.body:
+            case Chosen():
+                event = Event.of(entry)
+                event.rows = rows
+                self.keep(event)
+                self.tally.choice(entry.body.ordinal, bool(entry.body.query))
+            case Exposed():
+                event = _needed(event, entry)
+                # Only the fold knows the memo; a replayed row gets the one it already has.
+                entry.body.memo = dict(self.brain.expose(self.rows_of(event), _first_choice(event)).memo)
+                self.since_snapshot += 1
+            case Answered():
+                self._answer(entry, _needed(event, entry), entry.body)
+            case Expired():
+                event = _needed(event, entry)
+                self.tally.expired += 1
+                self.tally.swept = max(self.tally.swept, entry.body.chosen_at)
+                if entry.body.value is not None:
+                    self._learn(event, entry.body.value)
+            case Corrected():
+                self.tally.undone += 1
+                self.stale = True
+            case Erasure():
+                self.stale = True
+            case Erased(ordinal=ordinal):
+                if ordinal is not None:
+                    self.tally.ordinal = max(self.tally.ordinal, ordinal + 1)
+            case Flagged():
+                self.tally.flags += 1
+            case Activated():
+                pass
+        if event is not None:
+            event.follow(entry)
+        self.position = entry.position
+
+    def _learn(self, event: Event, value: float) -> None:
+        self.brain.learn(self.rows_of(event), event.choice, value)
+        self.since_snapshot += 1
+
+    def _answer(self, entry: Entry, event: Event, said: Answered) -> None:
+        if entry.position in self.undone:
+            return
+        if said.value is not None:
+            self._learn(event, said.value)
+        self.tally.answer(event.shown, said.value, said.reason, entry.voter)
+        self.tally.timing(said.seconds)
+        if said.agreed is not None:
+            self.tally.planted += 1
+            self.tally.planted_agreed += said.agreed
+        self.tally.note(
+            Recent(event.id, entry.position, said.winner, event.shown, entry.at, said.value is not None, entry.voter)
+        )
+
+    def dumps(self) -> bytes:
+        """Weights and tally as one model file."""
+        return self.brain.dumps(_json(self.tally).decode())
+
+
+def wanted(entries: Iterable[Entry], have: Callable[[str], bool]) -> set[str]:
+    """The events these rows need that are neither cached nor chosen among them."""
+    born: set[str] = set()
+    need: set[str] = set()
+    for entry in entries:
+        if entry.event is None:
+            continue
+        if isinstance(entry.body, Chosen):
+            born.add(entry.event)
+        elif entry.event not in born and not have(entry.event):
+            need.add(entry.event)
+    return need
+
+
+def tally_of(text: str) -> Tally:
+    return _tally(text)
+
+
+def _needed(event: Event | None, entry: Entry) -> Event:
+    if event is None:
+        raise RuntimeError(f"row {entry.position} speaks of event {entry.event!r}, which the log does not hold")
+    return event
+
+
+def _first_choice(event: Event) -> Choice:
+    """The choice before it was exposed, also when later rows of the event have been read already."""
+    return Choice(event.choice.shown, event.choice.query, event.choice.ticket, event.chosen.memo)

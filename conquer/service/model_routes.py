@@ -1,0 +1,153 @@
+"""Models over HTTP: create, list, look at, export, import, delete."""
+
+import time
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, func, insert, select
+
+from conquer.service import store
+from conquer.service.brains import checked_settings, imported, top_features
+from conquer.service.refusals import RefusalError, invalid
+from conquer.service.requests import ModelSettings, NewModel
+from conquer.service.routing import Call, Endpoint
+from conquer.service.schema import models
+from conquer.service.turns import Turn
+from conquer.service.wire import Reply
+
+_settings_json = msgspec.json.Encoder().encode
+
+
+class ModelInfo(msgspec.Struct):
+    """A model: how it was made, how far its log goes, and what the log adds up to."""
+
+    name: str
+    settings: ModelSettings
+    position: int
+    summary: dict[str, Any]
+
+
+class ModelList(msgspec.Struct):
+    models: list[ModelInfo]
+
+
+class Feature(msgspec.Struct):
+    name: str
+    weight: float
+
+
+class Features(msgspec.Struct):
+    """The features with the largest weights; names are known for words seen since the server started."""
+
+    liked: list[Feature]
+    disliked: list[Feature]
+
+
+def create(connection: Connection, name: str, settings: ModelSettings, limit: int, data: bytes | None = None) -> int:
+    """Store a new model's settings (and where it starts, if not from nothing); return its id."""
+    if connection.execute(select(models.c.id).where(models.c.name == name)).first() is not None:
+        raise RefusalError(409, "model_exists", f"there is a model {name!r} already")
+    if connection.execute(select(func.count()).select_from(models)).scalar_one() >= limit:
+        raise RefusalError(422, "too_many_models", f"this server holds at most {limit} models")
+    text = _settings_json(settings).decode()
+    values = {"name": name, "settings": text, "position": 0, "base": 0, "created": time.time()}
+    model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
+    if data is not None:
+        pieces = store.parts(data)
+        for part, piece in enumerate(pieces):
+            store.write_part(connection, model_id, 0, part, len(pieces), time.time(), piece)
+    return model_id
+
+
+async def create_model(call: Call) -> ModelInfo:
+    new: NewModel = call.body
+    settings = new.settings()
+    if not call.key.may("admin", new.name):
+        raise RefusalError(403, "not_allowed", f"this key may not make a model {new.name!r}")
+    checked_settings(settings)
+    limit = call.server.settings.limits.models
+    await call.server.writer.call(None, lambda connection: create(connection, new.name, settings, limit))
+    info: ModelInfo = await call.server.writer.call(new.name, _info)
+    return info
+
+
+async def list_models(call: Call) -> ModelList:
+    def work(connection: Connection) -> list[str]:
+        return [header.name for header in store.all_headers(connection)]
+
+    names = [name for name in await call.server.writer.call(None, work) if call.key.may("read", name)]
+    found = []
+    for name in names:
+        try:
+            found.append(await call.server.writer.call(name, _info))
+        except RefusalError as refusal:
+            if refusal.status != 404:
+                raise
+    return ModelList(found)
+
+
+async def inspect_model(call: Call) -> ModelInfo:
+    info: ModelInfo = await call.server.writer.call(call.model, _info)
+    return info
+
+
+async def delete_model(call: Call) -> Reply:
+    name, writer = call.model, call.server.writer
+
+    def work(turn: Turn) -> None:
+        store.remove_model(turn.connection, turn.folded.id)
+        turn.removed = True
+
+    await writer.call(name, work)
+    call.server.meters.forget(name)
+    return Reply(status=204)
+
+
+async def export_model(call: Call) -> Reply:
+    data: bytes = await call.server.writer.call(call.model, lambda turn: turn.folded.dumps())
+    disposition = f'attachment; filename="{call.model}.safetensors"'.encode()
+    return Reply(data, kind="application/octet-stream", headers=[(b"content-disposition", disposition)])
+
+
+async def import_model(call: Call) -> ModelInfo:
+    """A model file (from export, or conquer.save) under a new name; its log starts empty."""
+    if not call.body:
+        raise invalid("the body must be a model file, got nothing")
+    data: bytes = call.body
+    settings = imported(data)
+    limit = call.server.settings.limits.models
+    await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, data))
+    info: ModelInfo = await call.server.writer.call(call.model, _info)
+    return info
+
+
+async def model_features(call: Call) -> Features:
+    count = call.query.get("count", "15")
+    if not count.isdecimal() or not 1 <= int(count) <= 1000:
+        raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
+    liked, disliked = await call.server.writer.call(call.model, lambda turn: top_features(turn.folded, int(count)))
+    return Features([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
+
+
+def _info(turn: Turn) -> ModelInfo:
+    folded = turn.folded
+    return ModelInfo(folded.name, folded.settings, folded.position, folded.tally.summary())
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/v1/models", "admin", "Create a model", create_model, NewModel, ModelInfo, status=201),
+    Endpoint("GET", "/v1/models", "read", "List models", list_models, reply=ModelList),
+    Endpoint("GET", "/v1/models/{name}", "read", "Look at a model", inspect_model, reply=ModelInfo),
+    Endpoint("DELETE", "/v1/models/{name}", "admin", "Delete a model and its log", delete_model, status=204),
+    Endpoint(
+        "GET", "/v1/models/{name}/file", "read", "Export the model file", export_model, kind="application/octet-stream"
+    ),
+    Endpoint(
+        "PUT", "/v1/models/{name}/file", "admin", "Import a model file as a new model", import_model, bytes, ModelInfo,
+        status=201, upload=True,
+    ),
+    Endpoint(
+        "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Features,
+        query=("count",),
+    ),
+)  # fmt: skip

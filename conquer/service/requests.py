@@ -1,0 +1,135 @@
+"""What comes in and goes out over HTTP, typed: the route table, the OpenAPI document and the checks all read this."""
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+Raw = msgspec.Raw
+Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+$")]
+ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Value = str | float | bool
+RESERVED = frozenset({"tie", "both_bad", "skip"})
+_MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A request: a misspelt field is an error, not a default."""
+
+
+class FeatureSettings(Strict):
+    """How items become rows. Vectors need `dim` to be their length; text and dicts are hashed into `dim` features."""
+
+    dim: Annotated[int, Meta(ge=1, le=1 << 24)] = 1 << 18
+    kind: Literal["tfidf", "binary", "counts"] = "binary"
+
+
+class ModelSettings(Strict):
+    """Everything that makes a model, fixed at its creation; its log does the rest."""
+
+    algorithm: str = "gnc"
+    model: Literal["diagonal", "full", "kernel"] = "diagonal"
+    parameters: dict[str, Any] = {}
+    features: FeatureSettings = msgspec.field(default_factory=FeatureSettings)
+    seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
+    window_seconds: Annotated[float, Meta(gt=0)] | None = None
+    """An answer later than this is logged as late and not learnt. None: answers are welcome for ever."""
+    default_answer: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    """Learnt when the window closes without an answer."""
+    covariance: Literal["on-answer", "on-show"] = "on-answer"
+    per_round: Annotated[int, Meta(ge=2, le=100)] = 5
+    """How many items of an uploaded pool take part in one question."""
+    planted: Annotated[float, Meta(ge=0, le=0.5)] = 0.0
+    """Share of questions that ask an earlier one again, to measure agreement; their answers are not learnt."""
+    instructions: Annotated[str, Meta(max_length=10_000)] = ""
+    question: Annotated[str, Meta(max_length=500)] = ""
+    task: Literal["pick", "parse"] = "pick"
+
+
+class NewModel(ModelSettings, kw_only=True):
+    name: ModelName
+
+    def settings(self) -> ModelSettings:
+        values = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
+        return ModelSettings(**values)
+
+
+class Item(Strict):
+    """An item: its id and exactly one of text, features or vector."""
+
+    id: Identifier
+    text: str | None = None
+    features: dict[str, Value] | None = None
+    vector: list[float] | None = None
+
+
+class ChooseRequest(Strict):
+    """`items` and `context` stay as the bytes that came: they are stored so, and decoded by the featuriser."""
+
+    items: Raw
+    context: Raw = Raw(b"null")
+    event_id: Identifier | None = None
+    voter: Identifier | None = None
+    deferred: bool = False
+
+
+class Shown(msgspec.Struct):
+    id: str
+
+
+class ChooseReply(msgspec.Struct):
+    event_id: str
+    query: Literal["none", "duel", "best"]
+    shown: list[Shown]
+    left: str
+    scores: list[float]
+    chance: float | None
+    active: bool
+    ordinal: int
+
+
+class AnswerRequest(Strict):
+    """`winner` is a shown item's id, or `tie`, `both_bad`, `skip`; for a `best` question also the item itself."""
+
+    winner: Annotated[str, Meta(min_length=1, max_length=200)]
+    voter: Identifier | None = None
+    strength: Annotated[float, Meta(gt=0, le=1)] | None = None
+    seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None
+
+
+class AnswerReply(msgspec.Struct, omit_defaults=True):
+    """`learnt`, `repeat` (said before; nothing changed) or `ignored` with the reason. Never silent."""
+
+    status: Literal["learnt", "repeat", "ignored"]
+    event_id: str
+    reason: str | None = None
+    first: str | None = None
+    """For a repeat: what became of the answer the first time."""
+
+
+class Failure(msgspec.Struct):
+    code: str
+    message: str
+
+
+class BatchChoose(Strict):
+    rounds: Annotated[list[ChooseRequest], Meta(min_length=1, max_length=1000)]
+
+
+class BatchAnswer(AnswerRequest, kw_only=True):
+    event_id: Identifier
+
+
+class BatchAnswers(Strict):
+    answers: Annotated[list[BatchAnswer], Meta(min_length=1, max_length=1000)]
+
+
+class BatchReply(msgspec.Struct):
+    """One result per request, in order: the reply, or `{"error": ...}`; each stands for itself."""
+
+    results: list[Any]
+
+
+def is_model_name(text: str) -> bool:
+    return _MODEL_NAME.fullmatch(text) is not None

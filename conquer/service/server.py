@@ -1,0 +1,80 @@
+"""A running service: its store, its writer, its keys and its meters, with one beginning and one end."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from conquer.service import keys
+from conquer.service.brains import build, warm_kernels
+from conquer.service.database import Database, StoreError
+from conquer.service.identity import Doorkeeper
+from conquer.service.meters import Meters
+from conquer.service.settings import Settings
+from conquer.service.sweeping import sweep
+from conquer.service.writer import Writer
+
+logger = logging.getLogger("conquer.service")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Server:
+    """What the handlers share. `start` and `stop` run in the event loop that serves."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.database = Database(settings.store)
+        with self.database.writing() as connection:
+            secret = keys.server_secret(connection)
+        self.doorkeeper = Doorkeeper(secret, {}, open=True)
+        self.refresh_keys()
+        if self.doorkeeper.open and settings.host not in _LOOPBACK:
+            self.database.close()
+            raise StoreError(
+                "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
+                f" at 127.0.0.1 (got {settings.host})"
+            )
+        self.writer = Writer(self.database, build, settings)
+        self.meters = Meters()
+        self.document: dict[str, Any] = {}
+        """The OpenAPI document, set by the application built around this server."""
+        self.ready = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.writer.start(loop)
+        await loop.run_in_executor(None, warm_kernels)
+        self._tasks = [
+            asyncio.create_task(self._every(1.0, self.refresh_keys)),
+            asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
+        ]
+        self.ready = True
+
+    async def stop(self) -> None:
+        self.ready = False
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await asyncio.get_running_loop().run_in_executor(None, self.writer.stop)
+        self.database.close()
+
+    def refresh_keys(self) -> None:
+        """Keys added or revoked from the shell, or on another server, count within a second."""
+        with self.database.reading() as connection:
+            known = keys.every(connection)
+        self.doorkeeper.keys = {digest: key for digest, key in known if key.revoked is None}
+        self.doorkeeper.open = not known
+
+    async def _every(self, seconds: float, work: Callable[[], None]) -> None:
+        """Again and again; a store that is away for a moment is asked again, and says so in the log."""
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, work)
+            except DBAPIError:
+                logger.exception("the store did not answer; trying again in %g s", seconds)

@@ -1,0 +1,150 @@
+"""What a model's log adds up to besides weights: counts, a learning curve, agreement. Part of the fold, bounded."""
+
+from typing import Any
+
+import msgspec
+
+_BINS = 128
+_PAIRS = 4096
+_RECENT = 20
+_RATERS = 256
+
+
+class Bin(msgspec.Struct, array_like=True):
+    """A stretch of the curve: rounds, questions, answers learnt, and how often the first item won."""
+
+    rounds: int = 0
+    questions: int = 0
+    learnt: int = 0
+    first: float = 0.0
+
+
+class Recent(msgspec.Struct):
+    """One of the last answers, for people to look at."""
+
+    event: str
+    position: int
+    winner: str
+    shown: tuple[str, ...]
+    at: float
+    learnt: bool
+    voter: str | None = None
+
+
+class Tally(msgspec.Struct):
+    """Running sums over the log. The curve halves its resolution when it is full, so it never grows."""
+
+    ordinal: int = 0
+    rounds: int = 0
+    questions: int = 0
+    learnt: int = 0
+    ignored: dict[str, int] = {}
+    undone: int = 0
+    expired: int = 0
+    flags: int = 0
+    first: float = 0.0
+    seconds: float = 0.0
+    timed: int = 0
+    width: int = 1
+    curve: list[Bin] = []
+    recent: list[Recent] = []
+    pairs: dict[str, tuple[int, float]] = {}
+    """Per asked pair: answers and the sum of their values, from the alphabetically first item's side."""
+    repeated: int = 0
+    agreed: float = 0.0
+    regret: float = 0.0
+    planted: int = 0
+    planted_agreed: int = 0
+    voters: dict[str, int] = {}
+    swept: int = 0
+
+    def _bin(self) -> Bin:
+        place = (self.rounds - 1) // self.width if self.rounds else 0
+        if place >= _BINS:
+            pairs = zip(self.curve[::2], self.curve[1::2], strict=True)
+            self.curve = [_joined(a, b) for a, b in pairs]
+            self.width *= 2
+            place = (self.rounds - 1) // self.width
+        while len(self.curve) <= place:
+            self.curve.append(Bin())
+        return self.curve[place]
+
+    def choice(self, ordinal: int, asked: bool) -> None:
+        self.ordinal = max(self.ordinal, ordinal + 1)
+        self.rounds += 1
+        here = self._bin()
+        here.rounds += 1
+        if asked:
+            self.questions += 1
+            here.questions += 1
+
+    def answer(self, shown: tuple[str, ...], value: float | None, reason: str | None, voter: str | None) -> None:
+        if voter and (voter in self.voters or len(self.voters) < _RATERS):
+            self.voters[voter] = self.voters.get(voter, 0) + 1
+        if value is None:
+            self.ignored[str(reason)] = self.ignored.get(str(reason), 0) + 1
+            return
+        here = self._bin()
+        self.learnt += 1
+        here.learnt += 1
+        won = (value + 1) / 2
+        self.first += won
+        here.first += won
+        if len(shown) == 2:
+            self._pair(shown, value)
+
+    def _pair(self, shown: tuple[str, ...], value: float) -> None:
+        """Where a pair comes back, earlier answers say how the learner's first pick compares with the other.
+
+        Under the linear judge the mean answer is half the difference of rewards, so twice its negative part is what
+        preferring the first item costs.
+        """
+        low, high = sorted(shown)
+        sign = 1.0 if shown[0] == low else -1.0
+        key = f"{low}\x1f{high}"
+        count, total = self.pairs.pop(key, (0, 0.0))
+        if count:
+            mean = sign * total / count
+            self.repeated += 1
+            self.regret += 2 * max(0.0, -mean)
+            self.agreed += 0.5 if value == 0 or mean == 0 else float((value > 0) == (mean > 0))
+        self.pairs[key] = (count + 1, total + sign * value)
+        if len(self.pairs) > _PAIRS:
+            del self.pairs[next(iter(self.pairs))]
+
+    def note(self, recent: Recent) -> None:
+        self.recent.append(recent)
+        del self.recent[:-_RECENT]
+
+    def timing(self, seconds: float | None) -> None:
+        if seconds is not None:
+            self.seconds += seconds
+            self.timed += 1
+
+    def summary(self) -> dict[str, Any]:
+        """What `inspect` shows, JSON-able."""
+        return {
+            "rounds": self.rounds,
+            "questions": self.questions,
+            "answers": {"learnt": self.learnt, "ignored": self.ignored, "undone": self.undone, "expired": self.expired},
+            "query_rate": self.questions / self.rounds if self.rounds else None,
+            "first_preferred": self.first / self.learnt if self.learnt else None,
+            "repeated_questions": {
+                "answers": self.repeated,
+                "agreement": self.agreed / self.repeated if self.repeated else None,
+                "regret_estimate": self.regret / self.repeated if self.repeated else None,
+            },
+            "planted": {
+                "answers": self.planted,
+                "agreement": self.planted_agreed / self.planted if self.planted else None,
+            },
+            "seconds_per_answer": self.seconds / self.timed if self.timed else None,
+            "flags": self.flags,
+            "voters": self.voters,
+            "curve": {"width": self.width, "bins": self.curve},
+            "recent": self.recent[::-1],
+        }
+
+
+def _joined(a: Bin, b: Bin) -> Bin:
+    return Bin(a.rounds + b.rounds, a.questions + b.questions, a.learnt + b.learnt, a.first + b.first)
