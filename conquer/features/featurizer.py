@@ -1,0 +1,262 @@
+"""The one door from items to rows: settings that travel with a saved model, fitted or not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.features.hashing import Entries, Grams, hash_texts, hashed
+from conquer.features.interactions import cross
+from conquer.features.items import ItemKind, Items, entries, sorted_items, vector_rows
+from conquer.features.keys import CATEGORY, NUMBER, TEXT, feature_hash, signed_column, string_key
+from conquer.features.named import features, hash_dicts, hash_vector
+from conquer.features.text import ngrams as runs
+from conquer.features.text import tokens
+from conquer.features.vocabulary import Kind, Vocabulary, build, checked_kind, rarity
+from conquer.kernels import hashing as kernel
+from conquer.rows import SparseRows, checked_dim
+from conquer.types import Floats
+
+Columns = Literal["hashing", "vocabulary"]
+VERSION = 1
+"""Raised whenever the same text would give other columns than before; a model made with another is refused."""
+_LONGEST_NGRAM = 8
+_SETTINGS = ("dim", "kind", "columns", "ngrams", "least", "unit", "seed")
+
+
+class UnfittedError(RuntimeError):
+    """A vocabulary or the rarity of words is needed, and nothing has been fitted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """What fitting found: the columns (None: hashed ones) and their rarity (None: not tf-idf)."""
+
+    vocabulary: Vocabulary | None = None
+    idf: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Featurizer:
+    """Texts, dicts or vectors, and a shared context, to unit rows of dimension `dim`. It never changes.
+
+    kind: "binary" (1 for a word that occurs), "counts", or "tfidf" (counts times rarity among the fitted items).
+    columns: "hashing" (signed; nothing to fit but rarity) or "vocabulary" (the `dim` most frequent features of the
+    fitted items that are in at least `least` of them). Numbers in dicts and vectors weigh what they are, so scale them;
+    vectors keep their columns whatever `kind` and `columns` say.
+
+    >>> Featurizer(dim=1000)(["good food", "bad food"])
+    SparseRows(2 x 1000)
+    >>> fitted = Featurizer(dim=1000, kind="tfidf", columns="vocabulary").fit(["good food", "bad food"])
+    >>> fitted(["no known word but food"]).indices.tolist()
+    [0]
+    """
+
+    dim: int = 2**20
+    kind: Kind = "binary"
+    columns: Columns = "hashing"
+    ngrams: tuple[int, int] = (1, 2)
+    least: int = 1
+    unit: bool = True
+    seed: int = 0
+    fitted: Fitted | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dim", checked_dim(self.dim))
+        checked_kind(self.kind)
+        if self.columns not in get_args(Columns):
+            raise ValueError(f"columns must be one of {', '.join(get_args(Columns))}, got {self.columns!r}")
+        lengths = self.ngrams
+        if not (isinstance(lengths, tuple) and len(lengths) == 2 and all(map(_is_whole, lengths))):
+            raise TypeError(f"ngrams must be a tuple (shortest, longest), got {lengths!r}")
+        if not 1 <= lengths[0] <= lengths[1] <= _LONGEST_NGRAM:
+            raise ValueError(f"ngrams must rise within 1 and {_LONGEST_NGRAM}, got {lengths}")
+        if not _is_whole(self.least) or self.least < 1:
+            raise ValueError(f"least must be a whole number from 1, got {self.least!r}")
+        if not isinstance(self.unit, bool):
+            raise TypeError(f"unit must be True or False, got {self.unit!r}")
+        if not _is_whole(self.seed) or not 0 <= self.seed < 2**64:
+            raise ValueError(f"seed must be a whole number in [0, 2**64), got {self.seed!r}")
+
+    def fit(self, items: Items) -> "Featurizer":
+        """A copy fitted to texts or dicts; this one stays as it is."""
+        kind, values = sorted_items(items)
+        if kind == "vectors":
+            raise TypeError("fit takes texts or dicts, got vectors, which keep their columns")
+        return self._fit(self._grams(kind, values))
+
+    def _fit(self, grams: Grams) -> "Featurizer":
+        known = build(grams, most=self.dim, least=self.least) if self.columns == "vocabulary" else None
+        idf = None
+        if self.kind == "tfidf":
+            _, columns, _ = hashed(grams, self.dim) if known is None else known.entries(grams)
+            frequency = np.bincount(columns, minlength=self.dim if known is None else len(known))
+            idf = rarity(frequency, len(grams))
+        return replace(self, fitted=Fitted(known, idf))
+
+    def __call__(self, items: Items, context: Any = None) -> SparseRows:
+        """The items as K rows of length 1; with a context (a text, a dict, a vector) also their products with it.
+
+        An item without a known feature is a row of zeros. The items must be all texts, all dicts or all vectors.
+        """
+        kind, values = sorted_items(items)
+        if kind == "vectors":
+            rows = vector_rows(values, self.dim)
+            return self._finished(entries(rows), rows.dim, context)
+        return self._weighed(self._grams(kind, values), context)
+
+    def _grams(self, kind: ItemKind, values: Any) -> Grams:
+        binary = self.kind == "binary"
+        if kind == "texts":
+            return hash_texts(values, ngrams=self.ngrams, seed=self.seed, binary=binary)
+        return hash_dicts(values, seed=self.seed, binary=binary)
+
+    def _weighed(self, grams: Grams, context: Any) -> SparseRows:
+        fitted = self._needed()
+        known = fitted.vocabulary
+        indptr, indices, data = hashed(grams, self.dim) if known is None else known.entries(grams)
+        if fitted.idf is not None:
+            data = data * fitted.idf[indices]
+        return self._finished((indptr, indices, data), 0 if known is None else len(known), context)
+
+    def _needed(self) -> Fitted:
+        if self.fitted is not None:
+            return self.fitted
+        if self.kind == "tfidf" or self.columns == "vocabulary":
+            raise UnfittedError(
+                f"kind {self.kind!r} with columns {self.columns!r} must be fitted first: "
+                "featurizer = featurizer.fit(texts) returns a fitted copy"
+            )
+        return Fitted()
+
+    def _finished(self, rows: Entries, base: int, context: Any) -> SparseRows:
+        """Rows of length 1, crossed with the context, whose products go to the columns from `base` on."""
+        if context is not None:
+            rows = cross(rows, self._context(context), self.dim, base=base, seed=self.seed)
+        indptr, indices, data = rows
+        if self.unit:
+            kernel.to_unit(indptr, data)
+        return SparseRows(indptr, indices, data, self.dim)
+
+    def _context(self, context: Any) -> Grams:
+        kind, values = sorted_items([context])
+        if kind == "vectors":
+            return hash_vector(vector_rows(values, 2**31 - 1), seed=self.seed)
+        return self._grams(kind, values)
+
+    def explain(self, item: str | Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+        """The column and the sign of each feature of a text or dict that has a column, by the feature's name.
+
+        >>> Featurizer(columns="vocabulary").fit(["so good", "good"]).explain("good, so good")
+        {'good': (0, 1), 'so': (1, 1), 'so good': (2, 1)}
+        """
+        kind, _ = sorted_items([item])
+        if isinstance(item, str):
+            names = {run: (TEXT, run.split(" ")) for run in runs(tokens(item), *self.ngrams)}
+        elif kind == "dicts":
+            found = list(features(item, 0, binary=True))
+            names = {name: (NUMBER, [name]) for name, word, _ in found if word is None}
+            names |= {f"{name}={word}": (CATEGORY, [name, word]) for name, word, _ in found if word is not None}
+        else:
+            raise TypeError(f"explain takes one text or dict, got {item!r:.80}")
+        known = self._needed().vocabulary
+        columns: dict[str, tuple[int, int]] = {}
+        for name, (salt, strings) in names.items():
+            hash_ = feature_hash(map(string_key, strings), self.seed, salt)
+            if known is None:
+                columns[name] = signed_column(hash_, self.dim)
+            elif (column := known.column(hash_)) is not None:
+                columns[name] = (column, 1)
+        return columns
+
+    def settings(self) -> dict[str, Any]:
+        """Everything but the fitted arrays, as JSON takes it.
+
+        >>> Featurizer(dim=100).settings()["dim"]
+        100
+        """
+        values = {name: getattr(self, name) for name in _SETTINGS}
+        return values | {"version": VERSION, "ngrams": list(self.ngrams), "fitted": self.fitted is not None}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The fitted arrays: `keys` of a vocabulary, `idf` of tf-idf; empty when there are none."""
+        fitted = self.fitted or Fitted()
+        found = {"keys": None if fitted.vocabulary is None else fitted.vocabulary.keys, "idf": fitted.idf}
+        return {name: array for name, array in found.items() if array is not None}
+
+    @classmethod
+    def from_settings(
+        cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None
+    ) -> "Featurizer":
+        """The featurizer that gave these settings and arrays; anything that does not fit together is refused.
+
+        >>> fitted = Featurizer(dim=50, kind="tfidf").fit(["good", "bad"])
+        >>> again = Featurizer.from_settings(fitted.settings(), fitted.arrays())
+        >>> again(["good"]).data.tolist() == fitted(["good"]).data.tolist()
+        True
+        """
+        expected = {*_SETTINGS, "version", "fitted"}
+        if set(settings) != expected:
+            raise ValueError(f"settings must have {sorted(expected)}, got {sorted(map(str, settings))}")
+        if settings["version"] != VERSION:
+            raise ValueError(f"features of version {VERSION} expected, got version {settings['version']!r}")
+        values = {name: settings[name] for name in _SETTINGS}
+        if isinstance(values["ngrams"], list):
+            values["ngrams"] = tuple(values["ngrams"])
+        featurizer = cls(**values)
+        found = dict(arrays or {})
+        if settings["fitted"]:
+            return replace(featurizer, fitted=featurizer._read(found))
+        if found:
+            raise ValueError(f"an unfitted featurizer has no arrays, got {sorted(found)}")
+        return featurizer
+
+    def _read(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted:
+        wanted = ["keys"] * (self.columns == "vocabulary") + ["idf"] * (self.kind == "tfidf")
+        if sorted(arrays) != sorted(wanted):
+            raise ValueError(f"a fitted featurizer of these settings has arrays {wanted}, got {sorted(arrays)}")
+        size, known, idf = self.dim, None, None
+        if "keys" in wanted:
+            keys = arrays["keys"]
+            if keys.dtype != np.uint64 or keys.ndim != 1 or keys.size > self.dim:
+                raise ValueError(f"keys must be at most {self.dim} uint64, got {keys.dtype} of shape {keys.shape}")
+            known = Vocabulary(keys)
+            size = len(known)
+        if "idf" in wanted:
+            idf = arrays["idf"]
+            if idf.dtype != np.float64 or idf.shape != (size,) or not np.isfinite(idf).all():
+                raise ValueError(f"idf must be {size} finite float64, got {idf.dtype} of shape {idf.shape}")
+        return Fitted(known, idf)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def featurize(
+    items: Items,
+    dim: int = 2**20,
+    context: Any = None,
+    kind: Kind = "binary",
+    *,
+    ngrams: tuple[int, int] = (1, 2),
+    seed: int = 0,
+) -> SparseRows:
+    """Texts, dicts or vectors as unit rows of dimension `dim` (hashed), crossed with `context` when one is given.
+
+    Calls agree with each other for kind "binary" and "counts". With "tfidf" rarity is counted among the given items, so
+    give all of them at once; for rows that arrive round by round, fit a `Featurizer` and keep it.
+
+    >>> featurize(["good food", "bad food"], dim=1000, kind="tfidf")
+    SparseRows(2 x 1000)
+    >>> featurize([{"price": 0.3, "brand": "x"}, {"price": 0.7}], dim=1000, context={"user": "ann"})
+    SparseRows(2 x 1000)
+    """
+    featurizer = Featurizer(dim=dim, kind=kind, ngrams=ngrams, seed=seed)
+    known, values = sorted_items(items)
+    if known == "vectors" or kind != "tfidf":
+        return featurizer(values, context)
+    grams = featurizer._grams(known, values)
+    return featurizer._fit(grams)._weighed(grams, context)

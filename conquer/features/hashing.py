@@ -1,0 +1,131 @@
+"""From texts to hashed n-grams to columns, compiled: as `text` and `keys` spell it out, many times faster."""
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.features.abbreviations import ABBREVIATIONS, ENDINGS
+from conquer.features.keys import TEXT, start, string_key
+from conquer.features.text import classes, prepared
+from conquer.kernels import hashing as kernel
+from conquer.kernels import text as scanner
+from conquer.types import Floats, Ints
+
+Hashes = NDArray[np.uint64]
+Entries = tuple[Ints, NDArray[np.int32], Floats]
+"""Sparse rows in the making: indptr, indices, data, no column twice in a row."""
+
+_CHUNK = 2**18
+"""Code points hashed at a time: what one pass leaves for the next stays in the cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grams:
+    """Hashed features of K items before they have columns; row i is entries indptr[i] to indptr[i + 1], distinct."""
+
+    indptr: Ints
+    hashes: Hashes
+    weights: Floats
+
+    def __len__(self) -> int:
+        return self.indptr.size - 1
+
+
+@functools.cache
+def _lexicon() -> tuple[Hashes, Hashes]:
+    """The abbreviations and the endings as the scanner takes them."""
+    most = max(len(words.split(" ")) for words in ABBREVIATIONS.values())
+    table = np.zeros((1024, 2 + most), np.uint64)
+    for short, words in ABBREVIATIONS.items():
+        row = [string_key(word) for word in words.split(" ")]
+        key = string_key(short)
+        slot = (key >> 40) % len(table)
+        while table[slot, 0]:
+            slot = (slot + 1) % len(table)
+        table[slot, : 2 + len(row)] = [key, len(row), *row]
+    return table, np.array([string_key(word) for word in (*ENDINGS.values(), "t")], np.uint64)
+
+
+def code_points(texts: Sequence[str]) -> tuple[NDArray[np.uint32], Ints, bool]:
+    """All code points, where each text ends among them, and whether all are ASCII."""
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+    whole = "".join(texts)
+    return np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), "<u4"), ends, whole.isascii()
+
+
+def scratch(indptr: Ints) -> NDArray[np.int32]:
+    """A table for the kernels that holds any of these rows at most half full."""
+    longest = int(np.diff(indptr).max(initial=0))
+    return np.empty(1 << max(2, (2 * longest - 1).bit_length()), np.int32)
+
+
+def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The prepared texts in groups of about equal size."""
+    group: list[str] = []
+    size = 0
+    for text in texts:
+        group.append(prepared(text))
+        size += len(group[-1])
+        if size >= _CHUNK:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _text_grams(texts: Sequence[str], low: int, high: int, seed: int, binary: bool) -> Grams:
+    codes, ends, plain = code_points(texts)
+    lexicon, endings = _lexicon()
+    keys = np.empty(codes.size, np.uint64)
+    key_ends = np.empty(len(texts), np.int64)
+    scanner.tokenise(codes, ends, _ascii_classes() if plain else classes(), lexicon, endings, keys, key_ends)
+    indptr = np.empty(len(texts) + 1, np.int64)
+    hashes = np.empty((high - low + 1) * int(key_ends[-1]), np.uint64)
+    kernel.ngrams(keys, key_ends, low, high, np.uint64(start(seed, TEXT)), indptr, hashes)
+    weights = np.ones(int(indptr[-1]))
+    kernel.distinct(indptr, hashes, weights, binary, scratch(indptr))
+    return Grams(indptr, hashes[: indptr[-1]], weights[: indptr[-1]])
+
+
+@functools.cache
+def _ascii_classes() -> NDArray[np.uint8]:
+    # Most texts are ASCII; the table of all code points costs tens of milliseconds to build.
+    signs = map(chr, range(128))
+    kinds = [scanner.WORD if c.isalnum() else scanner.SPACE if c.isspace() else scanner.BREAK for c in signs]
+    return np.array(kinds, np.uint8)
+
+
+def hash_texts(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: int = 0, binary: bool = False) -> Grams:
+    """The distinct n-grams of each text, normalised, with their counts (`binary`: 1), in order of first occurrence.
+
+    >>> hash_texts(["so so good", ""]).weights.tolist()
+    [2.0, 1.0, 1.0, 1.0]
+    """
+    low, high = ngrams
+    return _joined([_text_grams(group, low, high, seed, binary) for group in _chunks(texts)])
+
+
+def _joined(parts: Sequence[Grams]) -> Grams:
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return Grams(np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0))
+    offsets = np.cumsum([0] + [part.hashes.size for part in parts])
+    starts = [part.indptr[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
+    return Grams(
+        np.concatenate([*starts, offsets[-1:]]),
+        np.concatenate([part.hashes for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+    )
+
+
+def hashed(grams: Grams, dim: int) -> Entries:
+    """The entries of K rows of dimension `dim`: each feature adds its weight, with its sign, to its column."""
+    indptr = np.empty_like(grams.indptr)
+    indices = np.empty(grams.hashes.size, np.int32)
+    data = np.empty(grams.hashes.size)
+    kernel.columns(grams.indptr, grams.hashes, grams.weights, dim, scratch(grams.indptr), indptr, indices, data)
+    return indptr, indices[: indptr[-1]], data[: indptr[-1]]

@@ -1,0 +1,163 @@
+"""Columns from data: each feature that occurs gets its own, the most frequent first, and rows are weighed by rarity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from conquer.features.hashing import Entries, Grams, Hashes, hash_texts
+from conquer.kernels import hashing as kernel
+from conquer.kernels import text_columns
+from conquer.rows import SparseRows
+from conquer.types import Floats, Ints
+
+Kind = Literal["counts", "binary", "tfidf"]
+KINDS: dict[str, int] = {"counts": text_columns.COUNTS, "binary": text_columns.BINARY, "tfidf": text_columns.TFIDF}
+
+
+def _slots(entries: int) -> NDArray[np.int32]:
+    """A free table that so many entries fill at most by half."""
+    return np.full(1 << max(3, (2 * entries).bit_length()), -1, np.int32)
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """The features that have a column: `keys` (V,) are their 64-bit hashes in column order.
+
+    Frequent features come first, so the part of a model that is read all the time is small and stays in the cache.
+    Two features with one hash would share a column: among ten million features the chance of any is 3 in a million.
+    """
+
+    keys: Hashes
+    slots: NDArray[np.int32] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        keys, slots = _fixed(np.array(self.keys, np.uint64)), _slots(len(self.keys))
+        repeated = text_columns.number_keys(keys, slots)
+        if repeated >= 0:
+            raise ValueError(f"a vocabulary must hold each feature once, got entry {repeated} a second time")
+        object.__setattr__(self, "keys", keys)
+        object.__setattr__(self, "slots", slots)
+
+    def __len__(self) -> int:
+        return self.keys.size
+
+    def column(self, hashed: int) -> int | None:
+        """The column of a feature's hash, if it has one."""
+        found = np.flatnonzero(self.keys == np.uint64(hashed))
+        return int(found[0]) if found.size else None
+
+    def entries(self, grams: Grams) -> Entries:
+        """The known features of each item in the item's own order; unknown ones are left out."""
+        indptr = np.empty_like(grams.indptr)
+        indices = np.empty(grams.hashes.size, np.int32)
+        data = np.empty(grams.hashes.size)
+        text_columns.look_up(grams.indptr, grams.hashes, grams.weights, self.keys, self.slots, indptr, indices, data)
+        return indptr, indices[: indptr[-1]], data[: indptr[-1]]
+
+
+def _numbered(grams: Grams) -> tuple[Hashes, Ints, NDArray[np.int32]]:
+    """(hash, number of items it is in) of each feature in order of first occurrence, and the number of each entry."""
+    size = grams.hashes.size
+    keys, frequency, ids = np.empty(size, np.uint64), np.zeros(size, np.int64), np.empty(size, np.int32)
+    count = text_columns.intern(grams.hashes, keys, frequency, _slots(size), ids)
+    return keys[:count], frequency[:count], ids
+
+
+def build(grams: Grams, *, most: int | None = None, least: int = 1) -> Vocabulary:
+    """The features in at least `least` items, the `most` frequent first; ties in order of first occurrence.
+
+    >>> grams = hash_texts(["good food", "bad food"], ngrams=(1, 1))
+    >>> build(grams).entries(grams)[1].tolist()    # food is column 0; a row keeps the text's order
+    [1, 0, 2, 0]
+    """
+    keys, frequency, _ = _numbered(grams)
+    order = np.argsort(-frequency, kind="stable")[:most]
+    return Vocabulary(keys[order[frequency[order] >= least]])
+
+
+def tabulate(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: int = 0) -> tuple[Vocabulary, SparseRows]:
+    """Every n-gram of the texts as a column, and the texts as rows of counts: read once, then `restrict` at will.
+
+    >>> vocabulary, rows = tabulate(["good good food", "bad food"], ngrams=(1, 1))
+    >>> len(vocabulary), rows.dense().tolist()
+    (3, [[1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
+    """
+    grams = hash_texts(texts, ngrams=ngrams, seed=seed)
+    keys, frequency, ids = _numbered(grams)
+    order = np.argsort(-frequency, kind="stable")
+    column = np.empty(order.size, np.int32)
+    column[order] = np.arange(order.size, dtype=np.int32)
+    return Vocabulary(keys[order]), SparseRows(grams.indptr, column[ids], grams.weights, max(1, order.size))
+
+
+def document_frequencies(rows: SparseRows, train_rows: ArrayLike | None = None) -> Ints:
+    """How many of the rows (of those numbered, or true, in `train_rows`) each column occurs in: (D,) int64.
+
+    >>> document_frequencies(SparseRows([0, 2, 3], [0, 1, 1], [1.0, 2.0, 1.0], dim=3)).tolist()
+    [1, 2, 0]
+    """
+    counts = np.zeros(rows.dim, np.int64)
+    text_columns.frequencies(rows.indptr, rows.indices, rows.rows[_numbers(train_rows, len(rows))], counts)
+    return counts
+
+
+def _numbers(train_rows: ArrayLike | None, size: int) -> Ints:
+    if train_rows is None:
+        return np.arange(size)
+    chosen = np.asarray(train_rows)
+    if chosen.dtype == bool:
+        if chosen.shape != (size,):
+            raise ValueError(f"train_rows must have one truth value a row ({size}), got shape {chosen.shape}")
+        return np.flatnonzero(chosen)
+    if chosen.ndim != 1 or not (chosen.size == 0 or np.issubdtype(chosen.dtype, np.integer)):
+        raise ValueError(f"train_rows must be row numbers or truth values, got {chosen.dtype} of shape {chosen.shape}")
+    if chosen.size and not 0 <= chosen.min() <= chosen.max() < size:
+        raise IndexError(f"train_rows must be in [0, {size}), got [{chosen.min()}, {chosen.max()}]")
+    return chosen.astype(np.int64)
+
+
+def rarity(frequency: Ints, documents: int) -> Floats:
+    """The weight of each column by its document frequency: ln((1 + documents)/(1 + frequency)) + 1, at least 1.
+
+    >>> rarity(np.array([3, 1]), documents=3).round(3).tolist()
+    [1.0, 1.693]
+    """
+    return np.asarray(np.log((1.0 + documents) / (1.0 + frequency)) + 1.0, np.float64)
+
+
+def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, unit: bool = True) -> SparseRows:
+    """All `rows` (counts) as someone sees them who knows only `train_rows` (row numbers, or a truth value a row).
+
+    Columns that no training row has are dropped, rarity comes from the training rows alone, and rows are scaled to
+    length 1 (a row with nothing known stays empty). Entry order and dimension are kept.
+
+    >>> X = SparseRows([0, 2, 4], [0, 1, 0, 2], [1.0, 2.0, 1.0, 5.0], dim=3)
+    >>> restrict(X, [0], "binary").dense().round(3).tolist()
+    [[0.707, 0.707, 0.0], [1.0, 0.0, 0.0]]
+    """
+    code = KINDS[checked_kind(kind)]
+    numbers = _numbers(train_rows, len(rows))
+    frequency = document_frequencies(rows, numbers)
+    packed = rows.packed()
+    indptr, indices, data = np.empty_like(packed.indptr), np.empty_like(packed.indices), np.empty_like(packed.data)
+    idf = rarity(frequency, numbers.size)
+    text_columns.reweigh(packed.indptr, packed.indices, packed.data, code, frequency, idf, indptr, indices, data)
+    if unit:
+        kernel.to_unit(indptr, data)
+    return SparseRows(indptr, indices[: indptr[-1]], data[: indptr[-1]], rows.dim)
+
+
+def checked_kind(kind: str) -> str:
+    """`kind` when it is one of the three."""
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {kind!r}")
+    return kind
