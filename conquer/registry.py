@@ -16,6 +16,9 @@ from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.models.perceptron import Perceptron
 from conquer.policies import Policy
+from conquer.rivals.learner import Rival
+from conquer.rivals.options import Row
+from conquer.rivals.table import ROWS as RIVALS
 from conquer.rows import checked_dim
 
 MODELS: dict[str, Callable[..., CompiledModel]] = {"diagonal": Diagonal, "full": Full, "kernel": Kernel}
@@ -61,24 +64,33 @@ def _grid(etas: tuple[float, ...], lams: tuple[float, ...]) -> tuple[Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A row of the registry. `grid` has eight points; `models` are the values that model= may take."""
+    """A row of the registry. `grid` has eight points; `models` are the values that model= may take, default first.
+
+    `policy` for the family of CONQUER, `rival` for the other systems.
+    """
 
     name: str
     description: str
-    policy: Policy
+    policy: Policy | None
     parameters: tuple[Parameter, ...]
     grid: tuple[Mapping[str, Any], ...]
     models: tuple[str, ...] = ("diagonal", "full", "kernel")
     perceptron: bool = False
+    rival: Row | None = None
 
-    def build(self, dim: int, model: str = "diagonal", **given: Any) -> Conquer:
+    def build(self, dim: int, model: str | None = None, **given: Any) -> Any:
         """A fresh learner; unknown parameters and values out of range are refused by name."""
+        model = self.models[0] if model is None else model
         if model not in self.models:
             raise ValueError(f"model must be one of {', '.join(map(repr, self.models))} for {self.name}, got {model!r}")
         allowed = {p.name: p for p in self.parameters if model in p.models}
         if unknown := sorted(set(given) - set(allowed)):
             raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
         values = {name: given.get(name, p.default) for name, p in allowed.items()}
+        described = {"model": model, **values}
+        if self.rival is not None:
+            return Rival(self.rival.build(dim, model, values), dim=dim, name=self.name, parameters=described)
+        assert self.policy is not None
         if self.name == "confidit" and given.get("lam") is None:
             values["lam"] = max((1.0 + values["alpha"]) ** 2, 1e-3) if isinstance(values["alpha"], int | float) else 4.0
         of_model = {p.name for p in SECOND_ORDER}
@@ -142,7 +154,20 @@ _ROWS = (
     ),
     Algorithm("random", "Random: any two items; learns nothing", policies.RANDOM, (), ({},), ("diagonal",), True),
 )
-ALGORITHMS = {row.name: row for row in _ROWS}
+
+
+def _of_rival(row: Row) -> Algorithm:
+    parameters = tuple(Parameter(o.name, o.default, o.values, o.models) for o in row.options)
+    return Algorithm(row.name, row.description, None, parameters, row.grid, row.models, rival=row)
+
+
+ALGORITHMS = {row.name: row for row in (*_ROWS, *map(_of_rival, RIVALS))}
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "paper": tuple(row.name for row in _ROWS),
+    "rivals": tuple(row.name for row in RIVALS),
+    "all": tuple(ALGORITHMS),
+}
+"""Names for the algorithms of the paper's study with our additions, for the other systems, and for everything."""
 
 
 def algorithms() -> list[Algorithm]:
@@ -154,8 +179,8 @@ def algorithms() -> list[Algorithm]:
     return list(ALGORITHMS.values())
 
 
-def make(name: str, *, dim: int, model: str = "diagonal", **parameters: Any) -> Conquer:
-    """A fresh learner by name.
+def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Any:
+    """A fresh learner by name; `model` None is the algorithm's default.
 
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0
@@ -165,26 +190,29 @@ def make(name: str, *, dim: int, model: str = "diagonal", **parameters: Any) -> 
     return ALGORITHMS[name].build(checked_dim(dim), model, **parameters)
 
 
-def describe(learner: Conquer) -> dict[str, Any]:
+def describe(learner: Conquer | Rival) -> dict[str, Any]:
     """How to make this learner anew, JSON-able."""
-    if learner.name not in ALGORITHMS or learner.policy is not ALGORITHMS[learner.name].policy:
+    row = ALGORITHMS.get(learner.name)
+    if row is None or getattr(learner, "policy", None) is not row.policy:
         raise ValueError("only learners made by name can be written: a policy of your own has no file form")
     return {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
 
 
-def rebuild(description: Mapping[str, Any]) -> Conquer:
+def rebuild(description: Mapping[str, Any]) -> Any:
     """A fresh learner from `describe`'s result."""
     return make(description["algorithm"], dim=description["dim"], **description["parameters"])
 
 
-def dumps(learner: Conquer, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
+def dumps(
+    learner: Conquer | Rival, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None
+) -> bytes:
     """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
     header = {"learner": describe(learner), "answers": learner.answers, "extra": dict(extra or {})}
     own = {f"model.{name}": array for name, array in learner.arrays().items()}
     return pack(header, own | dict(arrays or {}))
 
 
-def loads(data: bytes) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:
+def loads(data: bytes) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """(learner, extra, the other arrays) from `dumps`'s bytes, which may come from anyone."""
     header, arrays = unpack(data)
     own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
@@ -204,17 +232,21 @@ LARGEST_DIM_IN_FILE = 2**28
 
 def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], size: int) -> None:
     dim, model = checked_dim(description["dim"]), description["parameters"]["model"]
-    if model == "full" and arrays["weights"].shape != (dim,):
+    if model == "full" and description["algorithm"] in GROUPS["rivals"]:
+        held = sum(array.nbytes for array in arrays.values())
+        if held < 8 * dim * dim:
+            raise ValueError(f"a full model of {dim} features needs {8 * dim * dim} bytes, got {held}")
+    elif model == "full" and arrays["weights"].shape != (dim,):
         raise ValueError(f"a full model of {dim} features needs as many weights, got {arrays['weights'].shape}")
     if dim > LARGEST_DIM_IN_FILE:
         raise ValueError(f"dim must be at most {LARGEST_DIM_IN_FILE} in a file of {size} bytes, got {dim}")
 
 
-def save(learner: Conquer, path: str | os.PathLike[str]) -> None:
+def save(learner: Conquer | Rival, path: str | os.PathLike[str]) -> None:
     """Write the learner to one file, all or nothing."""
     write_atomically(path, dumps(learner))
 
 
-def load(path: str | os.PathLike[str]) -> Conquer:
+def load(path: str | os.PathLike[str]) -> Any:
     """The learner of a file; it continues bit for bit where the saved one stood."""
     return loads(Path(path).read_bytes())[0]

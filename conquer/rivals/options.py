@@ -1,0 +1,155 @@
+"""What a row of the table may take, in words, and how the options of contextual rivals become parts."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from conquer.models.compiled import one_of
+from conquer.models.diagonal import Diagonal
+from conquer.models.full import Full
+from conquer.models.kernel import Kernel
+from conquer.rivals.contextual import Contextual, Warmup
+from conquer.rivals.estimators import Estimator, Linear, Logistic, Probit
+from conquer.rivals.forgetting import Forgetting
+from conquer.rivals.gates import GATES
+from conquer.rivals.learner import Method, number, whole
+from conquer.rivals.likelihood import Likelihood
+from conquer.rivals.selectors import Selector
+
+LARGEST_FULL = 2048
+"""Features of a whole matrix: these are numpy matrices, for small worlds."""
+
+ALL = ("diagonal", "full", "kernel")
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One hyperparameter: name, default, its values in words, and the models that take it."""
+
+    name: str
+    default: Any
+    values: str
+    models: tuple[str, ...] = ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A rival: `build(dim, model, values)` makes its method; the first of `models` is the default."""
+
+    name: str
+    description: str
+    build: Callable[[int, str, Values], Method]
+    options: tuple[Option, ...]
+    grid: tuple[Values, ...]
+    models: tuple[str, ...] = ("diagonal", "full")
+
+
+def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:
+    """Every combination of the values.
+
+    >>> grid(eta=(1, 2), lam=(3,))
+    ({'eta': 1, 'lam': 3}, {'eta': 2, 'lam': 3})
+    """
+    return tuple(dict(zip(points, values, strict=True)) for values in product(*points.values()))
+
+
+LAM = Option("lam", 1.0, "a number above 0: V starts at lam I, in the scale of z = x_i - x_j")
+HORIZON = Option("horizon", 2000, "a whole number of at least 2: the T of eta='practice'")
+_MATRIX = ("diagonal", "full")
+ESTIMATION = (
+    Option(
+        "estimator",
+        None,
+        "None (logistic, for kernels linear), 'linear', 'logistic' (online Newton), 'probit', or with full 'mle' or "
+        "'mle-curved' (refitted, widths from sum z z' or from the Hessian)",
+    ),
+    LAM,
+    Option("forget", 1.0, "a number in (0, 1], of the linear estimator: how much of the past an answer keeps", _MATRIX),
+    Option("window", None, "None, or how many answers the linear estimator looks back on", _MATRIX),
+    Option("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
+    Option("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
+    Option("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
+    Option("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
+)
+PLAY = (
+    Option("warmup", 0, "how many random rounds come first, or 'practice': D K"),
+    Option("gate", None, "None, 'aurora', 'gnc' or 'selective': whether to ask at all"),
+    Option("gate_eta", 1.0, "a number of at least 0: the gate's width is sqrt(gate_eta) |z|"),
+    Option("robust", None, "None, or the alpha above 0 of weights min(1, alpha/|z|) against corrupted answers"),
+)
+
+
+def eta_option(default: float) -> Option:
+    """The factor of a width, or the square-root rule papers use in practice."""
+    return Option("eta", default, "a number of at least 0, or 'practice': sqrt(D ln T)")
+
+
+def practice(dim: int, values: Values) -> float:
+    """sqrt(D ln T): the width factor of MaxInP's and CoLSTIM's experiments."""
+    return math.sqrt(dim * math.log(whole("horizon", values["horizon"], 2)))
+
+
+def eta_of(dim: int, values: Values) -> float:
+    eta = values["eta"]
+    return practice(dim, values) if eta == "practice" else number("eta", eta, 0.0)
+
+
+def estimator_of(dim: int, model: str, values: Values, lam: float | None = None) -> Estimator:
+    """The estimator of these options; `lam` instead of theirs where given."""
+    name = values["estimator"] or ("linear" if model == "kernel" else "logistic")
+    lam = number("lam", values["lam"] if lam is None else lam, 0.0, above=True)
+    forget, window = values.get("forget", 1.0), values.get("window")
+    known = {"linear": 0, "logistic": 1, "probit": 2, "mle": 3, "mle-curved": 4}
+    code = one_of("estimator", name, known)
+    if model == "full" and dim > LARGEST_FULL:
+        raise ValueError(f"model='full' takes at most {LARGEST_FULL} features here, got {dim}")
+    if (model == "kernel" and code > 0) or (code > 2 and model != "full"):
+        raise ValueError(f"estimator={name!r} does not go with model={model!r}")
+    if forget != 1.0 or window is not None:
+        if code != 0:
+            raise ValueError(f"only estimator='linear' forgets, got {name!r}")
+        if forget != 1.0 and window is not None:
+            raise ValueError(f"choose forget or window, got {forget!r} and {window!r}")
+        number("forget", forget, 0.0, 1.0, above=True)
+        window = None if window is None else whole("window", window, 1)
+        return Forgetting(dim, lam=lam, model=model, forget=forget, window=window)
+    if code == 0:
+        return Linear(_linear(dim, model, values, lam))
+    if code >= 3:
+        return Likelihood(dim, lam=lam, curved=code == 4)
+    return (Logistic if code == 1 else Probit)(dim, lam=lam, model=model)
+
+
+def _linear(dim: int, model: str, values: Values, lam: float) -> Any:
+    if model == "kernel":
+        own = {name: values[name] for name in ("kernel", "scale", "degree", "budget")}
+        return Kernel(dim, lam=lam / 4.0, **own)
+    return Full(dim, lam=lam / 4.0) if model == "full" else Diagonal(dim, lam=lam / 4.0)
+
+
+def contextual(select: Callable[[int, Values], Selector]) -> Callable[[int, str, Values], Method]:
+    """The builder of a rival that is a selector over any estimator."""
+
+    def build(dim: int, model: str, values: Values) -> Method:
+        robust = values["robust"]
+        one_of("gate", values["gate"], dict.fromkeys(GATES, 0))
+        return Contextual(
+            estimator_of(dim, model, values),
+            select(dim, values),
+            warmup=_warmup(dim, values["warmup"]),
+            gate=values["gate"],
+            gate_eta=number("gate_eta", values["gate_eta"], 0.0),
+            robust=None if robust is None else number("robust", robust, 0.0, above=True),
+        )
+
+    return build
+
+
+def _warmup(dim: int, value: Any) -> Warmup:
+    if value == "practice":
+        return lambda count: dim * count
+    rounds = whole("warmup", value, 0)
+    return lambda count: rounds

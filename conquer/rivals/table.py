@@ -1,0 +1,169 @@
+"""The table of rivals: one row each, for the registry to add to its own."""
+
+import math
+
+from conquer.rivals.contextual import VACDB
+from conquer.rivals.feelgood import FGTS
+from conquer.rivals.gradient import DBGD, PreferencePerceptron
+from conquer.rivals.learner import Method, number, whole
+from conquer.rivals.options import (
+    ALL,
+    ESTIMATION,
+    HORIZON,
+    LAM,
+    PLAY,
+    Option,
+    Row,
+    Values,
+    contextual,
+    estimator_of,
+    eta_of,
+    eta_option,
+    grid,
+    practice,
+)
+from conquer.rivals.selectors import CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
+
+_OPTIONS = (*ESTIMATION, HORIZON, *PLAY)
+_GRID = grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0))
+
+
+def _colstim(dim: int, values: Values) -> CoLSTIM:
+    clip, scale, eta = values["clip"], values["coupling"], eta_of(dim, values)
+    horizon = whole("horizon", values["horizon"], 2)
+    return CoLSTIM(
+        eta,
+        practice(dim, values) if clip is None else number("clip", clip, 0.0),
+        dim * math.log(dim * horizon) if scale is None else number("coupling", scale, 0.0),
+    )
+
+
+def _vacdb(dim: int, model: str, values: Values) -> Method:
+    number("lam", values["lam"], 0.0, above=True)
+    return VACDB(
+        lambda lam: estimator_of(dim, model, values, lam * values["lam"]),
+        alpha=number("alpha", values["alpha"], 1e-6, 0.99),
+        beta=number("beta", values["beta"], 0.0),
+    )
+
+
+def _fgts(dim: int, model: str, values: Values) -> Method:
+    return FGTS(
+        dim,
+        eta=number("eta", values["eta"], 0.0),
+        mu=number("mu", values["mu"], 0.0),
+        lam=number("lam", values["lam"], 0.0, above=True),
+        pace=number("pace", values["pace"], 0.0, above=True),
+        steps=whole("steps", values["steps"], 1, 1000),
+        batch=whole("batch", values["batch"], 1, 1000),
+        history=whole("history", values["history"], 1),
+    )
+
+
+CONTEXTUAL = (
+    Row(
+        "maxinp",
+        "MaxInP: of the plausibly best items the pair least known",
+        contextual(lambda dim, values: MaxInP(eta_of(dim, values))),
+        (eta_option(1.0), *_OPTIONS),
+        _GRID,
+        ALL,
+    ),
+    Row(
+        "colstim",
+        "CoLSTIM: a perturbed leader and its strongest rival",
+        contextual(_colstim),
+        (
+            eta_option(1.0),
+            Option("clip", None, "None (sqrt(D ln T)), or the largest size of the noise"),
+            Option("coupling", None, "None (D ln(D T)), or c in the chance c/sqrt(t) of noise for each item"),
+            *_OPTIONS,
+        ),
+        grid(eta=(0.1, 0.3, 1.0, 3.0), coupling=(1.0, None)),
+        ALL,
+    ),
+    Row(
+        "pairucb",
+        "Joint pair UCB: the pair with the largest sum of means and width of its difference",
+        contextual(lambda dim, values: PairUCB(eta_of(dim, values))),
+        (eta_option(1.0), *_OPTIONS),
+        _GRID,
+        ALL,
+    ),
+    Row(
+        "vacdb",
+        "VACDB: layers of precision, each learning only what it does not know",
+        _vacdb,
+        (
+            Option("alpha", 0.05, "a number in (0, 1): the precision at which learning ends"),
+            Option("beta", 1.0, "a number of at least 0: items 2^-l beta behind are dropped in layer l"),
+            *ESTIMATION,
+        ),
+        grid(beta=(0.3, 1.0, 3.0, 10.0), lam=(1.0, 10.0)),
+        ALL,
+    ),
+    Row(
+        "twots",
+        "Two-draw Thompson: the best items of two posterior draws",
+        contextual(lambda dim, values: TwoTS(eta_of(dim, values))),
+        (eta_option(1.0), *_OPTIONS),
+        _GRID,
+        ALL,
+    ),
+    Row(
+        "fgts",
+        "Feel-good Thompson sampling: two Langevin chains rewarded for optimism",
+        _fgts,
+        (
+            Option("eta", 0.25, "a number of at least 0: the temper of the likelihood"),
+            Option("mu", 0.01, "a number of at least 0: the weight of feeling good"),
+            LAM,
+            Option("pace", 0.1, "a number above 0: the size of the first Langevin step"),
+            Option("steps", 10, "Langevin steps an answer, a whole number in [1, 1000]"),
+            Option("batch", 32, "rounds in a minibatch, a whole number in [1, 1000]"),
+            Option("history", 1000, "how many rounds are kept"),
+        ),
+        grid(eta=(0.25, 1.0), mu=(0.0, 0.01), pace=(0.03, 0.1)),
+        ("diagonal",),
+    ),
+    Row(
+        "maxminlcb",
+        "MaxMinLCB: a Stackelberg game on lower bounds, with a kernel",
+        contextual(lambda dim, values: MaxMinLCB(eta_of(dim, values))),
+        (eta_option(1.0), *_OPTIONS),
+        _GRID,
+        ("kernel", "full", "diagonal"),
+    ),
+    Row(
+        "toptwo",
+        "Top two of any estimator: for trying links, forgetting and gates by themselves",
+        contextual(lambda dim, values: TopTwo()),
+        _OPTIONS,
+        grid(lam=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)),
+        ALL,
+    ),
+    Row(
+        "dbgd",
+        "Dueling bandit gradient descent: w against a random step from it",
+        lambda dim, model, values: DBGD(
+            dim,
+            delta=number("delta", values["delta"], 0.0, above=True),
+            gamma=number("gamma", values["gamma"], 0.0, above=True),
+        ),
+        (
+            Option("delta", 1.0, "a number above 0: how far it looks"),
+            Option("gamma", 0.1, "a number above 0: how far it steps"),
+        ),
+        grid(delta=(0.3, 1.0), gamma=(0.01, 0.03, 0.1, 0.3)),
+        ("diagonal",),
+    ),
+    Row(
+        "preference-perceptron",
+        "Preference perceptron: when the second best wins, move towards it",
+        lambda dim, model, values: PreferencePerceptron(dim),
+        (),
+        ({},),
+        ("diagonal",),
+    ),
+)
+ROWS = CONTEXTUAL
