@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from conquer import policies
 from conquer.files import FileError, pack, unpack, write_atomically
@@ -78,7 +78,7 @@ class Algorithm:
     perceptron: bool = False
     rival: Row | None = None
 
-    def build(self, dim: int, model: str | None = None, **given: Any) -> Any:
+    def build(self, dim: int, model: str | None = None, **given: Any) -> Conquer | Rival:
         """A fresh learner; unknown parameters and values out of range are refused by name."""
         model = self.models[0] if model is None else model
         if model not in self.models:
@@ -179,15 +179,15 @@ def algorithms() -> list[Algorithm]:
     return list(ALGORITHMS.values())
 
 
-def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Any:
-    """A fresh learner by name; `model` None is the algorithm's default.
+def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Conquer:
+    """A fresh learner by name; `model` None is the algorithm's default. Rivals have the same face as Conquer.
 
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0
     """
     if name not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {name!r}")
-    return ALGORITHMS[name].build(checked_dim(dim), model, **parameters)
+    return cast(Conquer, ALGORITHMS[name].build(checked_dim(dim), model, **parameters))
 
 
 def describe(learner: Conquer | Rival) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def describe(learner: Conquer | Rival) -> dict[str, Any]:
     return {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
 
 
-def rebuild(description: Mapping[str, Any]) -> Any:
+def rebuild(description: Mapping[str, Any]) -> Conquer:
     """A fresh learner from `describe`'s result."""
     return make(description["algorithm"], dim=description["dim"], **description["parameters"])
 
@@ -212,7 +212,7 @@ def dumps(
     return pack(header, own | dict(arrays or {}))
 
 
-def loads(data: bytes) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+def loads(data: bytes) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:
     """(learner, extra, the other arrays) from `dumps`'s bytes, which may come from anyone."""
     header, arrays = unpack(data)
     own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
@@ -247,6 +247,6 @@ def save(learner: Conquer | Rival, path: str | os.PathLike[str]) -> None:
     write_atomically(path, dumps(learner))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Conquer:
     """The learner of a file; it continues bit for bit where the saved one stood."""
     return loads(Path(path).read_bytes())[0]

@@ -45,7 +45,7 @@ class Contextual:
         random = self.warmup(len(X))
         if self.count < random:
             return random_pair(len(X), draws)
-        view = View(self.estimator.scores(X), self.estimator.gram(X), self.count - random)
+        view = View(*self.estimator.measure(X), self.count - random)
         if self.gate is not None:
             alone = self.gate(view, self.gate_eta, draws)
             if alone is not None:
@@ -56,7 +56,7 @@ class Contextual:
         i, j = choice.shown
         weight = 1.0
         if self.robust is not None:
-            width = View(np.zeros(2), self.estimator.gram(X.take([i, j])), 0).pairwidth[0, 1]
+            width = View(*self.estimator.measure(X.take([i, j])), 0).pairwidth[0, 1]
             weight = min(1.0, self.robust / width) if width > 0 else 1.0
         self.estimator.learn(X, i, j, answer, weight)
         self.count += 1
@@ -94,7 +94,7 @@ class VACDB:
         for level, layer in enumerate(self.layers):
             width = 2.0 ** -(level + 1)
             items = X.take(alive)
-            view = View(layer.scores(items), layer.gram(items), 0)
+            view = View(*layer.measure(items), 0)
             most = float(view.pairwidth.max())
             if most <= self.alpha or (most <= width and level + 1 == len(self.layers)):
                 values = view.mean[:, None] + view.mean[None, :] + self.beta * view.pairwidth
@@ -122,9 +122,9 @@ class VACDB:
     def scores(self, X: SparseRows) -> Floats:
         """The deepest layer's scores that knows all these items; before any does, the first layer's."""
         for level in range(len(self.layers) - 1, 0, -1):
-            gram = self.layers[level].gram(X)
-            if View(np.zeros(len(X)), gram, 0).pairwidth.max() <= 2.0 ** -(level + 1):
-                return self.layers[level].scores(X)
+            view = View(*self.layers[level].measure(X), 0)
+            if view.pairwidth.max() <= 2.0 ** -(level + 1):
+                return view.mean
         return self.layers[0].scores(X)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -17,10 +17,13 @@ from conquer.types import Floats
 
 
 class Estimator(Protocol):
-    """A parameter theta with a covariance; `answer` is y in [-1, 1] for item i against item j."""
+    """A parameter theta with a covariance; `measure`: means (K,) and X V^-1 X' (K, K).
+
+    `answer` is y in [-1, 1] for item i against item j.
+    """
 
     def scores(self, X: SparseRows) -> Floats: ...
-    def gram(self, X: SparseRows) -> Floats: ...
+    def measure(self, X: SparseRows) -> tuple[Floats, Floats]: ...
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, arrays: Arrays) -> None: ...
@@ -35,13 +38,13 @@ class Linear:
     def scores(self, X: SparseRows) -> Floats:
         return self.model.scores(X)
 
-    def gram(self, X: SparseRows) -> Floats:
-        """(K, K): X V^-1 X', put together from variances and contrasts, which every model has."""
+    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+        """Scores, and X V^-1 X' put together from variances and contrasts, which every model has."""
         variances = self.model.variances(X)
         contrasts = np.stack([self.model.contrasts(X, pivot) for pivot in range(len(X))])
         gram = 0.125 * (variances[:, None] + variances[None, :] - 0.5 * (contrasts + contrasts.T))
         np.fill_diagonal(gram, 0.25 * variances)
-        return gram
+        return self.model.scores(X), gram
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         root = math.sqrt(weight)
@@ -79,9 +82,9 @@ class Sloped:
         columns, items = self.spread.local(X)
         return np.asarray(items @ self.theta[columns])
 
-    def gram(self, X: SparseRows) -> Floats:
+    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
         columns, items = self.spread.local(X)
-        return self.spread.gram(items, columns)
+        return items @ self.theta[columns], self.spread.gram(items, columns)
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         columns, items = self.spread.local(X.take([i, j]))

@@ -37,9 +37,9 @@ class Forgetting:
         columns, items = self.spread.local(X)
         return np.asarray(items @ self.theta[columns])
 
-    def gram(self, X: SparseRows) -> Floats:
+    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
         columns, items = self.spread.local(X)
-        return self.spread.gram(items, columns)
+        return items @ self.theta[columns], self.spread.gram(items, columns)
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         columns, items = self.spread.local(X.take([i, j]))

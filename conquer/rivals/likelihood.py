@@ -71,9 +71,9 @@ class Likelihood:
     def scores(self, X: SparseRows) -> Floats:
         return np.asarray(self.spread.local(X)[1] @ self.theta)
 
-    def gram(self, X: SparseRows) -> Floats:
+    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
         columns, items = self.spread.local(X)
-        return self.spread.gram(items, columns)
+        return items @ self.theta[columns], self.spread.gram(items, columns)
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         items = self.spread.local(X.take([i, j]))[1]

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -56,9 +57,14 @@ def better_first(view: View, i: int, j: int) -> Pick:
 
 def largest_pair(values: Floats, draws: Draws) -> tuple[int, int]:
     """The pair i < j with the largest value of a symmetric (K, K) table; draw 1 breaks ties."""
-    rows, columns = np.triu_indices(values.shape[0], 1)
+    rows, columns = _pairs(values.shape[0])
     best = draws.largest(values[rows, columns], tie=1)
     return int(rows[best]), int(columns[best])
+
+
+@lru_cache(maxsize=64)
+def _pairs(count: int) -> tuple[Any, Any]:
+    return np.triu_indices(count, 1)
 
 
 def random_pair(count: int, draws: Draws) -> Pick:
