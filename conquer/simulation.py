@@ -1,6 +1,7 @@
 """Simulate: rounds x judge -> trace, in one compiled loop or, for rules written in Python, call by call."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from conquer.kernels.looping import CHOSEN, Log, World
 from conquer.kernels.tickets import stream, tickets
 from conquer.learners import Conquer
 from conquer.metrics import regrets
-from conquer.registry import make
+from conquer.registry import MODELS, make
 from conquer.rows import Rounds
 from conquer.types import Choice, Floats, Ints, Query
 
@@ -124,6 +125,21 @@ def simulate(
     else:
         _run_plainly(learner, rounds, law, world, log, on_show, progress)
     return _trace(learner, rounds, log)
+
+
+def warm() -> Iterator[tuple[str, float]]:
+    """Compile every kernel of both drivers, yielding (model, seconds) as each is done."""
+    rounds = Rounds(np.eye(3), [[0, 1, 2], [2, 1, 0]], [1.0, 0.0, -1.0], ratings=np.zeros((3, 1)))
+    for model in MODELS:
+        start = time.perf_counter()
+        for compiled in (True, False):
+            simulate("gnc", rounds, model=model, compiled=compiled)
+        if model != "kernel":
+            simulate("gnc", rounds, model=model, covariance="on-show", compiled=False)
+        learner = make("gnc", dim=3, model=model)
+        learner.scores(np.eye(3))
+        learner.model.update(np.eye(3), {0: 1.0}, 1.0)
+        yield model, time.perf_counter() - start
 
 
 def _check(learner: Conquer, rounds: Rounds, law: LawJudge, delay: int, batch: int, covariance: str) -> None:

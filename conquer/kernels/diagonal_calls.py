@@ -1,11 +1,14 @@
 """The diagonal model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels import diagonal  # registers the model's primitives
-from conquer.kernels import looping, steps
+from conquer.kernels import (
+    diagonal,  # registers the model's primitives
+    looping,
+    steps,
+)
 from conquer.kernels.compiling import jit
 from conquer.kernels.state import Diagonal, Items
 
-__all__ = ["diagonal", "choose", "expose", "learn", "measure", "run", "update"]
+__all__ = ["choose", "diagonal", "expose", "learn", "measure", "run", "update"]
 
 
 @jit

@@ -1,44 +1,196 @@
 """The kernel model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels import dual  # registers the model's primitives
-from conquer.kernels import looping, steps
+from conquer.kernels import (
+    dual,  # registers the model's primitives
+    looping,
+    steps,
+)
 from conquer.kernels.compiling import jit
 from conquer.kernels.state import Dual, Items
 
-__all__ = ["dual", "choose", "expose", "learn", "measure", "run", "update"]
+__all__ = ["choose", "dual", "expose", "learn", "measure", "run", "update"]
 
 
 @jit
-def choose(indptr, indices, data, rows, counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats, plan, knobs, work, ticket):
-    state, items = Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats), Items(indptr, indices, data, rows)
+def choose(
+    indptr,
+    indices,
+    data,
+    rows,
+    counts,
+    stored_indptr,
+    stored_indices,
+    stored_data,
+    owner,
+    item,
+    factor,
+    pair,
+    room,
+    dense,
+    stats,
+    plan,
+    knobs,
+    work,
+    ticket,
+):
+    state, items = (
+        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        Items(indptr, indices, data, rows),
+    )
     return steps.choose(state, items, plan, knobs, work, ticket)
 
 
 @jit
-def learn(indptr, indices, data, rows, counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats, plan, knobs, work, ticket, a, b, chance, answer, exposed):
-    state, items = Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats), Items(indptr, indices, data, rows)
+def learn(
+    indptr,
+    indices,
+    data,
+    rows,
+    counts,
+    stored_indptr,
+    stored_indices,
+    stored_data,
+    owner,
+    item,
+    factor,
+    pair,
+    room,
+    dense,
+    stats,
+    plan,
+    knobs,
+    work,
+    ticket,
+    a,
+    b,
+    chance,
+    answer,
+    exposed,
+):
+    state, items = (
+        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        Items(indptr, indices, data, rows),
+    )
     return steps.learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed)
 
 
 @jit
-def update(indptr, indices, data, rows, counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats, plan, knobs, work, ticket, picks, weights, target):
-    state, items = Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats), Items(indptr, indices, data, rows)
+def update(
+    indptr,
+    indices,
+    data,
+    rows,
+    counts,
+    stored_indptr,
+    stored_indices,
+    stored_data,
+    owner,
+    item,
+    factor,
+    pair,
+    room,
+    dense,
+    stats,
+    plan,
+    knobs,
+    work,
+    ticket,
+    picks,
+    weights,
+    target,
+):
+    state, items = (
+        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        Items(indptr, indices, data, rows),
+    )
     return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, False)
 
 
 @jit
-def expose(indptr, indices, data, rows, counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats, plan, knobs, a, b):
-    state, items = Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats), Items(indptr, indices, data, rows)
+def expose(
+    indptr,
+    indices,
+    data,
+    rows,
+    counts,
+    stored_indptr,
+    stored_indices,
+    stored_data,
+    owner,
+    item,
+    factor,
+    pair,
+    room,
+    dense,
+    stats,
+    plan,
+    knobs,
+    a,
+    b,
+):
+    state, items = (
+        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        Items(indptr, indices, data, rows),
+    )
     steps.show(state, items, plan, knobs, a, b)
 
 
 @jit
-def measure(indptr, indices, data, rows, counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats, plan, knobs, work, pivot, out):
-    state, items = Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats), Items(indptr, indices, data, rows)
+def measure(
+    indptr,
+    indices,
+    data,
+    rows,
+    counts,
+    stored_indptr,
+    stored_indices,
+    stored_data,
+    owner,
+    item,
+    factor,
+    pair,
+    room,
+    dense,
+    stats,
+    plan,
+    knobs,
+    work,
+    pivot,
+    out,
+):
+    state, items = (
+        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        Items(indptr, indices, data, rows),
+    )
     return steps.measure(state, items, plan, knobs, work, pivot, out)
 
 
 @jit
-def run(indptr, indices, data, rows, counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats, plan, knobs, work, world, log, limit):
-    state, items = Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats), Items(indptr, indices, data, rows)
+def run(
+    indptr,
+    indices,
+    data,
+    rows,
+    counts,
+    stored_indptr,
+    stored_indices,
+    stored_data,
+    owner,
+    item,
+    factor,
+    pair,
+    room,
+    dense,
+    stats,
+    plan,
+    knobs,
+    work,
+    world,
+    log,
+    limit,
+):
+    state, items = (
+        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        Items(indptr, indices, data, rows),
+    )
     return looping.loop(state, items, plan, knobs, work, world, log, limit)

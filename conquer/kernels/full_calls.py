@@ -1,11 +1,14 @@
 """The full model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels import full  # registers the model's primitives
-from conquer.kernels import looping, steps
+from conquer.kernels import (
+    full,  # registers the model's primitives
+    looping,
+    steps,
+)
 from conquer.kernels.compiling import jit
 from conquer.kernels.state import Full, Items
 
-__all__ = ["full", "choose", "expose", "learn", "measure", "run", "update"]
+__all__ = ["choose", "expose", "full", "learn", "measure", "run", "update"]
 
 
 @jit
@@ -15,13 +18,34 @@ def choose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, kn
 
 
 @jit
-def learn(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, a, b, chance, answer, exposed):
+def learn(
+    indptr,
+    indices,
+    data,
+    rows,
+    w,
+    inverse,
+    shown,
+    room,
+    stats,
+    plan,
+    knobs,
+    work,
+    ticket,
+    a,
+    b,
+    chance,
+    answer,
+    exposed,
+):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed)
 
 
 @jit
-def update(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, picks, weights, target):
+def update(
+    indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, picks, weights, target
+):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, False)
 

@@ -1,0 +1,57 @@
+# Every command sets up what it needs: a virtual environment in .venv, with the versions of constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: help install study test check bench serve test-deps soak clean
+
+help:
+	@echo "make study      run a small study on embedded data and write its report to out/study"
+	@echo "make test       lint, types, layers and all tests"
+	@echo "make bench      measure speed beside other packages; writes out/bench"
+	@echo "make serve      start the service on http://127.0.0.1:8000"
+	@echo "make check      lint, types and layers only"
+	@echo "make test-deps  install the system packages that some tests need (Debian, as root)"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
+
+$(VENV)/.%: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$*]"
+	@touch $@
+
+install: $(VENV)/.study
+
+study: $(VENV)/.study
+	$(BIN)/conquer study --preset small --out out/study
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: check
+	$(BIN)/conquer warmup
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal
+
+soak: $(VENV)/.test
+	CONQUER_SOAK=1 $(BIN)/pytest -q -n 0 tests/service
+
+bench: $(VENV)/.bench
+	$(BIN)/conquer bench --out out/bench
+
+serve: $(VENV)/.serve
+	$(BIN)/conquer serve
+
+test-deps:
+	@command -v apt-get >/dev/null || { echo "no apt-get here: tests with a browser or PostgreSQL will be skipped"; exit 0; }; \
+	missing=""; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	[ -z "$$missing" ] || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+
+clean:
+	rm -rf out build dist *.egg-info

@@ -1,0 +1,19 @@
+"""Fixtures and settings shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with real data, or a skip that says where it was looked for."""
+    folder = Path(os.environ.get("CONQUER_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"real data is not at {folder}; set CONQUER_DATA to its folder")
+    return folder

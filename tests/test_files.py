@@ -1,0 +1,179 @@
+"""Model files: whole or not at all, and harmless whoever made them."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conquer.files import FileError, pack, unpack, write_atomically
+from conquer.registry import algorithms, dumps, loads, make
+from conquer.session import Session, load, restore, save
+
+
+def taught(name="gnc", model="diagonal", **parameters):
+    learner = make(name, dim=6, model=model, **parameters)
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        X = rng.normal(size=(4, 6))
+        choice = learner.choose(X, rng)
+        if choice.query:
+            learner.learn(X, choice, 1.0)
+    return learner
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_altered_bytes_give_a_file_error_or_a_sound_model(data):
+    whole = dumps(taught(model=data.draw(st.sampled_from(["diagonal", "full", "kernel"]))))
+    how = data.draw(st.sampled_from(["cut", "flip", "insert"]))
+    place = data.draw(st.integers(0, len(whole) - 1))
+    if how == "cut":
+        broken = whole[:place]
+    elif how == "flip":
+        broken = whole[:place] + bytes([whole[place] ^ data.draw(st.integers(1, 255))]) + whole[place + 1 :]
+    else:
+        broken = whole[:place] + data.draw(st.binary(min_size=1, max_size=20)) + whole[place:]
+    try:
+        learner, _, _ = loads(broken)
+    except FileError:
+        return
+    assert np.isfinite(learner.scores(np.eye(6))).all()
+    learner.choose(np.eye(6), 1)
+
+
+@given(st.binary(max_size=300))
+def test_garbage_is_a_file_error(data):
+    with pytest.raises(FileError):
+        loads(data)
+
+
+def reheaded(data, change):
+    """The same file with its inner header changed."""
+    (size,) = struct.unpack("<Q", data[:8])
+    outer = json.loads(data[8 : 8 + size])
+    inner = json.loads(outer["__metadata__"]["conquer"])
+    change(inner)
+    outer["__metadata__"]["conquer"] = json.dumps(inner)
+    text = json.dumps(outer).encode()
+    return struct.pack("<Q", len(text)) + text + data[8 + size :]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h: h.update(format=99),
+        lambda h: h["learner"].update(dim=5),
+        lambda h: h["learner"].update(dim=2**31),
+        lambda h: h["learner"].update(dim=2**30),
+        lambda h: h["learner"].update(dim=10**30),
+        lambda h: h["learner"].update(dim="6"),
+        lambda h: h["learner"].update(algorithm="os.system"),
+        lambda h: h["learner"]["parameters"].update(model="none"),
+        lambda h: h["learner"]["parameters"].update(lam=-1),
+        lambda h: h["learner"]["parameters"].update(unknown=1),
+        lambda h: h.pop("learner"),
+        lambda h: h.update(learner=[]),
+    ],
+)
+@pytest.mark.parametrize("model", ["diagonal", "full", "kernel"])
+def test_a_header_that_lies_is_refused(model, change):
+    with pytest.raises(FileError):
+        loads(reheaded(dumps(taught(model=model)), change))
+
+
+def test_another_models_arrays_are_refused():
+    data = dumps(taught(model="diagonal"))
+    for model in ("full", "kernel"):
+        with pytest.raises(FileError):
+            loads(reheaded(data, lambda h, m=model: h["learner"]["parameters"].update(model=m)))
+
+
+@pytest.mark.parametrize("model", ["diagonal", "full", "kernel"])
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(model, poison):
+    header, arrays = unpack(dumps(taught(model=model)))
+    for name, array in arrays.items():
+        if array.dtype == np.float64 and array.size:
+            broken = {key: value.copy() for key, value in arrays.items()}
+            broken[name].flat[-1] = poison
+            with pytest.raises(FileError):
+                loads(pack(header, broken))
+
+
+def test_stored_indices_are_checked():
+    header, arrays = unpack(dumps(taught(model="kernel")))
+    for name, value in (("model.indices", 6), ("model.indices", -1), ("model.owner", 10**6), ("model.indptr", 10**6)):
+        broken = {key: array.copy() for key, array in arrays.items()}
+        broken[name][-1] = value
+        with pytest.raises(FileError):
+            loads(pack(header, broken))
+    header, arrays = unpack(dumps(taught(model="diagonal")))
+    for value in (-1, 6, 2**31 - 1):
+        broken = {key: array.copy() for key, array in arrays.items()}
+        broken["model.ids"][-1] = value
+        with pytest.raises(FileError):
+            loads(pack(header, broken))
+
+
+def test_a_huge_header_is_not_read():
+    with pytest.raises(FileError, match="claims"):
+        unpack(struct.pack("<Q", 2**62) + b"{}")
+
+
+def test_a_deep_header_is_refused():
+    text = b"[" * 200_000
+    with pytest.raises(FileError):
+        unpack(struct.pack("<Q", len(text)) + text)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.cnqr"
+    write_atomically(path, b"old")
+    monkeypatch.setattr("os.replace", lambda *a: (_ for _ in ()).throw(OSError("no space")))
+    with pytest.raises(OSError, match="no space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("row", algorithms(), ids=lambda r: r.name)
+def test_save_and_load_by_path(row, tmp_path):
+    learner = make(row.name, dim=4)
+    save(learner, tmp_path / "m")
+    assert load(tmp_path / "m").name == row.name
+
+
+def test_a_session_file_continues_with_its_open_offers(tmp_path):
+    session = Session(make("gnc", dim=64), seed=3)
+    twin = Session(make("gnc", dim=64), seed=3)
+    items = {f"i{k}": {"colour": c, "price": 0.1 * k} for k, c in enumerate(["red", "blue", "green", "black"])}
+    offers = [(session.ask(items), twin.ask(items)) for _ in range(3)]
+    assert all(a == b for a, b in offers)
+    session.tell(offers[0][0].id, "first")
+    twin.tell(offers[0][0].id, "first")
+    save(session, tmp_path / "s")
+    copy = load(tmp_path / "s")
+    assert copy.pending == twin.pending
+    for s in (copy, twin):
+        s.tell(offers[2][0].id, "second")
+    assert copy.tell(offers[0][0].id, "first") == "repeat"
+    assert copy.ask(items) == twin.ask(items)
+    np.testing.assert_array_equal(copy.learner.model.weights(), twin.learner.model.weights())
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_altered_session_files_are_file_errors_or_sound(data):
+    session = Session(make("gnr", dim=8), seed=1)
+    session.ask(np.eye(8)[:3])
+    whole = session.dumps()
+    place = data.draw(st.integers(0, len(whole) - 1))
+    broken = whole[:place] + bytes([whole[place] ^ data.draw(st.integers(1, 255))]) + whole[place + 1 :]
+    try:
+        thing = restore(broken)
+    except FileError:
+        return
+    (thing if hasattr(thing, "choose") else thing.learner).choose(np.eye(8), 1)

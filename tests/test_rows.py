@@ -1,0 +1,108 @@
+"""Outside arrays: what is bad never reaches a kernel, what is good is not copied."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+from strategies import matrices
+
+from conquer.models.diagonal import Diagonal
+from conquer.rows import Rounds, SparseRows, as_rows, stack
+
+
+@given(matrices(rows=(1, 6)))
+def test_dense_round_trip(X):
+    for form in (X, X.tolist(), csr_array(X), coo_array(X), np.asfortranarray(X)):
+        np.testing.assert_array_equal(as_rows(form, X.shape[1]).dense(), X)
+
+
+def test_good_arrays_are_shared_and_become_read_only_views():
+    indptr, indices, data = np.array([0, 1]), np.array([1], np.int32), np.array([2.0])
+    rows = SparseRows(indptr, indices, data, 3)
+    assert np.shares_memory(rows.data, data)
+    assert data.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        rows.data[0] = 5.0
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "data", "dim", "message"),
+    [
+        ([0, 2], [0, 5], [1.0, 1.0], 5, r"outside \[0, 5\)"),
+        ([0, 1], [-1], [1.0], 5, r"outside \[0, 5\)"),
+        ([0, 3], [0, 1], [1.0, 1.0], 5, "indptr"),
+        ([0, 2, 1], [0, 1], [1.0, 1.0], 5, "indptr"),
+        ([-1, 2], [0, 1], [1.0, 1.0], 5, "indptr"),
+        ([], [0], [1.0], 5, "indptr"),
+        ([0, 2], [0, 1], [1.0], 5, "indptr"),
+        ([0, 1], [0], [np.nan], 5, "not finite"),
+        ([0, 1], [0], [-np.inf], 5, "not finite"),
+        ([0, 1], [2**40], [1.0], 5, "int32"),
+        ([0, 1], [0], [1.0], 0, "dim"),
+        ([0, 1], [0], [1.0], 2**31, "dim"),
+        ([[0, 1]], [0], [1.0], 5, "one dimension"),
+    ],
+)
+def test_bad_sparse_arrays_are_named(indptr, indices, data, dim, message):
+    with pytest.raises(ValueError, match=message):
+        SparseRows(indptr, indices, data, dim)
+
+
+def test_wrong_types_are_named():
+    with pytest.raises(TypeError, match="indices"):
+        SparseRows([0, 1], [0.5], [1.0], 5)
+    with pytest.raises(TypeError, match="data"):
+        SparseRows([0, 1], [0], ["x"], 5)
+
+
+@given(st.data())
+def test_a_broken_scipy_matrix_never_reaches_a_kernel(data):
+    matrix = csr_array(np.arange(12.0).reshape(3, 4))
+    part = data.draw(st.sampled_from(["indptr", "indices", "data"]))
+    place = data.draw(st.integers(0, getattr(matrix, part).size - 1))
+    array = getattr(matrix, part).copy()
+    array[place] = data.draw(st.sampled_from([-(2**30), -1, 4, 10**6, 2**30])) if part != "data" else np.nan
+    setattr(matrix, part, array)
+    model = Diagonal(4)
+    with pytest.raises(ValueError, match="row|indptr"):
+        model.scores(matrix)
+
+
+def test_repeated_indices_are_summed():
+    rows = SparseRows([0, 3], [1, 0, 1], [1.0, 5.0, 2.0], 3)
+    np.testing.assert_array_equal(rows.dense(), [[5.0, 3.0, 0.0]])
+
+
+@given(matrices(rows=(2, 6)), st.data())
+def test_take_and_stack(X, data):
+    rows = as_rows(X, X.shape[1])
+    chosen = data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=5))
+    view = rows.take(chosen)
+    assert np.shares_memory(view.data, rows.data) or not rows.data.size
+    np.testing.assert_array_equal(view.dense(), X[chosen])
+    np.testing.assert_array_equal(stack([view, rows]).dense(), np.vstack([X[chosen], X]))
+    with pytest.raises(IndexError):
+        rows.take([len(X)])
+
+
+def test_rounds_check_everything():
+    X = np.eye(3)
+    rounds = Rounds(X, [[0, 1, 2], [2, -1, -1]], [0.0, 1.0, -1.0])
+    assert [len(r.items) for r in rounds] == [3, 1]
+    for sets in ([[0, 3]], [[-1, 0]], [[0, -1, 1]], [[-1, -1]], [[-2, 0]], [0, 1], [[0.5, 1.0]]):
+        with pytest.raises(ValueError, match="round|sets"):
+            Rounds(X, sets, [0.0, 1.0, -1.0])
+    for rewards in ([0.0, 1.0], [0.0, 1.0, 1.5], [0.0, np.nan, 0.0]):
+        with pytest.raises(ValueError, match="rewards"):
+            Rounds(X, [[0, 1]], rewards)
+    with pytest.raises(ValueError, match="ratings"):
+        Rounds(X, [[0, 1]], [0.0, 0.0, 0.0], ratings=[[np.nan, 1.0]] * 3)
+    with pytest.raises(IndexError):
+        rounds[2]
+
+
+def test_rounds_over_a_view_number_its_own_rows():
+    rows = as_rows(np.diag([1.0, 2.0, 3.0]), 3).take([2, 0])
+    rounds = Rounds(rows, [[0, 1]], [1.0, 0.0])
+    np.testing.assert_array_equal(rounds[0].items.dense(), [[0, 0, 3.0], [1.0, 0, 0]])
