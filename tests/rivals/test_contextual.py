@@ -253,7 +253,7 @@ def test_maxinp_never_drops_the_best_item_while_the_confidence_event_holds():
 def test_gates_fall_silent_and_aurora_does_whenever_gnc_does():
     X, taste = world(300, 6, 4, 7)
     loud = make("pairucb", dim=4, model="full")
-    silent = {name: 0 for name in ("aurora", "gnc", "selective")}
+    silent = dict.fromkeys(("aurora", "gnc", "selective"), 0)
     for t in range(300):
         choice = loud.choose(X[t], t)
         loud.learn(X[t], choice, float(np.sign(taste @ (X[t][choice.shown[0]] - X[t][choice.shown[1]]))))

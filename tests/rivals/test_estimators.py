@@ -1,0 +1,125 @@
+"""The estimators against their definitions: roots of equations, moments by quadrature, and each other."""
+
+import math
+
+import numpy as np
+import pytest
+from rivals.driving import world
+from scipy.special import ndtr
+
+from conquer.models.full import Full
+from conquer.rivals.estimators import Linear, Logistic, Probit
+from conquer.rivals.forgetting import Forgetting
+from conquer.rivals.likelihood import Likelihood
+from conquer.rows import as_rows
+
+
+def answers(count, dim, seed):
+    X, taste = world(count, 2, dim, seed)
+    rng = np.random.default_rng(seed)
+    return [(as_rows(x, dim), float(np.sign(taste @ (x[0] - x[1]) + rng.normal()))) for x in X]
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_the_likelihood_estimate_is_the_root_of_its_equation(curved):
+    model, Z, y, w = Likelihood(3, lam=0.7, curved=curved), [], [], []
+    for k, (rows, answer) in enumerate(answers(80, 3, 0)):
+        weight = 1.0 if k % 3 else 0.4
+        model.learn(rows, 0, 1, answer, weight)
+        x = rows.dense()
+        Z.append(x[0] - x[1]), y.append((1 + answer) / 2), w.append(weight)
+    Z, y, w = np.array(Z), np.array(y), np.array(w)
+    s = 1 / (1 + np.exp(-Z @ model.theta))
+    np.testing.assert_allclose(0.7 * model.theta, Z.T @ (w * (y - s)), atol=1e-8)
+    V = 0.7 * np.eye(3) + (Z * (w * (s * (1 - s) if curved else 1.0))[:, None]).T @ Z
+    np.testing.assert_allclose(model.spread.S @ V, np.eye(3), atol=1e-8)
+
+
+def test_the_online_newton_step_minimises_the_expanded_loss():
+    """The step is the minimiser of |theta' - theta|_V^2/2 + the second-order expansion of the new answer's loss."""
+    model = Logistic(3, lam=1.0, model="full")
+    for rows, answer in answers(30, 3, 1):
+        x, theta, V = rows.dense(), model.theta.copy(), np.linalg.inv(model.spread.S)
+        z, y = x[0] - x[1], (1 + answer) / 2
+        s = 1 / (1 + math.exp(-theta @ z))
+        model.learn(rows, 0, 1, answer)
+        # Stationarity of the quadratic: V (theta' - theta) + (s - y) z + s' z z'(theta' - theta) = 0.
+        move = model.theta - theta
+        np.testing.assert_allclose(V @ move + (s - y) * z + s * (1 - s) * z * (z @ move), 0, atol=1e-9)
+        np.testing.assert_allclose(np.linalg.inv(model.spread.S), V + s * (1 - s) * np.outer(z, z), atol=1e-8)
+
+
+def test_probit_matches_the_first_two_moments_of_the_posterior():
+    """By quadrature in the one direction that an answer moves."""
+    model = Probit(2, lam=0.5, model="full")
+    nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+    for rows, answer in answers(15, 2, 2):
+        x = rows.dense()
+        z, mean, S = x[0] - x[1], model.theta.copy(), model.spread.S.copy()
+        m, v = z @ mean, z @ S @ z
+        f = m + math.sqrt(v) * nodes
+        likelihood = weights * ndtr(answer * f)
+        first = (likelihood @ f) / likelihood.sum()
+        second = (likelihood @ f**2) / likelihood.sum() - first**2
+        model.learn(rows, 0, 1, answer)
+        gain = S @ z / v
+        np.testing.assert_allclose(model.theta, mean + gain * (first - m), atol=1e-9)
+        np.testing.assert_allclose(model.spread.S, S - np.outer(gain, gain) * (v - second), atol=1e-9)
+
+
+def test_linear_is_conquer_in_the_scale_of_z():
+    linear, own = Linear(Full(4, lam=0.5)), Full(4, lam=0.5)
+    V, b = 2.0 * np.eye(4), np.zeros(4)
+    for rows, answer in answers(40, 4, 3):
+        linear.learn(rows, 0, 1, answer)
+        own.update(rows, {0: 0.5, 1: -0.5}, answer)
+        z = rows.dense()[0] - rows.dense()[1]
+        V, b = V + np.outer(z, z), b + 2 * answer * z
+    X = world(1, 5, 4, 9)[0][0]
+    mean, gram = linear.measure(as_rows(X, 4))
+    np.testing.assert_array_equal(mean, own.scores(X))
+    np.testing.assert_allclose(mean, X @ np.linalg.solve(V, b), atol=1e-9)
+    np.testing.assert_allclose(gram, X @ np.linalg.inv(V) @ X.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("link", [Logistic, Probit])
+def test_diagonal_is_full_where_every_step_has_one_feature(link):
+    rng = np.random.default_rng(0)
+    steps = [(rng.integers(3), rng.normal(), float(rng.choice([-1, 1]))) for _ in range(40)]
+    whole, diagonal = link(3, lam=1.0, model="full"), link(3, lam=1.0, model="diagonal")
+    for feature, value, answer in steps:
+        x = np.zeros((2, 3))
+        x[0, feature] = value
+        whole.learn(as_rows(x, 3), 0, 1, answer)
+        diagonal.learn(as_rows(x, 3), 0, 1, answer)
+    np.testing.assert_allclose(whole.theta, diagonal.theta, atol=1e-12)
+    np.testing.assert_allclose(whole.spread.S.diagonal(), diagonal.spread.S, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["full", "diagonal"])
+def test_forgetting_counts_the_past_less_and_a_window_not_at_all(model):
+    told = answers(30, 3, 4)
+    z = np.array([rows.dense()[0] - rows.dense()[1] for rows, _ in told])
+    y = np.array([answer for _, answer in told])
+    for shares, made in (
+        (0.9 ** np.arange(30)[::-1], Forgetting(3, lam=2.0, model=model, forget=0.9)),
+        (np.repeat([0.0, 1.0], [22, 8]), Forgetting(3, lam=2.0, model=model, window=8)),
+        (np.ones(30), Forgetting(3, lam=2.0, model=model)),
+    ):
+        for rows, answer in told:
+            made.learn(rows, 0, 1, answer)
+        V = 2.0 * np.eye(3) + (z * shares[:, None]).T @ z
+        V = V if model == "full" else np.diag(V.diagonal())
+        np.testing.assert_allclose(made.theta, np.linalg.solve(V, 2 * z.T @ (shares * y)), atol=1e-10)
+        np.testing.assert_allclose(made.measure(told[0][0])[1], (x := told[0][0].dense()) @ np.linalg.inv(V) @ x.T)
+
+
+def test_variances_never_grow_without_forgetting():
+    X = as_rows(world(1, 6, 3, 8)[0][0], 3)
+    for model in (Logistic(3, lam=1.0, model="full"), Probit(3, lam=1.0, model="diagonal"), Likelihood(3, lam=1.0)):
+        before = model.measure(X)[1].diagonal()
+        for rows, answer in answers(30, 3, 5):
+            model.learn(rows, 0, 1, answer)
+            after = model.measure(X)[1].diagonal()
+            assert (after <= before + 1e-12).all()
+            before = after
