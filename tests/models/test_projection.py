@@ -1,4 +1,4 @@
-"""Projection: exact equals a quadratic program's solution; sequential is feasible and never moves away from a feasible point."""
+"""Projection: exact equals a quadratic program; sequential is feasible and nears every feasible point."""
 
 import cvxopt
 import numpy as np
@@ -14,13 +14,10 @@ def bent(projection, seed, dim=5, answers=30):
     """A model whose scores of large items exceed 1."""
     rng = np.random.default_rng(seed)
     model = Full(dim, projection=projection, lam=0.3)
-    free = Full(dim, lam=0.3)
     truth = rng.normal(size=dim)
     for _ in range(answers):
         X = rng.normal(size=(2, dim)) * 0.3
-        for m in (model, free):
-            m.update(X, {0: 0.5, 1: -0.5}, float(np.sign((X[0] - X[1]) @ truth)))
-    np.testing.assert_allclose(model.w, free.w, atol=0.5)
+        model.update(X, {0: 0.5, 1: -0.5}, float(np.sign((X[0] - X[1]) @ truth)))
     return model, rng
 
 
@@ -48,8 +45,6 @@ def test_sequential_projection_is_feasible_and_nears_every_feasible_point(seed):
     projected = model.scores(X)
     assert np.abs(projected).max() <= 1 + 1e-11
     A = np.linalg.inv(model.inverse)
-    moved = Full(5, projection="sequential", lam=0.3)
-    moved.w[:], moved.inverse[:] = model.w, model.inverse
     # With four items in five dimensions the scores and w's part outside their span determine w~.
     mu = np.linalg.lstsq(X @ model.inverse @ X.T, X @ model.w - projected, rcond=None)[0]
     w = model.w - model.inverse @ X.T @ mu
