@@ -87,15 +87,16 @@ def repetition(size: int, held: Ints, number: int, seed: int, name: str, test: f
     return Parts(held, np.sort(shuffled[count:]), np.sort(shuffled[:count]))
 
 
-def folds(held: Ints, name: str, seed: int, enough: int = 400) -> tuple[Fold, ...]:
-    """The development part in thirds: learn on two, evaluate on one; all three ways where one third is small.
+def folds(held: Ints, name: str, seed: int, ways: int = 3) -> tuple[Fold, ...]:
+    """The development part in thirds, learn on two, evaluate on one, `ways` times; every three it is shuffled anew.
 
     >>> [(f.learning.size, f.evaluation.size) for f in folds(np.arange(9), "books", seed=0)]
     [(6, 3), (6, 3), (6, 3)]
     """
-    shuffled = np.random.default_rng(stream("folds", seed, name)).permutation(held)
-    thirds = np.array_split(shuffled, 3)
-    ways = 1 if thirds[0].size >= enough else 3
-    return tuple(
-        Fold(np.sort(np.concatenate([thirds[j] for j in range(3) if j != i])), np.sort(thirds[i])) for i in range(ways)
-    )
+    found = []
+    for way in range(ways):
+        shuffled = np.random.default_rng(stream("folds", seed, name, way // 3)).permutation(held)
+        thirds = np.array_split(shuffled, 3)
+        rest = np.concatenate([third for i, third in enumerate(thirds) if i != way % 3])
+        found.append(Fold(np.sort(rest), np.sort(thirds[way % 3])))
+    return tuple(found)

@@ -24,14 +24,13 @@ def test_ngrams_are_what_the_words_say() -> None:
             term = (synthetic.word(first - 1), synthetic.word(second)) if first else synthetic.word(second)
             found[term] += int(count)
         assert found == expected
-    frequency = np.bincount(rows.indices, minlength=rows.dim)
-    assert (np.diff(frequency) <= 0).all()
-    assert frequency.min() == 1
+    assert (np.diff(keys) > 0).all()
+    assert np.unique(rows.indices).size == rows.dim
 
 
 def test_words_are_spelt_apart() -> None:
-    spelt = {synthetic.word(number) for number in range(150_863)}
-    assert len(spelt) == 150_863
+    spelt = {synthetic.word(number) for number in range(150_443)}
+    assert len(spelt) == 150_443
 
 
 def test_domains_seeds_and_sizes_differ() -> None:

@@ -1,0 +1,61 @@
+"""Where tasks run: here, in worker processes, or on a Dask cluster; the results are the same everywhere."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+Backend = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[int, Any]]]
+"""(function, tasks) -> (position, result) as each finishes; a failing task raises."""
+
+
+def serial(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+    """One after the other in this process.
+
+    >>> list(serial(abs, [-1, 2]))
+    [(0, 1), (1, 2)]
+    """
+    for position, task in enumerate(tasks):
+        yield position, function(task)
+
+
+def processes(jobs: int) -> Backend:
+    """`jobs` worker processes on this machine, each with single-threaded linear algebra."""
+
+    def run(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        from joblib import Parallel, delayed, parallel_config
+
+        with parallel_config(backend="loky", inner_max_num_threads=1):
+            workers = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
+            yield from workers(delayed(_numbered)(function, position, task) for position, task in enumerate(tasks))
+
+    return run
+
+
+def cluster(address: str) -> Backend:
+    """The workers of a running Dask scheduler; a task whose worker dies is run again elsewhere."""
+
+    def run(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        from distributed import Client, as_completed
+
+        with Client(address) as client:
+            futures = [client.submit(_numbered, function, i, task, pure=False) for i, task in enumerate(tasks)]
+            for future in as_completed(futures):
+                yield future.result()
+                future.release()
+
+    return run
+
+
+def _numbered(function: Callable[[T], R], position: int, task: T) -> tuple[int, R]:
+    return position, function(task)
+
+
+def choose(jobs: int, address: str | None) -> Backend:
+    """The backend for `--jobs` and `--cluster`."""
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    if address is not None:
+        return cluster(address)
+    return processes(jobs) if jobs > 1 else serial

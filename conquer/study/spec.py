@@ -1,0 +1,96 @@
+"""What a study is: every number that moves a result, in one frozen record that also names the cells."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+PROTOCOL = 1
+"""Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
+
+CEILING = "full-information"
+PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
+RIDGE_PENALTIES = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+PRESETS = ("small", "paper")
+FEATURES = ("binary", "counts", "tfidf")
+_SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle", "shoes", "watches")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """One study. `algorithms` are registry names; the ceiling is always run beside them.
+
+    `update` is the diagonal model's. `balance` is "stars" or "none". `reviews`: how many synthetic reviews all
+    33 domains have together. `minimum`: files with fewer reviews after balancing are left out, and named.
+
+    >>> Spec(items=(5,), repetitions=2).items
+    (5,)
+    """
+
+    data: str = "synthetic"
+    domains: tuple[str, ...] | None = None
+    items: tuple[int, ...] = (5, 10, 15, 20)
+    algorithms: tuple[str, ...] = PAPER
+    repetitions: int = 10
+    passes: int = 1
+    features: str = "tfidf"
+    model: str = "diagonal"
+    update: str = "implicit"
+    judge: str = "linear"
+    seed: int = 0
+    balance: str = "stars"
+    reviews: int = 341_400
+    minimum: int = 500
+    test_sets: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in ("repetitions", "passes", "test_sets", "minimum"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not self.items or min(self.items) < 2 or len(set(self.items)) != len(self.items):
+            raise ValueError(f"items must be distinct numbers of at least 2, got {self.items}")
+        if not self.algorithms or len(set(self.algorithms)) != len(self.algorithms):
+            raise ValueError(f"algorithms must be distinct names, got {self.algorithms}")
+        if self.features not in FEATURES:
+            raise ValueError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}")
+        if self.balance not in ("stars", "none"):
+            raise ValueError(f"balance must be 'stars' or 'none', got {self.balance!r}")
+
+    def settings(self) -> dict[str, Any]:
+        """What a single cell's numbers depend on beside its own domain, items, algorithm and repetition."""
+        names = ("passes", "features", "model", "update", "judge", "seed", "balance", "test_sets")
+        return {"protocol": PROTOCOL, **{name: getattr(self, name) for name in names}}
+
+    def described(self) -> dict[str, Any]:
+        """Every field, for the report."""
+        return asdict(self)
+
+
+def preset(name: str, **changes: Any) -> Spec:
+    """The study of this name with some fields changed.
+
+    `small` is complete but little, for a first look; `paper` has the paper's domains, sizes and repetitions.
+
+    >>> preset("small").repetitions, preset("paper", seed=3).reviews
+    (3, 341400)
+    """
+    if name not in PRESETS:
+        raise ValueError(f"no preset {name!r}; there are {', '.join(PRESETS)}")
+    spec = Spec() if name == "paper" else Spec(domains=_SMALL_DOMAINS, repetitions=3, reviews=40_000)
+    given = {key: value for key, value in changes.items() if value is not None}
+    if given.get("data", "synthetic") != "synthetic" and "domains" not in given:
+        given["domains"] = None
+        given.setdefault("repetitions", 10)
+    if given.get("data") == "digits":
+        given["items"] = (10,)
+    return replace(spec, **given)
+
+
+def key(*content: Any) -> str:
+    """A name made of content: equal content, equal name, on every machine.
+
+    >>> key("cell", {"b": 1, "a": 2}) == key("cell", {"a": 2, "b": 1})
+    True
+    """
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
