@@ -54,7 +54,6 @@ _SHORT = {
     "tho": "though",
     "thru": "through",
     "abt": "about",
-    "msg": "message",
     "qty": "quantity",
     "approx": "approximately",
     "vs": "versus",

@@ -147,10 +147,10 @@ def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, u
     code = KINDS[checked_kind(kind)]
     numbers = _numbers(train_rows, len(rows))
     frequency = document_frequencies(rows, numbers)
-    packed = rows.packed()
-    indptr, indices, data = np.empty_like(packed.indptr), np.empty_like(packed.indices), np.empty_like(packed.data)
+    size = int((rows.indptr[rows.rows + 1] - rows.indptr[rows.rows]).sum())
+    indptr, indices, data = np.empty(len(rows) + 1, np.int64), np.empty(size, np.int32), np.empty(size)
     idf = rarity(frequency, numbers.size)
-    text_columns.reweigh(packed.indptr, packed.indices, packed.data, code, frequency, idf, indptr, indices, data)
+    text_columns.reweigh(rows.indptr, rows.indices, rows.data, rows.rows, code, frequency, idf, indptr, indices, data)
     if unit:
         kernel.to_unit(indptr, data)
     return SparseRows(indptr, indices[: indptr[-1]], data[: indptr[-1]], rows.dim)

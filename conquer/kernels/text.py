@@ -132,19 +132,24 @@ def mark(codes, classes, i, end):
 
 
 @inline
+def home(lexicon, key):
+    """The slot where the search for a key begins. Slots hold key, number of words, words; key 0 is a free slot."""
+    return (key >> np.uint64(40)) & np.uint64(lexicon.shape[0] - 1)
+
+
+@inline
 def find(lexicon, key):
-    """The slot of an abbreviation's key, or -1. Slots hold key, number of words, words; key 0 is a free slot."""
-    mask = np.uint64(lexicon.shape[0] - 1)
-    slot = (key >> np.uint64(40)) & mask
+    """The slot of an abbreviation's key, or -1."""
+    slot = home(lexicon, key)
     while lexicon[slot, 0] != key:
         if lexicon[slot, 0] == 0:
             return -1
-        slot = (slot + _ONE) & mask
+        slot = (slot + _ONE) & np.uint64(lexicon.shape[0] - 1)
     return np.int64(slot)
 
 
 @inline
-def emit(lexicon, key, keys, count):
+def expand(lexicon, key, keys, count):
     """Write the token, or the words it is short for; returns the number of tokens so far."""
     slot = find(lexicon, key)
     if slot < 0:
@@ -178,43 +183,38 @@ def slashed(codes, classes, lexicon, key, i, end, keys, count):
     if word_at(codes, classes, i + 1, end) and not word_at(codes, classes, i + 2, end):
         whole = fold(short, codes[i + 1])
         if find(lexicon, whole) >= 0:
-            return i + 2, emit(lexicon, whole, keys, count)
+            return i + 2, expand(lexicon, whole, keys, count)
     if find(lexicon, short) >= 0:
-        return i + 1, emit(lexicon, short, keys, count)
+        return i + 1, expand(lexicon, short, keys, count)
     return i, count
 
 
 @inline
-def word(codes, classes, lexicon, endings, i, end, keys, count):
-    """(end, count) after the word that begins at i: its tokens are written with abbreviations expanded."""
-    key, shorter, j = EMPTY, EMPTY, i
-    while j < end and classes[codes[j]] == WORD:
-        shorter = key
-        key = fold(key, codes[j])
-        j += 1
-    if j - i == 1 and at(codes, j, end) == _SLASH:
+def contracted(codes, classes, lexicon, endings, key, shorter, i, j, end, keys, count):
+    """(end, count) after a word at [i, j) that an apostrophe or a slash follows: its tokens are written expanded."""
+    if codes[j] == _SLASH:
         k, more = slashed(codes, classes, lexicon, key, j, end, keys, count)
         if k > j:
             return k, more
-    if at(codes, j, end) == _APOSTROPHE:
+    else:
         number, k = ending(codes, classes, j, end)
         if number >= 0:
             whole = key
             for m in range(j, k):
                 whole = fold(whole, codes[m])
             if find(lexicon, whole) >= 0:
-                return k, emit(lexicon, whole, keys, count)
+                return k, expand(lexicon, whole, keys, count)
             if number == 0:
-                return k, emit(lexicon, key, keys, count)
+                return k, expand(lexicon, key, keys, count)
             if number == 1:
                 if codes[j - 1] == _N and j - i > 2:
                     key = shorter
                 else:
                     number = LETTER_T
-            count = emit(lexicon, key, keys, count)
+            count = expand(lexicon, key, keys, count)
             keys[count] = endings[number]
             return k, count + 1
-    return j, emit(lexicon, key, keys, count)
+    return j, expand(lexicon, key, keys, count)
 
 
 @jit
@@ -223,22 +223,38 @@ def tokenise(codes, ends, classes, lexicon, endings, keys, key_ends):
 
     A text never has more tokens than code points: no abbreviation is longer in words than in letters.
     """
-    # Typed from the start, or numba compiles every function above once more for the literal 0.
+    # What is common stands here, what is rare (links, apostrophes, abbreviations, signs) is called: numba counts
+    # references at every call, which for every word would cost more than reading it. The counters are typed from the
+    # start, or each function is compiled a second time for the literal 0.
     count, i = np.int64(0), np.int64(0)
     for text in range(ends.size):
         end = ends[text]
         while i < end:
             kind = classes[codes[i]]
             if kind == WORD:
-                j = i
-                if codes[i] == _H or codes[i] == _W or codes[i] == _F:
+                first, j = codes[i], i
+                if first in (_H, _W, _F):
                     j = link_end(codes, classes, i, end)
                 if j > i:
                     keys[count] = fold(EMPTY, LINK)
                     count += 1
                     i = j
                 else:
-                    i, count = word(codes, classes, lexicon, endings, i, end, keys, count)
+                    key, shorter = EMPTY, EMPTY
+                    while j < end and classes[codes[j]] == WORD:
+                        shorter = key
+                        key = fold(key, codes[j])
+                        j += 1
+                    after = at(codes, j, end)
+                    if after == _APOSTROPHE or (after == _SLASH and j == i + 1):
+                        i, count = contracted(codes, classes, lexicon, endings, key, shorter, i, j, end, keys, count)
+                        continue
+                    i = j
+                    if lexicon[home(lexicon, key), 0] == 0:
+                        keys[count] = key
+                        count += 1
+                    else:
+                        count = expand(lexicon, key, keys, count)
             elif kind == ALONE:
                 keys[count] = fold(EMPTY, codes[i])
                 count += 1

@@ -68,12 +68,12 @@ def frequencies(indptr, indices, rows, counts):
 
 
 @jit
-def reweigh(indptr, indices, data, kind, frequency, idf, out, out_indices, out_data):
-    """Entries in columns with a frequency, as counts, as their sign, or times the column's idf."""
+def reweigh(indptr, indices, data, rows, kind, frequency, idf, out, out_indices, out_data):
+    """The rows' entries in columns with a frequency, as counts, as their sign, or times the column's idf."""
     count = 0
     out[0] = 0
-    for i in range(indptr.size - 1):
-        for j in range(indptr[i], indptr[i + 1]):
+    for i in range(rows.size):
+        for j in range(indptr[rows[i]], indptr[rows[i] + 1]):
             where = indices[j]
             if frequency[where] > 0 and data[j] != 0.0:
                 value = data[j]

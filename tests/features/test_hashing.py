@@ -15,7 +15,6 @@ from conquer.features.featurizer import Featurizer
 from conquer.features.hashing import hash_texts, hashed
 from conquer.features.keys import feature_hash, signed_column, string_key
 from conquer.features.named import hash_dicts
-from conquer.features.text import tokens
 
 
 def _compiled(items: Any, **settings: Any) -> Any:
@@ -99,7 +98,7 @@ def _weights(rng: np.random.Generator, size: int) -> dict[str, float]:
 def test_inner_products_are_unbiased_over_seeds() -> None:
     rng = np.random.default_rng(0)
     x, y = _weights(rng, 30), _weights(rng, 30)
-    a, b, dim, seeds = np.array(list(x.values())), np.array(list(y.values())), 16, 4000
+    a, b, dim, seeds = np.array(list(x.values())), np.array(list(y.values())), 16, 2000
     # The product is a.b + the sum over i != j that share a column of s_i s_j a_i b_j; the signs are independent.
     variance = ((a @ a) * (b @ b) + (a @ b) ** 2 - 2 * (a * a) @ (b * b)) / dim
     products = []
@@ -175,7 +174,6 @@ def test_a_megabyte_is_read_in_linear_time(text: str) -> None:
     row = Featurizer()([text])
     assert len(row) == 1
     assert row.data.size == 0 or np.linalg.norm(row.data) == pytest.approx(1.0)
-    assert len(tokens(text)) <= len(text) * 18
 
 
 def test_feature_hash_depends_on_order_and_kind() -> None:
