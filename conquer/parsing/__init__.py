@@ -1,0 +1,1 @@
+"""A dependency parser trained by questions: which of these two words is the head of this word?"""

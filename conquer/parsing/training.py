@@ -1,0 +1,182 @@
+"""Training over whole treebanks in compiled loops: by questions, or by full supervision as the ceiling."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from conquer.kernels import parsing as kernel
+from conquer.kernels import state as st
+from conquer.kernels import tickets
+from conquer.kernels.diagonal import W
+from conquer.kernels.parsing import Text
+from conquer.models.diagonal import Diagonal
+from conquer.parsing.annotator import ANSWERS, Annotator
+from conquer.parsing.edges import Features
+from conquer.parsing.learner import ASK, NEITHER, Rule
+from conquer.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that training by questions takes beside the treebank.
+
+    `questions` a visit of a sentence, each followed by `replay` rehearsals of earlier answers; a word is asked once.
+    """
+
+    rule: Rule = field(default_factory=Rule)
+    annotator: Annotator = field(default_factory=Annotator)
+    lam: float = 0.3
+    update: str = "margin"
+    questions: int = 1
+    replay: int = 8
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        for name, low in (("questions", 1), ("replay", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return asdict(self)
+
+    def as_ask(self) -> kernel.Ask:
+        """The same for the kernels."""
+        rule, person = self.rule, self.annotator
+        return kernel.Ask(
+            ASK[rule.ask], float(rule.eta), bool(rule.silent), self.questions, self.replay, NEITHER[rule.neither],
+            rule.scale == "tree", bool(rule.several_roots), float(person.error), float(person.refusal),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One line of the log: sentence (0 on), word, the two heads shown, the answer."""
+
+    sentence: int
+    word: int
+    heads: tuple[int, int]
+    answer: str
+
+
+class Training:
+    """Training by questions, as far as it has gone; `visit` goes on, so that curves can be drawn.
+
+    Policy and annotator draw from streams of their own, so all rules see the same sentences in the same order.
+    """
+
+    def __init__(self, text: Text, features: Features, recipe: Recipe, seed: int = 0) -> None:
+        check_trees(text)
+        self.text, self.features, self.recipe, self.seed = text, features, recipe, seed
+        self.model = Diagonal(features.dim, lam=recipe.lam, update=recipe.update)
+        words = text.codes.shape[0]
+        self.progress = kernel.Progress(
+            asked=np.zeros(words, bool),
+            memory=np.zeros((words, kernel.MEMORY_COLUMNS), np.int64),
+            log=np.zeros((words, kernel.LOG_COLUMNS), np.int64),
+            counts=np.array([0, 0, 1], np.int64),
+            average=np.zeros(features.dim if recipe.average else 0),
+        )
+        self.visits = 0
+
+    @property
+    def sentences(self) -> int:
+        return self.text.offsets.size - 1
+
+    @property
+    def questions(self) -> int:
+        """How many have been asked."""
+        return int(self.progress.counts[1])
+
+    def order(self, start: int, count: int) -> Ints:
+        """Sentences of visits start to start + count: every pass is a fresh permutation."""
+        passes = range(start // self.sentences, (start + count - 1) // self.sentences + 1)
+        orders = [
+            np.random.default_rng(tickets.stream("order", self.seed, number)).permutation(self.sentences)
+            for number in passes
+        ]
+        first = start - passes[0] * self.sentences
+        return np.concatenate(orders)[first : first + count].astype(np.int64)
+
+    def visit(self, count: int) -> None:
+        """Visit the next `count` sentences."""
+        if count < 1:
+            raise ValueError(f"count must be at least 1, got {count}")
+        each = self.recipe.questions
+        order = self.order(self.visits, count)
+        draws = [
+            tickets.tickets(tickets.stream(name, self.seed), self.visits * each, count * each)
+            for name in ("policy", "judge")
+        ]
+        status, sentence = kernel.train(
+            st.Diagonal(self.model.cells, self.model.stats), self.model.plan, self.model.knobs, self.text,
+            self.features.table, self.features.value, order, self.recipe.as_ask(), *draws, self.progress,
+        )  # fmt: skip
+        check_status(status, sentence)
+        self.visits += count
+
+    def weights(self) -> Floats:
+        """(D,): what to parse with."""
+        return averaged(self.model, self.progress.average, int(self.progress.counts[2]))
+
+    def log(self) -> list[Question]:
+        """Every question so far."""
+        rows = self.progress.log[: self.questions].tolist()
+        return [Question(s, j, (first, second), ANSWERS[said]) for s, j, first, second, said in rows]
+
+
+def averaged(model: Diagonal, sums: Floats, clock: int) -> Floats:
+    """w, or the mean of w over time if it was summed."""
+    w = np.ascontiguousarray(model.cells[:, W])
+    return w - sums / clock if sums.size else w
+
+
+def check_trees(text: Text) -> None:
+    """Raise unless there is something to train on and every word has a head."""
+    if text.offsets.size < 2:
+        raise ValueError("no sentences to train on")
+    inner = np.ones(text.heads.size, bool)
+    inner[text.offsets[:-1]] = False
+    if (text.heads[inner] < 0).any():
+        raise ValueError("training needs a head for every word; these sentences were read without heads")
+
+
+def check_status(status: int, sentence: int) -> None:
+    """Raise what a kernel's status means."""
+    if status != st.OK:
+        raise ArithmeticError(
+            f"the model diverged at sentence {sentence + 1}: a larger lam or update='implicit' keeps it finite"
+        )
+
+
+def supervise(
+    text: Text, features: Features, *, lam: float = 1.0, update: str = "margin", average: bool = True, seed: int = 0
+) -> Iterator[tuple[Diagonal, Floats]]:
+    """Full supervision, pass after pass without end: (model, weights to parse with) after each.
+
+    Every word of every sentence is learnt against its best rival, by the same step as a remembered answer.
+    """
+    check_trees(text)
+    model = Diagonal(features.dim, lam=lam, update=update)
+    sums = np.zeros(features.dim if average else 0)
+    clock, number = 1, 0
+    while True:
+        rng = np.random.default_rng(tickets.stream("order", seed, number))
+        order = rng.permutation(text.offsets.size - 1).astype(np.int64)
+        status, sentence, clock = kernel.supervise(
+            st.Diagonal(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
+            order, False, sums, clock,
+        )  # fmt: skip
+        check_status(status, sentence)
+        number += 1
+        yield model, averaged(model, sums, int(clock))
+
+
+def parse_heads(text: Text, features: Features, weights: Floats, several_roots: bool = False) -> Ints:
+    """(N,) heads aligned with the text's words, -1 at roots."""
+    out = np.empty(text.codes.shape[0], np.int64)
+    kernel.parse(np.ascontiguousarray(weights), text, features.table, features.value, several_roots, out)
+    return out
