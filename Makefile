@@ -35,7 +35,7 @@ check: $(VENV)/.test
 
 test: check
 	$(BIN)/conquer warmup
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
 soak: $(VENV)/.test
 	CONQUER_SOAK=1 $(BIN)/pytest -q -n 0 tests/service

@@ -2,9 +2,11 @@
 
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -34,30 +36,42 @@ def _writable(folder: Path) -> bool:
         return False
 
 
-def _cache_folder() -> str:
-    """The first writable folder named after a hash of the kernels' source.
+_IMPORT = re.compile(r"^from conquer\.kernels(?:\.(\w+))? import ([\w, ]+|\([^)]*\))", re.MULTILINE)
+
+
+def _sources(module: str, found: dict[str, bytes]) -> dict[str, bytes]:
+    """The source of a kernel module and of every kernel module it imports, by name."""
+    path = Path(__file__).with_name(f"{module}.py")
+    if module not in found and path.exists():
+        found[module] = path.read_bytes()
+        for home, names in _IMPORT.findall(found[module].decode()):
+            for name in [home] if home else re.findall(r"\w+", names):
+                _sources(name, found)
+    return found
+
+
+@cache
+def _cache_folder(module: str) -> str:
+    """The first writable folder named after a hash of the module's source and of all it imports.
 
     Numba's own check sees an edit in the compiled file but not in a function it calls from another file.
     """
     digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
     versions = f"{numba.__version__}-{numpy.__version__}-{sys.version_info.major}.{sys.version_info.minor}"
     digest.update(versions.encode())
-    for folder in _candidates(f"kernels-{digest.hexdigest()}"):
+    for _, source in sorted(_sources(module, {}).items()):
+        digest.update(source)
+    for folder in _candidates(f"{module}-{digest.hexdigest()}"):
         if _writable(folder):
             return str(folder)
     raise OSError("no writable folder for compiled kernels; set CONQUER_CACHE to one")
-
-
-CACHE_FOLDER = _cache_folder()
 
 
 def jit(function: F) -> F:
     """Compile without fastmath: the same bits on every machine. Releases the interpreter lock."""
     settings: Any = config
     before = settings.CACHE_DIR
-    settings.CACHE_DIR = CACHE_FOLDER
+    settings.CACHE_DIR = _cache_folder(function.__module__.rpartition(".")[2])
     try:
         compiled = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
     finally:
