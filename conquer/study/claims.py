@@ -1,5 +1,6 @@
 """What the paper claims, tried on the results at hand: the verdicts and the words come from the numbers."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,7 +227,7 @@ def _passes(facts: _Facts) -> Claim | None:
         return Claim(claim, FAILS, "GNC as tuned was never silent in any pass.")
     columns = [name for name in part.columns if name.startswith("pass")]
     means = [float(part[name].mean()) for name in columns]
-    rising = all(b > a for a, b in zip(means[:-1], means[1:], strict=True))
+    rising = all(b > a for a, b in itertools.pairwise(means))
     words = ", ".join(f"{mean:.2f} % in {name}" for name, mean in zip(columns, means, strict=True))
     return Claim(claim, HOLDS if rising else FAILS, f"Rounds without a question: {words}.")
 

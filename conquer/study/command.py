@@ -1,0 +1,149 @@
+"""What `conquer study` does: options to a specification, bars while it runs, a table at the end."""
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from conquer.registry import ALGORITHMS
+from conquer.study.backends import choose
+from conquer.study.run import Finished, study
+from conquer.study.spec import PAPER, Spec, preset
+
+
+def run_study(
+    *,
+    data: str | None = None,
+    domains: str | None = None,
+    items: str | None = None,
+    algorithms: str | None = None,
+    repetitions: int | None = None,
+    passes: int | None = None,
+    features: str | None = None,
+    model: str | None = None,
+    update: str | None = None,
+    preset: str = "small",
+    judge: str | None = None,
+    seed: int | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
+    out: str | Path = "study",
+    balance: str | None = None,
+    minimum: int | None = None,
+    reviews: int | None = None,
+    test_sets: int | None = None,
+    command: Sequence[str] = (),
+) -> int:
+    """Run a study and report it in the folder `out`; returns the exit status 0.
+
+    None leaves the preset's value. Lists are comma-separated. `command` is what the user typed, for the report.
+    """
+    spec = specification(
+        preset, data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
+        features=features, model=model, update=update, judge=judge, seed=seed, balance=balance, minimum=minimum,
+        reviews=reviews, test_sets=test_sets,
+    )  # fmt: skip
+    from rich.console import Console
+
+    from conquer.study import report
+
+    console = Console()
+    start = time.monotonic()
+    with Bars(console) as bars:
+        finished = study(spec, out, choose(jobs, cluster), bars)
+    page = report.write(finished, shlex.join(command) or "conquer study")
+    show(finished, console)
+    console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
+    return 0
+
+
+def specification(name: str, **given: Any) -> Spec:
+    """The specification that these options mean.
+
+    >>> specification("small", items="5,10", algorithms="ttg,gnc").algorithms
+    ('ttg', 'gnc')
+    """
+    options = {key: value for key, value in given.items() if value is not None}
+    if "items" in options:
+        try:
+            options["items"] = tuple(int(part) for part in options["items"].split(","))
+        except ValueError:
+            raise ValueError(f"items must be numbers separated by commas, got {options['items']!r}") from None
+    if "domains" in options:
+        options["domains"] = tuple(part.strip() for part in options["domains"].split(",") if part.strip())
+    if "algorithms" in options:
+        options["algorithms"] = _algorithms(options["algorithms"])
+    return preset(name, **options)
+
+
+def _algorithms(text: str) -> tuple[str, ...]:
+    rivals = tuple(name for name in ALGORITHMS if name not in PAPER)
+    groups = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
+    names = groups.get(text) or tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown = [name for name in names if name not in ALGORITHMS]
+    if unknown:
+        raise ValueError(f"no algorithm {', '.join(unknown)}; there are paper, rivals, all, {', '.join(ALGORITHMS)}")
+    return names
+
+
+class Bars:
+    """Progress on a terminal: a bar for each stage with time gone and time to go."""
+
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description:<18}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            speed_estimate_period=600,
+        )
+        self._task: Any = None
+
+    def __enter__(self) -> "Bars":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def begin(self, stage: str, work: float) -> None:
+        """Show a new bar; nothing where there is no work."""
+        self._task = self._progress.add_task(stage, total=work) if work else None
+
+    def advance(self, work: float) -> None:
+        if self._task is not None:
+            self._progress.advance(self._task, work)
+
+
+def show(finished: Finished, console: Any) -> None:
+    """Print the table of mean errors."""
+    from rich.table import Table
+
+    from conquer.study import tables
+
+    frame = tables.mean_errors(finished.results)
+    table = Table(title="mean test error (± half a 95 % interval)", title_justify="left")
+    sizes = [name.removeprefix("K=") for name in frame.columns if name.startswith("K=")]
+    table.add_column("algorithm")
+    for size in sizes:
+        table.add_column(f"K = {size}", justify="right")
+    table.add_column("mean", justify="right")
+    table.add_column("of ceiling", justify="right")
+    for row in frame.iter_rows(named=True):
+        cells = [f"{row[f'K={size}']:.3f} ± {row[f'±{size}']:.3f}" for size in sizes]
+        table.add_row(row["algorithm"], *cells, f"{row['mean']:.3f}", f"{row['of ceiling']:.2f}")
+    console.print(table)
+    for name, why in finished.left_out.items():
+        console.print(f"left out {name}: {why}")
+    unread = sum(facts.get("unreadable", 0) for facts in finished.domains.values())
+    if unread:
+        console.print(f"{unread} unreadable rows; the report says where")
