@@ -2,24 +2,20 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from conquer import registry
 from conquer.files import FileError
-from conquer.kernels.tickets import SIDE, stream, ticket, ticket_uniforms
+from conquer.kernels.tickets import stream, ticket
 from conquer.learners import Conquer
-from conquer.service.folding import Brain, Folded, Pick
+from conquer.service.folding import Brain, Pick
 from conquer.service.items import Reader
 from conquer.service.refusals import invalid
 from conquer.service.requests import FeatureSettings, ModelSettings
 from conquer.service.settings import Limits
+from conquer.session import left_is_second
 from conquer.types import Choice
-
-
-def left_is_second(number: int) -> bool:
-    out = np.empty(1)
-    ticket_uniforms(np.uint64(number), np.array([SIDE]), out)
-    return bool(out[0] < 0.5)
 
 
 class LearnerBrain:
@@ -52,8 +48,6 @@ class LearnerBrain:
         return self.learner.expose(rows, choice)
 
     def dumps(self, extra: str) -> bytes:
-        import msgspec
-
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
         return registry.dumps(self.learner, {"service": service})
 
@@ -66,10 +60,11 @@ def make_learner(settings: ModelSettings) -> Conquer:
         )
     except (ValueError, TypeError) as error:
         raise invalid(str(error)) from None
-    if settings.covariance == "on-show" and (not learner.duels or settings.parameters.get("projection")):
-        raise invalid("covariance='on-show' is for learners that show two, without projection")
     if settings.covariance == "on-show":
-        learner.begin_exposing()
+        try:
+            learner.begin_exposing()
+        except ValueError as error:
+            raise invalid(str(error)) from None
     return learner
 
 
@@ -90,8 +85,6 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | Non
 
 def imported(data: bytes) -> ModelSettings:
     """The settings of a model file: the service's own if it wrote the file, else from the learner in it."""
-    import msgspec
-
     try:
         learner, extra, _ = registry.loads(data)
         if "service" in extra:
@@ -105,15 +98,12 @@ def imported(data: bytes) -> ModelSettings:
     )
 
 
-def top_features(folded: Folded, count: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """The most liked and most disliked features with their weights."""
-    raise invalid("no features")
-
-
 def warm_kernels() -> None:
     """Load or compile what requests will call, before the first one comes."""
-    for model in ("diagonal", "full", "kernel"):
-        settings = ModelSettings(model=model, features=FeatureSettings(dim=4))
-        brain, _ = build(settings, None)
-        _, rows = brain.parse(b'[{"id":"a","vector":[0,1,0,0]},{"id":"b","vector":[1,0,0,0]}]', b"null")
-        brain.learn(rows, brain.choose(rows, 0).choice, 1.0)
+    settings = ModelSettings(algorithm="gnr", features=FeatureSettings(dim=16))
+    brain, _ = build(settings, None)
+    for payload in (b'"vector":[0,1]', b'"text":"a word"', b'"features":{"price":1.5}'):
+        items = b'[{"id":"a",%s},{"id":"b",%s}]' % (payload, payload)
+        for context in (b"null", b'{"hour":3.0}'):
+            _, rows = brain.parse(items, context)
+            brain.learn(rows, brain.choose(rows, 0).choice, 1.0)

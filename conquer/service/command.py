@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,6 +74,8 @@ def serve(
         forwarded_allow_ips=settings.proxy or None,
         server_header=False,
     )
+    # uvicorn raises the signal again once it has finished in order; that is then no failure.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     uvicorn.Server(config).run()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from conquer.features.featurizer import Featurizer
 from conquer.rows import SparseRows, as_rows
 from conquer.service.refusals import RefusalError, invalid
 from conquer.service.requests import RESERVED, FeatureSettings, Item, Value
@@ -15,7 +16,7 @@ _context = msgspec.json.Decoder(str | dict[str, Value] | None).decode
 
 
 class Reader:
-    """Turns rounds into rows as one model's settings say.
+    """Rounds to rows as one model's settings say. Vectors are taken as they are, text and dicts become unit rows.
 
     >>> ids, rows = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
     >>> ids, rows.dense().tolist()
@@ -24,18 +25,24 @@ class Reader:
 
     def __init__(self, settings: FeatureSettings, limits: Limits) -> None:
         self.settings, self.limits = settings, limits
+        ngrams = (settings.ngrams[0], settings.ngrams[1])
+        self.featurizer = Featurizer(dim=settings.dim, kind=settings.kind, ngrams=ngrams)
 
     def read(self, raw: bytes, raw_context: bytes) -> tuple[list[str], SparseRows]:
         """(ids, rows (K, dim)), or a RefusalError that names the item."""
         items = decode_items(raw)
         ids = [item.id for item in items]
-        self._check(items, ids)
+        kind = self._check(items, ids)
         context = None if raw_context == b"null" else _decode(_context, raw_context, "context")
-        if items[0].vector is not None:
-            return ids, self._vectors(items, context)
-        raise invalid("only vectors")
+        values = [getattr(item, kind) for item in items]
+        try:
+            if kind == "vector" and context is None:
+                return ids, self._vectors(values)
+            return ids, self.featurizer(values, context=context)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise invalid(f"items: {error}") from None
 
-    def _check(self, items: list[Item], ids: list[str]) -> None:
+    def _check(self, items: list[Item], ids: list[str]) -> str:
         limits = self.limits
         if not 1 <= len(items) <= limits.items:
             raise invalid(f"a round has 1 to {limits.items} items, got {len(items)}")
@@ -43,19 +50,33 @@ class Reader:
             raise invalid(f"item ids must differ, got {next(one for one in ids if ids.count(one) > 1)!r} twice")
         if not RESERVED.isdisjoint(ids):
             raise invalid(f"{sorted(RESERVED.intersection(ids))[0]!r} is a reserved word and cannot be an item id")
-        kind = _kind(items[0])
+        kind = ""
         for item in items:
-            if _kind(item) != kind:
-                raise invalid(f"all items of a round need the same one of text, features, vector; {item.id!r} differs")
+            kind = self._kind(item, kind)
+        return kind
 
-    def _vectors(self, items: list[Item], context: Any) -> SparseRows:
-        dim = self.settings.dim
-        for item in items:
-            if item.vector is None or len(item.vector) != dim:
-                raise invalid(f"vectors of this model have {dim} numbers; {item.id!r} has {len(item.vector or ())}")
-        if context is not None:
-            raise invalid("vectors take no context: put it into the vector")
-        return as_rows(np.array([item.vector for item in items]), dim)
+    def _kind(self, item: Item, expected: str) -> str:
+        """Which of the three the item has; the same for the whole round, and within its limits."""
+        text, features, vector = item.text, item.features, item.vector
+        if (text is not None) + (features is not None) + (vector is not None) != 1:
+            raise invalid(f"item {item.id!r} needs exactly one of text, features, vector")
+        kind = "text" if text is not None else "features" if features is not None else "vector"
+        if expected and kind != expected:
+            raise invalid(f"all items of a round have the same one of text, features, vector; {item.id!r} has {kind}")
+        if text is not None and len(text) > self.limits.text:
+            raise invalid(f"a text has at most {self.limits.text} characters; {item.id!r} has {len(text)}")
+        size = len(features or vector or ())
+        if size > self.limits.features:
+            raise invalid(f"an item has at most {self.limits.features} features; {item.id!r} has {size}")
+        return kind
+
+    def _vectors(self, values: list[list[float]]) -> SparseRows:
+        dim, width = self.settings.dim, len(values[0])
+        if not 1 <= width <= dim or any(len(value) != width for value in values):
+            lengths = [len(value) for value in values]
+            raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
+        rows = as_rows(np.array(values), width)
+        return rows if width == dim else SparseRows(rows.indptr, rows.indices, rows.data, dim)
 
 
 def decode_items(raw: bytes) -> list[Item]:
@@ -70,10 +91,3 @@ def _decode(decode: Any, raw: bytes, what: str) -> Any:
         raise invalid(f"{what}: {error}") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise RefusalError(400, "malformed", f"{what}: {error}") from None
-
-
-def _kind(item: Item) -> str:
-    given = [name for name in ("text", "features", "vector") if getattr(item, name) is not None]
-    if len(given) != 1:
-        raise invalid(f"item {item.id!r} needs exactly one of text, features, vector, got {given or 'none'}")
-    return given[0]

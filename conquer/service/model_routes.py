@@ -7,7 +7,8 @@ import msgspec
 from sqlalchemy import Connection, func, insert, select
 
 from conquer.service import store
-from conquer.service.brains import checked_settings, imported, top_features
+from conquer.service.brains import checked_settings, imported
+from conquer.service.insight import top_features
 from conquer.service.refusals import RefusalError, invalid
 from conquer.service.requests import ModelSettings, NewModel
 from conquer.service.routing import Call, Endpoint
@@ -61,7 +62,10 @@ def create(connection: Connection, name: str, settings: ModelSettings, limit: in
 
 async def create_model(call: Call) -> ModelInfo:
     new: NewModel = call.body
-    settings = new.settings()
+    try:
+        settings = new.settings()
+    except msgspec.ValidationError as error:
+        raise invalid(str(error)) from None
     if not call.key.may("admin", new.name):
         raise RefusalError(403, "not_allowed", f"this key may not make a model {new.name!r}")
     checked_settings(settings)

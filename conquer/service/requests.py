@@ -19,10 +19,13 @@ class Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class FeatureSettings(Strict):
-    """How items become rows. Vectors need `dim` to be their length; text and dicts are hashed into `dim` features."""
+    """How items become rows: text and dicts are hashed into `dim` columns, vectors have at most `dim` numbers."""
 
     dim: Annotated[int, Meta(ge=1, le=1 << 24)] = 1 << 18
-    kind: Literal["tfidf", "binary", "counts"] = "binary"
+    kind: Literal["binary", "counts"] = "binary"
+    ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
+        default_factory=lambda: [1, 2]
+    )
 
 
 class ModelSettings(Strict):
@@ -51,8 +54,15 @@ class NewModel(ModelSettings, kw_only=True):
     name: ModelName
 
     def settings(self) -> ModelSettings:
+        """Without the name. `model` and `dim` may stand among the parameters, as in `conquer.make`."""
         values = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
-        return ModelSettings(**values)
+        parameters = dict(self.parameters)
+        if "model" in parameters:
+            values["model"] = parameters.pop("model")
+        if "dim" in parameters:
+            values["features"] = msgspec.structs.replace(self.features, dim=parameters.pop("dim"))
+        values["parameters"] = parameters
+        return msgspec.convert(msgspec.to_builtins(ModelSettings(**values)), ModelSettings)
 
 
 class Item(Strict):

@@ -47,11 +47,15 @@ class Server:
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         self.writer.start(loop)
-        await loop.run_in_executor(None, warm_kernels)
         self._tasks = [
+            asyncio.create_task(self._warm()),
             asyncio.create_task(self._every(1.0, self.refresh_keys)),
             asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
         ]
+
+    async def _warm(self) -> None:
+        """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
+        await asyncio.get_running_loop().run_in_executor(None, warm_kernels)
         self.ready = True
 
     async def stop(self) -> None:

@@ -1,0 +1,55 @@
+"""The log read the slow way: every row from the first, with nothing but the learner's own methods."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from conquer.registry import make
+from conquer.service import store
+from conquer.service.brains import build
+from conquer.service.database import Database
+from conquer.service.loading import load
+from conquer.types import Choice, Query
+
+
+def rows_of(address: str, name: str):
+    """(header, all rows) of a model."""
+    database = Database(address)
+    with contextlib.closing(database), database.reading() as connection:
+        header = store.headers(connection, [name], lock=False)[name]
+        return header, [row for chunk in store.entries(connection, header.id, 0) for row in chunk]
+
+
+def slow_fold(address: str, name: str) -> np.ndarray:
+    """The weights that the log makes, folded here by hand from position 1."""
+    header, rows = rows_of(address, name)
+    assert [row.position for row in rows] == list(range(1, header.position + 1))
+    settings = header.settings
+    learner = make(settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters)
+    brain, _ = build(settings, None)
+    undone = {row.body.undone for row in rows if row.kind == "correction"}
+    choices = {}
+    for row in rows:
+        if row.kind == "choose":
+            body = row.body
+            _, X = brain.parse(bytes(body.items), bytes(body.context))
+            choices[row.event] = X, Choice(tuple(body.shown), Query(body.query), body.ticket, body.memo)
+        elif row.kind == "expose":
+            X, choice = choices[row.event]
+            choices[row.event] = X, learner.expose(X, choice)
+        elif row.kind in ("answer", "expiry") and row.body.value is not None and row.position not in undone:
+            learner.learn(*choices[row.event], row.body.value)
+    return learner.model.weights()
+
+
+def loaded(address: str, name: str) -> np.ndarray:
+    """The weights that a server starting now would have: snapshot and tail."""
+    database = Database(address)
+    with contextlib.closing(database), database.reading() as connection:
+        header = store.headers(connection, [name], lock=False)[name]
+        return load(connection, header, build).brain.learner.model.weights()
+
+
+def sqlite(folder: Path) -> str:
+    return f"sqlite:///{folder}/store.db"

@@ -1,0 +1,169 @@
+"""Killed from outside in mid-request, out of space, unwritable: what was acknowledged is there, and only once."""
+
+import asyncio
+import os
+import random
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from .conftest import free_port
+from .folds import loaded, rows_of, slow_fold, sqlite
+
+ROUNDS = int(os.environ.get("CONQUER_KILLS", "20"))
+WORKERS = 8
+
+
+class Diary:
+    """What the client knows: every request it made and every reply it got."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.count = rng, 0
+        self.offers: dict[str, dict] = {}
+        self.answers: dict[str, str] = {}
+        self.open: list[tuple[str, list]] = []
+        self.left, self.enough = 0, asyncio.Event()
+
+    def tick(self) -> None:
+        self.left -= 1
+        if self.left <= 0:
+            self.enough.set()
+
+    def items(self) -> list:
+        return [{"id": f"i{k}", "vector": [self.rng.gauss(0, 1) for _ in range(4)]} for k in range(4)]
+
+    def next(self) -> tuple[str, list]:
+        if self.open:
+            return self.open.pop()
+        self.count += 1
+        return f"event-{self.count}", self.items()
+
+
+async def worker(client: httpx.AsyncClient, diary: Diary) -> None:
+    """Ask and answer until the server dies; what was cut off is tried again, with the same ids, on the next one."""
+    while True:
+        event, items = diary.next()
+        try:
+            reply = await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})
+            assert reply.status_code == 200, reply.text
+            offer = reply.json()
+            assert diary.offers.setdefault(event, offer) == offer
+            winner = offer["shown"][len(event) % 2]["id"]
+            reply = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": winner})
+            assert reply.status_code == 200, reply.text
+            assert reply.json()["status"] in ("learnt", "repeat")
+            diary.answers[event] = winner
+            diary.tick()
+        except httpx.TransportError:
+            diary.open.append((event, items))
+            return
+
+
+async def load(address: str, diary: Diary, kill, answers: int) -> None:
+    """Eight clients at once; after so many acknowledged answers the server is killed, whatever it is doing."""
+    diary.left, diary.enough = answers, asyncio.Event()
+    async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+        workers = [asyncio.create_task(worker(client, diary)) for _ in range(WORKERS)]
+        await diary.enough.wait()
+        kill()
+        await asyncio.gather(*workers)
+
+
+def test_kill_nine_loses_nothing_and_doubles_nothing(start, tmp_path: Path) -> None:
+    rng = random.Random(0)
+    diary = Diary(rng)
+    port = free_port()
+    for round_ in range(ROUNDS):
+        server = start(port=port, probe="/healthz", snapshot_every=40)
+        if round_ == 0:
+            body = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+            assert httpx.post(f"{server.address}/v1/models", json=body).status_code == 201
+        asyncio.run(load(server.address, diary, server.kill, rng.randint(1, 60)))
+    _, rows = rows_of(sqlite(tmp_path), "m")
+    answers = [(row.event, row.body.winner) for row in rows if row.kind == "answer"]
+    assert len(diary.answers) > ROUNDS
+    assert len(answers) == len(set(answers))
+    assert set(diary.answers.items()) <= set(answers)
+    choices = {row.event: row.body for row in rows if row.kind == "choose"}
+    assert len(choices) == sum(row.kind == "choose" for row in rows)
+    for event, offer in diary.offers.items():
+        assert [choices[event].ids[k] for k in choices[event].shown] == [one["id"] for one in offer["shown"]]
+    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
+
+
+def test_a_full_disk_refuses_and_recovers(start, tmp_path: Path) -> None:
+    server = start()
+    body = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+    assert httpx.post(f"{server.address}/v1/models", json=body).status_code == 201
+    diary = Diary(random.Random(1))
+
+    def one(event: str, items: list) -> httpx.Response:
+        return httpx.post(f"{server.address}/v1/models/m/choose", json={"items": items, "event_id": event})
+
+    assert one(*diary.next()).status_code == 200
+    size = (tmp_path / "store.db-wal").stat().st_size
+    _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size, hard))
+    event, items = diary.next()
+    refused = one(event, items)
+    assert refused.status_code == 503, refused.text
+    assert refused.json()["error"]["code"] == "storage"
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (hard, hard))
+    assert one(event, items).status_code == 200
+    assert one(*diary.next()).status_code == 200
+    server.stop()
+    _, rows = rows_of(sqlite(tmp_path), "m")
+    assert [row.event for row in rows] == ["event-1", "event-2", "event-3"]
+
+
+def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path: Path) -> None:
+    start(probe="/healthz").stop()
+    program = "from conquer.service.command import serve; serve(store='sqlite:///store.db', port=1)"
+    for path in tmp_path.iterdir():
+        path.chmod(0o444)
+    tmp_path.chmod(0o555)
+    if os.geteuid() == 0:
+        pytest.importorskip("pwd")
+        done = _as_nobody(program, tmp_path)
+    else:
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+    assert done.returncode != 0
+    assert "cannot open the store" in done.stderr
+
+
+def _as_nobody(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Root may write anywhere, so become someone who may not after the imports are done."""
+    become = "import sqlalchemy.dialects.sqlite.pysqlite; "
+    become += "import os, sqlite3, uvicorn, conquer.service.app, conquer.service.patience; "
+    become += "os.setgid(65534); os.setuid(65534); "
+    for parent in (folder, *folder.parents[:3]):
+        parent.chmod(parent.stat().st_mode | 0o055)
+    return subprocess.run(
+        [sys.executable, "-c", become + program], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_second_server_on_the_same_file_is_refused(start, tmp_path: Path) -> None:
+    first = start(probe="/healthz")
+    second = start(probe="")
+    assert second.wait() != 0
+    assert f"is being served by process {first.pid}" in second.errors.read_text()
+
+
+def test_sigterm_finishes_what_was_accepted(start, tmp_path: Path) -> None:
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 4}})
+    diary = Diary(random.Random(2))
+    asyncio.run(load(server.address, diary, server.terminate, 50))
+    assert server.wait() == 0
+    _, rows = rows_of(sqlite(tmp_path), "m")
+    answers = {row.event: row.body.winner for row in rows if row.kind == "answer"}
+    assert diary.answers.items() <= answers.items()
+    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))

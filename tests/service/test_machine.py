@@ -1,0 +1,144 @@
+"""Duplicate, reordered, delayed, undone and crashing calls against a reference that fits on a page."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from conquer.service import asking, model_routes
+from conquer.service.refusals import RefusalError
+from conquer.service.requests import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
+from conquer.service.server import Server
+from conquer.service.settings import Settings
+
+from .folds import loaded, slow_fold
+
+ROUNDS = [
+    b'[{"id":"a","vector":[1,0]},{"id":"b","vector":[0,1]}]',
+    b'[{"id":"a","vector":[1,0]},{"id":"c","vector":[1,1]}]',
+]
+EVENTS = st.sampled_from(["e1", "e2", "e3"])
+VOTERS = st.sampled_from([None, "ann", "bob"])
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.address = f"sqlite:///{self.folder}/store.db"
+        self.open()
+        made = ModelSettings(algorithm="gnr", features=FeatureSettings(dim=2))
+        self.server.writer.call_now(None, lambda connection: model_routes.create(connection, "m", made, 9))
+        self.chosen: dict[str, int] = {}
+        self.replies: dict[str, object] = {}
+        self.active: set[str] = set()
+        self.answers: dict[tuple[str, str | None], str] = {}
+        self.learnt = 0
+
+    def open(self) -> None:
+        self.server = Server(Settings(store=self.address, snapshot_every=3))
+        self.server.writer.start()
+
+    def call(self, work, *events):
+        try:
+            return self.server.writer.call_now("m", work, events)
+        except RefusalError as refusal:
+            return refusal.code
+
+    @rule(event=EVENTS, items=st.integers(0, 1), deferred=st.booleans())
+    def choose(self, event, items, deferred):
+        request = ChooseRequest(items=Raw(ROUNDS[items]), event_id=event, deferred=deferred)
+        reply = self.call(lambda turn: asking.choose(turn, request), event)
+        if event not in self.chosen:
+            self.chosen[event], self.replies[event] = items, (reply.shown, reply.left)
+            if not deferred:
+                self.active.add(event)
+        elif self.chosen[event] != items:
+            assert reply == "event_exists"
+            return
+        assert (reply.shown, reply.left) == self.replies[event]
+        assert reply.active == (event in self.active)
+
+    @rule(event=EVENTS)
+    def activate(self, event):
+        reply = self.call(lambda turn: asking.activate(turn, event), event)
+        if event not in self.chosen:
+            assert reply == "unknown_event"
+        else:
+            self.active.add(event)
+            assert reply.active
+
+    @rule(event=EVENTS, voter=VOTERS, winner=st.sampled_from(["a", "tie", "skip", "nobody"]))
+    def answer(self, event, voter, winner):
+        reply = self.call(lambda turn: asking.answer(turn, event, AnswerRequest(winner, voter)), event)
+        standing = self.answers.get((event, voter))
+        if event not in self.chosen:
+            assert reply == "unknown_event"
+        elif standing is not None:
+            assert reply == "answered" if standing != winner else reply.status == "repeat"
+        elif event not in self.active:
+            assert reply == "not_active"
+        elif winner == "nobody":
+            assert reply == "invalid"
+        else:
+            assert reply.status == ("ignored" if winner == "skip" else "learnt")
+            self.answers[event, voter] = winner
+            self.learnt += winner != "skip"
+
+    @rule(event=EVENTS, voter=VOTERS)
+    def undo(self, event, voter):
+        reply = self.call(lambda turn: asking.undo(turn, event, voter), event)
+        if event not in self.chosen:
+            assert reply == "unknown_event"
+        elif (event, voter) not in self.answers:
+            assert reply == "not_answered"
+        else:
+            assert reply.reason == "undone"
+            self.learnt -= self.answers.pop((event, voter)) != "skip"
+
+    @rule(event=EVENTS)
+    def crash_before_the_commit(self, event):
+        """The model has learnt, then the transaction fails: memory must not keep what the disk does not have."""
+
+        def work(turn):
+            asking.answer(turn, event, AnswerRequest("tie", "carl"))
+            raise OSError("the disk is gone")
+
+        if event in self.active:
+            assert self.call(work, event) == "storage"
+
+    @rule()
+    def forget(self):
+        """Only what is in memory is lost."""
+        self.server.writer.call_now(None, lambda _: self.server.writer.models.clear())
+
+    @rule()
+    def restart(self):
+        self.server.writer.stop()
+        self.server.database.close()
+        self.open()
+
+    @invariant()
+    def counts_agree(self):
+        tally = self.server.writer.call_now("m", lambda turn: turn.folded.tally)
+        assert tally.learnt == self.learnt
+        assert tally.rounds == len(self.chosen)
+
+    def teardown(self) -> None:
+        weights = self.server.writer.call_now("m", lambda turn: turn.folded.brain.learner.model.weights())
+        self.server.writer.stop()
+        self.server.database.close()
+        assert np.array_equal(weights, slow_fold(self.address, "m"))
+        assert np.array_equal(weights, loaded(self.address, "m"))
+        shutil.rmtree(self.folder)
+
+
+Machine.TestCase.settings = settings(
+    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+TestMachine = pytest.mark.filterwarnings("default")(Machine.TestCase)
