@@ -20,6 +20,8 @@ Entries = tuple[Ints, NDArray[np.int32], Floats]
 
 _CHUNK = 2**18
 """Code points hashed at a time: what one pass leaves for the next stays in the cache."""
+_FEW = 2**14
+"""Entries for which finding the longest row would cost more than a table for all of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +60,8 @@ def code_points(texts: Sequence[str]) -> tuple[NDArray[np.uint32], Ints, bool]:
 
 def scratch(indptr: Ints) -> NDArray[np.int32]:
     """A table for the kernels that holds any of these rows at most half full."""
-    longest = int(np.diff(indptr).max(initial=0))
+    total = int(indptr[-1])
+    longest = total if total < _FEW else int(np.diff(indptr).max())
     return np.empty(1 << max(2, (2 * longest - 1).bit_length()), np.int32)
 
 
