@@ -88,7 +88,7 @@ class Features:
 
     >>> features = Features("tags")
     >>> features.width, features.dim
-    (15, 622592)
+    (15, 581632)
     """
 
     name: str = "standard"
