@@ -1,9 +1,13 @@
 """The table of rivals: one row each, for the registry to add to its own."""
 
 import math
+from collections.abc import Callable
 
+from conquer.models.compiled import one_of
+from conquer.rivals.arms import Arms, Rule
 from conquer.rivals.contextual import VACDB
 from conquer.rivals.feelgood import FGTS
+from conquer.rivals.filters import BeatTheMean, InterleavedFilter
 from conquer.rivals.gradient import DBGD, PreferencePerceptron
 from conquer.rivals.learner import Method, number, whole
 from conquer.rivals.options import (
@@ -22,7 +26,9 @@ from conquer.rivals.options import (
     grid,
     practice,
 )
+from conquer.rivals.rmed import RMED1
 from conquer.rivals.selectors import CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
+from conquer.rivals.tournaments import RUCB, DoubleThompson
 
 _OPTIONS = (*ESTIMATION, HORIZON, *PLAY)
 _GRID = grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0))
@@ -166,4 +172,68 @@ CONTEXTUAL = (
         ("diagonal",),
     ),
 )
-ROWS = CONTEXTUAL
+
+
+def _alone(build: Callable[[Values], Rule]) -> Callable[[int, str, Values], Method]:
+    def made(dim: int, model: str, values: Values) -> Method:
+        one_of("arms", values["arms"], {"position": 0, "features": 1})
+        return Arms(build(values), identity=values["arms"])
+
+    return made
+
+
+_ARMS = Option("arms", "position", "'position' (item i of every round is arm i) or 'features' (equal rows, equal arm)")
+_ALPHA = Option("alpha", 0.51, "a number above 0: the width is sqrt(alpha ln t/n)")
+_ALPHA_GRID = grid(alpha=(0.05, 0.1, 0.2, 0.3, 0.51, 0.7, 1.0, 2.0))
+_SWITCH = {"no": 0, "yes": 1}
+FIXED = (
+    Row(
+        "interleaved-filter",
+        "Interleaved Filter, fixed arms: a champion meets the rest in turn, the beaten go",
+        _alone(
+            lambda v: InterleavedFilter(
+                horizon=whole("horizon", v["horizon"], 1), prune=bool(one_of("prune", v["prune"], _SWITCH))
+            )
+        ),
+        (HORIZON, Option("prune", "yes", "'yes' (variant 2) or 'no'"), _ARMS),
+        grid(horizon=(10, 100, 2000, 20_000), prune=("yes", "no")),
+        ("diagonal",),
+    ),
+    Row(
+        "beat-the-mean",
+        "Beat the Mean, fixed arms: the least met plays any other, the worst goes",
+        _alone(
+            lambda v: BeatTheMean(
+                horizon=whole("horizon", v["horizon"], 1), gamma=number("gamma", v["gamma"], 0.0, above=True)
+            )
+        ),
+        (HORIZON, Option("gamma", 1.0, "a number above 0, 1 for strong transitivity: widens the interval"), _ARMS),
+        grid(gamma=(0.2, 0.4, 0.7, 1.0), horizon=(100, 2000)),
+        ("diagonal",),
+    ),
+    Row(
+        "rucb",
+        "Relative UCB, fixed arms: who may beat everyone against who may beat it",
+        _alone(lambda v: RUCB(alpha=number("alpha", v["alpha"], 0.0, above=True))),
+        (_ALPHA, _ARMS),
+        _ALPHA_GRID,
+        ("diagonal",),
+    ),
+    Row(
+        "rmed1",
+        "RMED1, fixed arms: arms not too far from being the winner take turns",
+        _alone(lambda v: RMED1(margin=number("margin", v["margin"], 0.0))),
+        (Option("margin", 0.3, "a number of at least 0: f(K) = margin K^1.01"), _ARMS),
+        grid(margin=(0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)),
+        ("diagonal",),
+    ),
+    Row(
+        "double-thompson",
+        "Double Thompson sampling, fixed arms: a sampled champion and its sampled challenger",
+        _alone(lambda v: DoubleThompson(alpha=number("alpha", v["alpha"], 0.0, above=True))),
+        (_ALPHA, _ARMS),
+        _ALPHA_GRID,
+        ("diagonal",),
+    ),
+)
+ROWS = (*CONTEXTUAL, *FIXED)

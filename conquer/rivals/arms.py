@@ -1,0 +1,130 @@
+"""Fixed arms without context: which arm an item is, the table of wins, and the rules that read it."""
+
+import copy
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.rivals.learner import Arrays, Draws, Pick, adopt, duel
+from conquer.rows import SparseRows
+from conquer.types import Choice, Floats, Ints
+
+LARGEST_ROLL = 1024
+
+
+class Rule(Protocol):
+    """Which two arms meet. `here` are the arms of the round, `wins` (n, n) the table over all arms, `clock` the time.
+
+    `choose` is pure and gives (first, second, notes); `learn` is handed the notes back with the answer. Equal arms
+    mean: nothing to ask. `grow` makes room for n arms in new arrays; `learn` checks its notes before it moves.
+    """
+
+    def grow(self, count: int) -> None: ...
+    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]: ...
+    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
+    def restore(self, arrays: Arrays, count: int) -> None: ...
+
+
+class Arms:
+    """A rule over arms. Items are arms by their place in the round, or by their features (equal rows, equal arm).
+
+    The clock counts answers. Where a rule's own clock would have ticked through silent rounds (an arm against itself
+    teaches nothing, and nothing is told), the rule notes the time it wakes at, and the clock goes on from there.
+    """
+
+    duels = True
+    shows = 2
+
+    def __init__(self, rule: Rule, *, identity: str) -> None:
+        self.rule, self.by_features = rule, identity == "features"
+        self.keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self.wins: Floats = np.zeros((0, 0))
+        self.clock = 1.0
+
+    def _arms(self, X: SparseRows) -> tuple[Ints, NDArray[np.uint64]]:
+        """The arm of every item, and the keys of all arms with new ones at the end."""
+        if not self.by_features:
+            return np.arange(len(X)), np.arange(max(len(X), self.keys.size), dtype=np.uint64)
+        known = {int(key): place for place, key in enumerate(self.keys)}
+        arms = np.array([known.setdefault(_fingerprint(X, k), len(known)) for k in range(len(X))])
+        if len(known) > LARGEST_ROLL:
+            raise ValueError(f"fixed arms are at most {LARGEST_ROLL} different items, got {len(known)}")
+        return arms, np.array(list(known), dtype=np.uint64)
+
+    def _table(self, count: int) -> Floats:
+        wins, old = np.zeros((count, count)), len(self.wins)
+        wins[:old, :old] = self.wins
+        return wins
+
+    def _grown(self, count: int) -> Rule:
+        """A copy of the rule with room for so many arms: choosing must leave the rule itself as it is."""
+        rule = copy.copy(self.rule)
+        rule.grow(count)
+        return rule
+
+    def pick(self, X: SparseRows, draws: Draws) -> Pick:
+        arms, keys = self._arms(X)
+        here, places = np.unique(arms, return_index=True)
+        if here.size == 1:
+            return duel(0, 0)
+        wins = self._table(keys.size) if keys.size > len(self.wins) else self.wins
+        first, second, notes = self._grown(keys.size).choose(here, wins, self.clock, draws)
+        place = dict(zip(here.tolist(), places.tolist(), strict=True))
+        return duel(place[first], place[second], {"notes": dict(notes)})
+
+    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
+        notes = choice.memo.get("notes")
+        if not isinstance(notes, Mapping) or not isinstance(notes.get("clock", 0), int | float):
+            raise ValueError(f"the choice must remember its notes, got {notes!r}")
+        arms, keys = self._arms(X)
+        first, second = (int(arms[k]) for k in choice.shown)
+        wins = self._table(keys.size)
+        wins[first, second] += 0.5 * (1.0 + answer)
+        wins[second, first] += 0.5 * (1.0 - answer)
+        rule = self._grown(keys.size)
+        rule.learn(notes, first, second, answer, wins)
+        self.rule, self.keys, self.wins = rule, keys, wins
+        self.clock = max(self.clock, float(notes.get("clock", 0))) + 1.0
+
+    def scores(self, X: SparseRows) -> Floats:
+        """(K,): the mean over the others of the share of wins, one half where nothing is known."""
+        arms, keys = self._arms(X)
+        wins = self._table(keys.size)
+        shares = (wins + 1.0) / (wins + wins.T + 2.0)
+        return np.asarray(shares[np.ix_(arms, np.unique(arms))].mean(axis=1))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"keys": self.keys, "wins": self.wins, "clock": np.array([self.clock]), **self.rule.arrays()}
+
+    def restore(self, arrays: Arrays) -> None:
+        (keys,) = adopt(arrays, {"keys": (-1,)}, np.uint64)
+        wins, clock = adopt(arrays, {"wins": (keys.size, keys.size), "clock": (1,)})
+        if (wins < 0).any() or clock[0] < 1 or np.unique(keys).size != keys.size:
+            raise ValueError("wins must not be negative, the clock at least 1 and keys distinct")
+        self.rule.restore(arrays, keys.size)
+        self.keys, self.wins, self.clock = keys, wins, float(clock[0])
+
+
+def _fingerprint(X: SparseRows, k: int) -> int:
+    """64 bits that stand for one row, whatever the order of its entries."""
+    start, end = X.indptr[X.rows[k]], X.indptr[X.rows[k] + 1]
+    order = np.argsort(X.indices[start:end], kind="stable")
+    content = X.indices[start:end][order].tobytes() + X.data[start:end][order].tobytes()
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+
+
+def shares_and_bonus(wins: Floats, alpha: float, clock: float) -> tuple[Floats, Floats]:
+    """(n, n) each: wins/n and sqrt(alpha ln t/n), both 1 where n = 0."""
+    n = wins + wins.T
+    met = n > 0
+    safe = np.where(met, n, 1.0)
+    return np.where(met, wins / safe, 1.0), np.where(met, np.sqrt(alpha * np.log(clock) / safe), 1.0)
+
+
+def wake(clock: float, at: float, draws: Draws, number: int) -> bool:
+    """Whether a rule that would sleep until `at` wakes now: with the chance that makes its mean sleep as long."""
+    return draws.uniform(number) * max(at - clock, 1.0) < 1.0
