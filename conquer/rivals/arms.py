@@ -41,6 +41,7 @@ class Arms:
 
     def __init__(self, rule: Rule, *, identity: str) -> None:
         self.rule, self.by_features = rule, identity == "features"
+        self.fixed_arms = not self.by_features
         self.keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self.wins: Floats = np.zeros((0, 0))
         self.clock = 1.0

@@ -111,6 +111,11 @@ class Rival:
         """Whether it needs at least two items."""
         return self.model.duels
 
+    @property
+    def fixed_arms(self) -> bool:
+        """Whether items are known by their place in the round, so that every round must hold the same ones."""
+        return bool(getattr(self.model, "fixed_arms", False))
+
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
         rows = as_rows(X, self.dim)
@@ -122,14 +127,14 @@ class Rival:
 
     def check(self, choice: Choice, count: int) -> tuple[int, ...]:
         """The shown positions, or a ValueError if this choice cannot be learnt from `count` items."""
-        expected = Query.DUEL if self.duels else Query.BEST
+        shown, most = choice.shown, max(self.model.shows, 2 if self.duels else 1)
+        expected = Query.BEST if not self.duels and len(shown) == 1 else Query.DUEL
         if choice.query != expected:
             raise ValueError(
                 f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
             )
-        shown, most = choice.shown, max(self.model.shows, 2 if self.duels else 1)
         if not (2 if self.duels else 1) <= len(shown) <= most or len(set(shown)) != len(shown):
-            raise ValueError(f"{expected.name} needs {'two' if most == 2 else f'at most {most}'} items, got {shown}")
+            raise ValueError(f"{self.name} shows at most {most} distinct items, got {shown}")
         if not all(0 <= k < count for k in shown):
             raise ValueError(f"shown items must be in [0, {count}), got {shown}")
         return shown

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from conquer.models.compiled import one_of
+from conquer.models.compiled import CompiledModel, one_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
@@ -74,6 +74,7 @@ ESTIMATION = (
     Option("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
     Option("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
 )
+KERNEL = ESTIMATION[-4:]
 PLAY = (
     Option("warmup", 0, "how many random rounds come first, or 'practice': D K"),
     Option("gate", None, "None, 'aurora', 'gnc' or 'selective': whether to ask at all"),
@@ -117,13 +118,14 @@ def estimator_of(dim: int, model: str, values: Values, lam: float | None = None)
         window = None if window is None else whole("window", window, 1)
         return Forgetting(dim, lam=lam, model=model, forget=forget, window=window)
     if code == 0:
-        return Linear(_linear(dim, model, values, lam))
+        return Linear(linear_model(dim, model, values, lam))
     if code >= 3:
         return Likelihood(dim, lam=lam, curved=code == 4)
     return (Logistic if code == 1 else Probit)(dim, lam=lam, model=model)
 
 
-def _linear(dim: int, model: str, values: Values, lam: float) -> Any:
+def linear_model(dim: int, model: str, values: Values, lam: float) -> CompiledModel:
+    """CONQUER's own model of this name, with lam in the scale of z."""
     if model == "kernel":
         own = {name: values[name] for name in ("kernel", "scale", "degree", "budget")}
         return Kernel(dim, lam=lam / 4.0, **own)

@@ -28,6 +28,8 @@ from conquer.rivals.options import (
 )
 from conquer.rivals.rmed import RMED1
 from conquer.rivals.selectors import CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
+from conquer.rivals.table_several import SEVERAL
+from conquer.rivals.table_single import SINGLE
 from conquer.rivals.tournaments import RUCB, DoubleThompson
 
 _OPTIONS = (*ESTIMATION, HORIZON, *PLAY)
@@ -236,4 +238,4 @@ FIXED = (
         ("diagonal",),
     ),
 )
-ROWS = (*CONTEXTUAL, *FIXED)
+ROWS = (*CONTEXTUAL, *SINGLE, *FIXED, *SEVERAL)
