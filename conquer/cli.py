@@ -1,7 +1,8 @@
 """The command line: parse, call one function, print. Heavy imports stay inside the commands."""
 
 import sys
-from typing import Annotated, Optional
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -15,8 +16,175 @@ app = typer.Typer(
 )
 
 
+def _group(name: str, text: str) -> typer.Typer:
+    group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(group, name=name)
+    return group
+
+
+data_commands = _group("data", "Public data sets: what there is, and fetching it.")
+parse_commands = _group("parse", "A dependency parser trained by single-edge questions.")
+keys_commands = _group("keys", "Who may use the service.")
+
+Text = Annotated[str | None, typer.Option()]
+Whole = Annotated[int | None, typer.Option()]
+Store = Annotated[str | None, typer.Option(help="sqlite:///FILE or postgresql://..., as for serve.")]
+
+
 @app.command()
-def algorithms(name: Annotated[Optional[str], typer.Argument(help="Show the parameters of this one.")] = None) -> None:
+def study(
+    data: Annotated[str | None, typer.Option(help="synthetic, digits, a folder or a file of reviews.")] = None,
+    domains: Annotated[str | None, typer.Option(help="Only these domains, comma-separated.")] = None,
+    items: Annotated[str | None, typer.Option(help="Values of K, comma-separated.")] = None,
+    algorithms: Annotated[str | None, typer.Option(help="paper, rivals, all, or names, comma-separated.")] = None,
+    repetitions: Whole = None,
+    passes: Annotated[int | None, typer.Option(help="Passes over the training rounds.")] = None,
+    features: Annotated[str | None, typer.Option(help="binary, counts or tfidf.")] = None,
+    model: Text = None,
+    update: Annotated[str | None, typer.Option(help="implicit, margin or coordinate.")] = None,
+    preset: Annotated[str, typer.Option(help="small or paper: where everything not given comes from.")] = "small",
+    judge: Annotated[str | None, typer.Option(help="linear, noisy, logistic, perfect or raters.")] = None,
+    seed: Whole = None,
+    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 2,
+    cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
+    out: Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")] = Path(
+        "study"
+    ),
+    balance: Annotated[str | None, typer.Option(help="stars or none.")] = None,
+    minimum: Annotated[int | None, typer.Option(help="Leave out domains with fewer reviews.")] = None,
+    reviews: Annotated[int | None, typer.Option(help="How many synthetic reviews in all.")] = None,
+    test_sets: Whole = None,
+) -> None:
+    """Run the paper's study, or an extension of it, and report it."""
+    from conquer.study.command import run_study
+
+    run_study(
+        data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
+        features=features, model=model, update=update, preset=preset, judge=judge, seed=seed, jobs=jobs,
+        cluster=cluster, out=out, balance=balance, minimum=minimum, reviews=reviews, test_sets=test_sets,
+        command=["conquer", *sys.argv[1:]],
+    )  # fmt: skip
+
+
+@parse_commands.command("train")
+def parse_train(
+    treebank: Annotated[Path, typer.Option(help="CoNLL-U, plain, gz or xz.")],
+    model: Annotated[Path, typer.Option(help="The file to write.")],
+    ask: Annotated[str, typer.Option(help="Which question to ask; full-supervision learns whole trees.")] = "gnc",
+    questions: Annotated[int, typer.Option(help="Questions a sentence.")] = 1,
+    passes: int = 1,
+    seed: int = 0,
+    answers: Annotated[Path | None, typer.Option(help="Learn from recorded answers instead.")] = None,
+    save_answers: Annotated[Path | None, typer.Option(help="Record the simulated answers here.")] = None,
+    error: Annotated[float, typer.Option(help="Share of simulated answers that are wrong.")] = 0.0,
+    refusal: Annotated[float, typer.Option(help="Share of simulated questions left unanswered.")] = 0.0,
+    several_roots: bool = False,
+) -> None:
+    """Train a parser from a treebank's simulated answers, or from recorded ones."""
+    from conquer.parsing.command import train
+
+    typer.echo(
+        train(
+            treebank, model, ask=ask, questions=questions, passes=passes, seed=seed, answers=answers,
+            save_answers=save_answers, error=error, refusal=refusal, several_roots=several_roots,
+        )
+    )  # fmt: skip
+
+
+@parse_commands.command("predict")
+def parse_predict(
+    source: Annotated[Path, typer.Argument(metavar="IN.conllu")],
+    target: Annotated[Path, typer.Argument(metavar="OUT.conllu")],
+    model: Annotated[Path, typer.Option(help="A file that train wrote.")],
+) -> None:
+    """Parse a CoNLL-U file."""
+    from conquer.parsing.command import predict
+
+    typer.echo(predict(model, source, target))
+
+
+@parse_commands.command("evaluate")
+def parse_evaluate(gold: Path, system: Path, several_roots: bool = False) -> None:
+    """Attachment scores of SYSTEM against GOLD."""
+    from conquer.parsing.command import compare, described
+
+    typer.echo(described(compare(gold, system, several_roots=several_roots)))
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Only loopback until a key exists.  [127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="[8000]")] = None,
+    store: Store = None,
+    items: Annotated[Path | None, typer.Option(help="JSONL or CSV of items: start picking at once.")] = None,
+    treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: start answering parse questions at once.")] = None,
+) -> None:
+    """Serve models over HTTP, with pages for people."""
+    from conquer.service.command import serve as run
+
+    run(host=host, port=port, store=store, items=items, treebank=treebank)
+
+
+@keys_commands.command("add")
+def keys_add(
+    name: str,
+    role: Annotated[list[str], typer.Option(help="read, choose, answer or admin; may be repeated.")],
+    model: Annotated[list[str], typer.Option(help="Only for these models.")] = ["*"],  # noqa: B006
+    store: Store = None,
+) -> None:
+    """Make a key; its secret is shown this once."""
+    from conquer.service.command import keys_add as add
+
+    key, secret = add(name, roles=role, models=model, store=store)
+    typer.echo(f"{key.id} {secret}")
+
+
+@keys_commands.command("list")
+def keys_list(store: Store = None) -> None:
+    """All keys, without their secrets."""
+    from conquer.service.command import keys_list as every
+
+    for key in every(store=store):
+        typer.echo(f"{key}")
+
+
+@keys_commands.command("revoke")
+def keys_revoke(key_id: str, store: Store = None) -> None:
+    """Revoke a key."""
+    from conquer.service.command import keys_revoke as revoke
+
+    revoke(key_id, store=store)
+
+
+@data_commands.command("list")
+def data_list() -> None:
+    """Names and sizes of the public data sets."""
+    from conquer.data.download import listing
+
+    for name, size, about in listing():
+        typer.echo(f"{name:34} {size:>10}  {about}")
+
+
+@data_commands.command("info")
+def data_info(name: str) -> None:
+    """Origin, licence, size and files of one."""
+    from conquer.data.download import details
+
+    for key, value in details(name):
+        typer.echo(f"{key:10} {value}")
+
+
+@data_commands.command("get")
+def data_get(name: str, out: Annotated[Path, typer.Option(help="Folder to put it in.")] = Path("data")) -> None:
+    """Fetch one, resuming what was begun, and check it."""
+    from conquer.data.download import get
+
+    for path in get(name, out, lambda file, done, total: typer.echo(f"\r{file} {done}/{total or '?'}", nl=False)):
+        typer.echo(f"\n{path}")
+
+
+@app.command()
+def algorithms(name: Annotated[str | None, typer.Argument(help="Show the parameters of this one.")] = None) -> None:
     """List the algorithms, or the parameters of one."""
     from conquer.registry import ALGORITHMS
 

@@ -1,0 +1,37 @@
+"""Everything a reader can copy runs: the Python of every page, each page in a fresh interpreter's namespace."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def blocks(page):
+    for indent, code in BLOCK.findall(page.read_text()):
+        yield "\n".join(line.removeprefix(indent) for line in code.splitlines())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=lambda page: page.name)
+def test_python_examples_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": page.stem}
+    for code in blocks(page):
+        exec(compile(code, page.name, "exec"), namespace)
+    if page.name == "README.md":
+        assert capsys.readouterr().out == "tea juice\n"
+
+
+def test_the_readme_example_has_fifteen_lines():
+    (code,) = blocks(ROOT / "README.md")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 15
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,56 @@
+"""The package as a whole: light to import, public names there, the command line's manners."""
+
+import subprocess
+import sys
+
+import pytest
+
+import conquer
+from conquer import cli
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_import_is_lazy():
+    heavy = run("import conquer, sys; print([m for m in ('numba', 'scipy', 'sklearn', 'numpy') if m in sys.modules])")
+    assert heavy.strip() == "[]"
+
+
+def test_making_a_learner_needs_numba_and_nothing_heavier():
+    code = "import conquer, sys; conquer.make('gnc', dim=3); print([m for m in HEAVY if m in sys.modules])"
+    heavy = "('sklearn', 'polars', 'matplotlib', 'starlette', 'sqlalchemy', 'typer', 'joblib', 'dask')"
+    assert run(code.replace("HEAVY", heavy)).strip() == "[]"
+
+
+def test_help_imports_only_typer():
+    code = "import sys; import conquer.cli; print([m for m in ('numpy', 'numba', 'scipy', 'rich') if m in sys.modules])"
+    assert run(code).strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    for name in conquer.__all__:
+        assert getattr(conquer, name) is not None
+        assert name in dir(conquer)
+    with pytest.raises(AttributeError, match="no_such"):
+        _ = conquer.no_such
+
+
+@pytest.mark.parametrize("call", [["algorithms", "no-such"], ["no-such"], ["algorithms", "--no-such"]])
+def test_a_wrong_call_is_one_message_and_exit_code_2(call, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["conquer", *call])
+    assert cli.main() == 2
+    error = capsys.readouterr().err
+    assert "no-such" in error
+    assert "Traceback" not in error
+
+
+def test_algorithms_are_listed(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["conquer", "algorithms"])
+    assert cli.main() == 0
+    out = capsys.readouterr().out
+    assert all(row.name in out for row in conquer.algorithms())
+    monkeypatch.setattr(sys, "argv", ["conquer", "algorithms", "gnc"])
+    assert cli.main() == 0
+    assert "eta" in capsys.readouterr().out

@@ -1,0 +1,127 @@
+"""What simulate adds to the learners: seeds, generators, progress, refusals, plain rules, kernels that outgrow their room."""
+
+import numpy as np
+import pytest
+
+from conquer.kernels import tickets
+from conquer.learners import Conquer
+from conquer.models.full import Full
+from conquer.policies import CONFIDENT, GREEDY, RELATIVE_UCB, Policy
+from conquer.registry import make
+from conquer.rows import Rounds
+from conquer.simulation import simulate
+
+
+def world(rounds=100, dim=5, count=4, ratings=None, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, dim))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return Rounds(X, rng.integers(0, 40, (rounds, count)), X[:, 0], ratings)
+
+
+def test_a_generator_gives_the_tickets_it_would_give_one_by_one():
+    rounds = world()
+    trace = simulate("gnr", rounds, judge="perfect", seed=np.random.default_rng(8))
+    rng, learner = np.random.default_rng(8), make("gnr", dim=5)
+    for t, here in enumerate(rounds):
+        choice = learner.choose(here.items, rng)
+        assert choice.shown == tuple(trace.shown[t])
+        learner.learn(here.items, choice, float(np.sign(here.rewards[choice.shown[0]] - here.rewards[choice.shown[1]])))
+
+
+def test_same_seed_same_trace_other_seed_other_trace():
+    rounds = world()
+    one, two, other = (simulate("gnr", rounds, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.shown, two.shown)
+    assert not np.array_equal(one.shown, other.shown)
+
+
+def test_all_algorithms_meet_the_same_judge():
+    rounds = world()
+    shown = simulate("ttg", rounds, seed=1)
+    assert (tickets.tickets(tickets.stream("judge", 1), 0, 3) == tickets.tickets(tickets.stream("judge", 1), 0, 3)).all()
+    again = simulate("ttg", rounds, seed=1, progress=lambda t: None)
+    np.testing.assert_array_equal(shown.answers, again.answers)
+
+
+def test_progress_rises_to_the_end():
+    seen = []
+    simulate("gnc", world(1000), progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1000
+    assert len(seen) > 50
+
+
+def test_a_kernel_model_grows_in_mid_loop():
+    rounds = world(200)
+    fast, slow = (simulate("gnt", rounds, model="kernel", compiled=c, delay=3) for c in (True, False))
+    np.testing.assert_array_equal(fast.shown, slow.shown)
+    np.testing.assert_array_equal(fast.learner.scores(np.eye(5)), slow.learner.scores(np.eye(5)))
+    assert fast.learner.model.counts[1] == 200
+
+
+def test_raters_answer_from_ratings():
+    ratings = np.tile(np.arange(3.0), (40, 1))
+    rounds = world(400, ratings=ratings)
+    fast, slow = (simulate("gnr", rounds, judge="raters", compiled=c) for c in (True, False))
+    np.testing.assert_array_equal(fast.answers, slow.answers)
+    for value in (-1.0, 0.0, 1.0):
+        assert abs((fast.answers == value).mean() - 1 / 3) < 4.5 * np.sqrt(2 / 9 / 400)
+    with pytest.raises(ValueError, match="ratings"):
+        simulate("gnr", world(), judge="raters")
+
+
+def relative(model, X, first, eta, ticket):
+    return model.scores(X) + np.sqrt(eta * model.contrasts(X, first))
+
+
+def sure(model, X, first, second, eta):
+    scores = model.scores(X)
+    return not scores[first] - scores[second] > np.sqrt(eta * model.contrasts(X, first)[second])
+
+
+def test_rules_in_plain_python_equal_the_compiled_ones():
+    rounds = world(300)
+    compiled = Conquer(Full(5), Policy(first=GREEDY, second=RELATIVE_UCB, gate=CONFIDENT), eta=0.5)
+    plain = Conquer(Full(5), Policy(first=GREEDY, second=relative, gate=sure), eta=0.5)
+    half = Conquer(Full(5), Policy(first=GREEDY, second=relative, gate=CONFIDENT), eta=0.5)
+    traces = [simulate(learner, rounds, seed=3) for learner in (compiled, plain, half)]
+    assert traces[0].query_rate < 1
+    for trace in traces[1:]:
+        np.testing.assert_array_equal(trace.shown, traces[0].shown)
+        np.testing.assert_array_equal(trace.learner.model.weights(), compiled.model.weights())
+    with pytest.raises(ValueError, match="values"):
+        Conquer(Full(5), Policy(first=lambda *a: np.zeros(2), second=GREEDY)).choose(np.eye(5), 1)
+
+
+def test_frames_have_a_row_a_round():
+    frame = simulate("gnc", world()).to_frame()
+    assert frame.height == 100
+    assert {"round", "first", "second", "query", "answer", "regret"} <= set(frame.columns)
+
+
+def test_wrong_calls_are_refused():
+    rounds = world()
+    for wrong, message in (
+        ({"delay": -1}, "delay"),
+        ({"batch": 0}, "batch"),
+        ({"covariance": "never"}, "covariance"),
+        ({"judge": "nobody"}, "judge"),
+        ({"eta": -1.0}, "eta"),
+        ({"lam": 0.0}, "lam"),
+        ({"lam": float("nan")}, "lam"),
+        ({"lam": True}, "lam"),
+        ({"update": "none"}, "update"),
+        ({"projection": "some"}, "projection"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            simulate("gnc", rounds, **wrong)
+    with pytest.raises(TypeError, match="by name"):
+        simulate(make("gnc", dim=5), rounds, eta=1.0)
+    with pytest.raises(ValueError, match="features"):
+        simulate(make("gnc", dim=6), rounds)
+    with pytest.raises(ValueError, match="two items"):
+        simulate("gnc", Rounds(np.eye(2), [[0, -1]], [0.0, 0.0]))
+    single = simulate("confidit", Rounds(np.eye(2), [[0, -1]], [0.0, 0.0]))
+    assert single.shown.tolist() == [[0, -1]]
+    assert simulate("gnc", Rounds(np.eye(2), np.empty((0, 2), int), [0.0, 0.0])).regret.size == 0

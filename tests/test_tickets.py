@@ -1,0 +1,41 @@
+"""Tickets: splitmix's numbers, the normal quantile, streams from content."""
+
+import numpy as np
+from literal import normal, uniform
+from scipy.special import ndtri
+from scipy.stats import kstest
+
+from conquer.kernels import tickets
+
+
+def test_draws_equal_their_definition():
+    counters = np.array([0, 1, 2, 77, 2**63, 2**64 - 1], np.uint64)
+    for ticket in (0, 1, 2**63, 2**64 - 1, 123456789):
+        uniforms, normals = np.empty(6), np.empty(6)
+        tickets.ticket_uniforms(np.uint64(ticket), counters, uniforms)
+        tickets.ticket_normals(np.uint64(ticket), counters, normals)
+        np.testing.assert_array_equal(uniforms, [uniform(ticket, int(c)) for c in counters])
+        np.testing.assert_allclose(normals, [normal(ticket, int(c)) for c in counters], rtol=1e-13, atol=1e-13)
+
+
+def test_the_quantile_is_the_normal_distributions():
+    p = np.concatenate([np.linspace(1e-12, 1 - 1e-12, 2001), np.logspace(-300, -1, 300)])
+    ours = np.array([tickets.quantile(x) for x in p])
+    np.testing.assert_allclose(ours, ndtri(p), rtol=2e-14, atol=1e-15)
+
+
+def test_draws_look_uniform_and_normal():
+    counters = np.arange(20_000, dtype=np.uint64)
+    uniforms, normals = np.empty(20_000), np.empty(20_000)
+    tickets.ticket_uniforms(np.uint64(5), counters, uniforms)
+    tickets.ticket_normals(np.uint64(6), counters, normals)
+    assert kstest(uniforms, "uniform").pvalue > 1e-3
+    assert kstest(normals, "norm").pvalue > 1e-3
+
+
+def test_streams_depend_on_content_alone():
+    assert tickets.stream("policy", 0) == 14193444263938817618
+    first = tickets.tickets(tickets.stream("a", 1), 0, 100)
+    assert len(set(first.tolist())) == 100
+    np.testing.assert_array_equal(first[40:], tickets.tickets(tickets.stream("a", 1), 40, 60))
+    assert tickets.ticket(tickets.stream("a", 1), 7) == first[7]
