@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conquer.service import event_routes, model_routes, operations
+from conquer.service import event_routes, log_routes, model_routes, operations, page_routes, pool_routes
 from conquer.service.openapi import document
 from conquer.service.routing import Dispatch, Endpoint
 from conquer.service.server import Server
@@ -18,8 +18,11 @@ from conquer.service.wire import failure
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *event_routes.ENDPOINTS,
+    *pool_routes.ENDPOINTS,
     *model_routes.ENDPOINTS,
+    *log_routes.ENDPOINTS,
     *operations.ENDPOINTS,
+    *page_routes.ENDPOINTS,
 )
 
 

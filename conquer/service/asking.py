@@ -46,7 +46,7 @@ def choose(turn: Turn, request: ChooseRequest, planted: str | None = None) -> Ch
     )
     turn.append(chosen, event_id, request.voter, rows)
     if not request.deferred:
-        _expose(turn, folded.events[event_id])
+        expose(turn, folded.events[event_id])
     return reply(folded.events[event_id])
 
 
@@ -83,7 +83,7 @@ def activate(turn: Turn, event_id: str) -> ChooseReply:
     event = _known(turn, event_id)
     if not event.active:
         turn.append(Activated(), event_id)
-        _expose(turn, event)
+        expose(turn, event)
     return reply(event)
 
 
@@ -128,7 +128,8 @@ def _known(turn: Turn, event_id: str) -> Event:
     return event
 
 
-def _expose(turn: Turn, event: Event) -> None:
+def expose(turn: Turn, event: Event) -> None:
+    """Where widths count pending pairs, a shown pair gets its row."""
     if turn.folded.settings.covariance == "on-show" and event.choice.query is not Query.NONE:
         turn.append(Exposed({}), event.id)
 

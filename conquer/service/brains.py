@@ -15,7 +15,7 @@ from conquer.service.refusals import invalid
 from conquer.service.requests import FeatureSettings, ModelSettings
 from conquer.service.settings import Limits
 from conquer.session import left_is_second
-from conquer.types import Choice
+from conquer.types import Choice, Query
 
 
 class LearnerBrain:
@@ -46,6 +46,11 @@ class LearnerBrain:
 
     def expose(self, rows: Any, choice: Choice) -> Choice:
         return self.learner.expose(rows, choice)
+
+    def check(self, choice: Choice, count: int) -> None:
+        """Refuse a choice from outside that this learner could not learn from."""
+        if choice.query is not Query.NONE:
+            self.learner.check(choice, count)
 
     def dumps(self, extra: str) -> bytes:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}

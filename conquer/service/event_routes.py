@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from conquer.service import asking
 from conquer.service.events import Event
+from conquer.service.pools import release
 from conquer.service.refusals import RefusalError, unknown_event
 from conquer.service.requests import (
     AnswerReply,
@@ -81,12 +82,19 @@ async def answer(call: Call) -> AnswerReply:
     event_id, meters = call.path["event_id"], call.server.meters
     try:
         reply: AnswerReply = await call.server.writer.call(
-            call.model, lambda turn: asking.answer(turn, event_id, request), (event_id,)
+            call.model, lambda turn: _answered(turn, event_id, request), (event_id,)
         )
     except RefusalError as refusal:
         meters.refused("" if refusal.code == "unknown_model" else call.model, refusal.code)
         raise
     meters.answer(call.model, reply)
+    return reply
+
+
+def _answered(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
+    reply = asking.answer(turn, event_id, request)
+    if request.voter is not None:
+        release(turn, event_id)
     return reply
 
 

@@ -47,6 +47,7 @@ class Brain(Protocol):
     def choose(self, rows: Any, ordinal: int) -> "Pick": ...
     def learn(self, rows: Any, choice: Choice, value: float) -> None: ...
     def expose(self, rows: Any, choice: Choice) -> Choice: ...
+    def check(self, choice: Choice, count: int) -> None: ...
     def dumps(self, extra: str) -> bytes: ...
 
 
@@ -67,6 +68,8 @@ class Folded:
         self.swept = 0
         """How far the sweep for expired events has looked; only saves looking again."""
         self.since_snapshot = 0
+        self.pool: list[Any] | None = None
+        """Groups of uploaded items, once read."""
         self.events: OrderedDict[str, Event] = OrderedDict()
 
     def cached(self, event_id: str) -> Event | None:

@@ -55,7 +55,7 @@ class Doorkeeper:
             raise RefusalError(403, "no_token", "writes from a page need its token in X-Conquer-Token")
         return key
 
-    def cookie(self, key: Key, secret: str) -> str:
+    def cookie(self, secret: str) -> str:
         """A cookie's value for the owner of this secret."""
         body = f"{digest(secret)}.{int(time.time()) + _WEEK}"
         return f"{body}.{self._sign('session', body)}"

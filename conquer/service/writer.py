@@ -123,10 +123,13 @@ class Writer:
         try:
             self._transact(jobs)
             return
+        except RefusalError as refusal:
+            # Refused half-way: what it had appended goes with the transaction.
+            failure: Exception = refusal
         except (DBAPIError, OSError) as error:
             cause = getattr(error, "orig", None) or error
             message = f"the store did not take it ({cause}); nothing was learnt"
-            failure: Exception = RefusalError(503, "storage", message, retry_after=1)
+            failure = RefusalError(503, "storage", message, retry_after=1)
         except Exception as error:
             logger.exception("a batch of %d failed; its models are read again from the store", len(jobs))
             failure = error
@@ -145,9 +148,12 @@ class Writer:
             turns = self._turns(connection, jobs)
             for job in jobs:
                 job.result = job.error = None
+                before = _places(turns)
                 try:
                     job.result = self._one(connection, turns, job)
                 except RefusalError as refusal:
+                    if _places(turns) != before:
+                        raise
                     job.error = refusal
             for turn in turns.values():
                 turn.flush()
@@ -262,6 +268,10 @@ def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: 
             store.thin_snapshots(turn.connection, folded.id, turn.base)
 
     return work
+
+
+def _places(turns: dict[str, Turn]) -> list[int]:
+    return [turn.folded.position for turn in turns.values()]
 
 
 def _deliver(jobs: Iterable[Job]) -> None:

@@ -1,0 +1,106 @@
+"""The log over HTTP: out in three forms, in as a ledger, and without a person's rows."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+
+from conquer.service import store
+from conquer.service.entries import Answered
+from conquer.service.erasing import erase_voter
+from conquer.service.refusals import invalid, unknown_model
+from conquer.service.replaying import Replayed, feed, line, opening, preference, read_ledger
+from conquer.service.requests import Identifier, Strict
+from conquer.service.routing import Call, Endpoint
+from conquer.service.server import Server
+from conquer.service.wire import Reply
+
+_CHUNK = 500
+_FORMATS = ("jsonl", "preferences", "ledger")
+
+
+class EraseRequest(Strict):
+    voter: Identifier
+
+
+class ErasedReply(msgspec.Struct):
+    rows: int
+
+
+async def read_log(call: Call) -> Reply:
+    form, after = call.query.get("format", "jsonl"), call.query.get("after", "0")
+    if form not in _FORMATS:
+        raise invalid(f"format must be one of {', '.join(_FORMATS)}, got {form!r}")
+    if not (after.isascii() and after.isdecimal()) or len(after) > 18:
+        raise invalid(f"after must be a position, got {after!r}")
+    header = await _in_thread(call.server, lambda connection: store.headers(connection, [call.model], lock=False))
+    if call.model not in header:
+        raise unknown_model(call.model)
+    chunks = _lines(call.server, header[call.model], form, int(after))
+    return Reply(kind="application/x-ndjson", chunks=chunks)
+
+
+async def _in_thread(server: Server, work: Any) -> Any:
+    def go() -> Any:
+        with server.database.reading() as connection:
+            return work(connection)
+
+    return await asyncio.get_running_loop().run_in_executor(None, go)
+
+
+async def _lines(server: Server, header: store.Header, form: str, after: int) -> AsyncIterator[bytes]:
+    """Chunk by chunk, each in a transaction of its own: rows never change their place, so the whole is consistent."""
+    if form == "ledger":
+        yield opening(header)
+    undone: frozenset[int] = frozenset()
+    if form == "preferences":
+        undone = await _in_thread(server, lambda connection: store.undone(connection, header.id, 0))
+    while True:
+        rows, text = await _in_thread(server, lambda connection, at=after: _chunk(connection, header, form, at, undone))
+        if text:
+            yield text
+        if not rows:
+            return
+        after = rows[-1].position
+
+
+def _chunk(
+    connection: Connection, header: store.Header, form: str, after: int, undone: frozenset[int]
+) -> tuple[list[Any], bytes]:
+    rows = next(store.entries(connection, header.id, after, _CHUNK), [])
+    if form != "preferences":
+        return rows, b"".join(map(line, rows))
+    answers = [row for row in rows if isinstance(row.body, Answered) and row.position not in undone]
+    events = store.events(connection, header.id, {str(row.event) for row in answers})
+    records = [preference(row, events[str(row.event)]) for row in answers if str(row.event) in events]
+    return rows, b"".join(record for record in records if record is not None)
+
+
+async def write_log(call: Call) -> Replayed:
+    """Train a fresh model on a ledger's answers."""
+    lines = list(read_ledger(call.body.splitlines()))
+    loop, writer, name = asyncio.get_running_loop(), call.server.writer, call.model
+    return await loop.run_in_executor(None, lambda: feed(lines, lambda work: writer.call_now(name, work)))
+
+
+async def erase(call: Call) -> ErasedReply:
+    """Remove a person from the log: the model becomes what it would be without their rows."""
+    voter = call.body.voter
+    return ErasedReply(await call.server.writer.call(call.model, lambda turn: erase_voter(turn, voter)))
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/v1/models/{name}/log", "read", "The log: jsonl, preferences or ledger", read_log,
+        query=("format", "after"), kind="application/x-ndjson",
+    ),
+    Endpoint(
+        "POST", "/v1/models/{name}/log", "admin", "Train a fresh model on a ledger", write_log, bytes, Replayed,
+        upload=True,
+    ),
+    Endpoint(
+        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, ErasedReply
+    ),
+)  # fmt: skip

@@ -1,0 +1,148 @@
+// Ask, answer, next. An answer is kept in the browser until the server has it; the event id makes a retry harmless.
+import { ApiError, api, begin, find, make, pathPart, whole } from "/static/shell.js";
+
+const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
+const KEPT = `conquer:${name}:unsent`;
+let current = null, since = 0, busy = true, voter = localStorage.getItem("conquer:voter") || "";
+const history = JSON.parse(sessionStorage.getItem(`conquer:${name}:history`) || "[]");
+
+await begin(name);
+const task = await api("GET", `${base}/task`);
+if (task.question) find("question").textContent = task.question;
+find("instructions").textContent = task.instructions;
+find("more").textContent = task.instructions;
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// The network may come and go: everything sent here may safely be sent again.
+async function insist(method, path, body) {
+  for (let wait = 250; ; wait = Math.min(8000, wait * 2)) {
+    try {
+      const reply = await api(method, path, body);
+      find("saved").className = "";
+      return reply;
+    } catch (error) {
+      if (error instanceof ApiError && ![408, 429, 500, 502, 503, 504].includes(error.status)) throw error;
+      find("saved").className = "lost";
+      find("saved").textContent = "No connection – your answer is kept and will be sent";
+      await sleep(wait);
+    }
+  }
+}
+
+function content(element, item) {
+  element.replaceChildren();
+  if (item.text != null) { element.textContent = item.text; return; }
+  const pairs = item.features ? Object.entries(item.features) : item.vector.map((value, k) => [`${k + 1}`, value]);
+  element.append(make("dl", {}, ...pairs.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, String(value))])));
+}
+
+function show(question) {
+  current = question;
+  const { event } = question;
+  for (const side of ["left", "right"]) find(side).classList.remove("picked");
+  if (!event) {
+    find("cards").hidden = true;
+    find("question").textContent = question.reason;
+    return;
+  }
+  find("cards").hidden = false;
+  const byId = Object.fromEntries(question.items.map((item) => [item.id, item]));
+  const right = event.shown.map((one) => one.id).find((id) => id !== event.left) ?? null;
+  current.sides = { left: event.left, right };
+  content(find("left").querySelector(".text"), byId[event.left]);
+  find("right").hidden = right === null;
+  if (right !== null) content(find("right").querySelector(".text"), byId[right]);
+  const context = question.context;
+  find("context").hidden = context == null;
+  find("context").textContent = typeof context === "string" ? context : JSON.stringify(context);
+  find("progress").textContent = `${whole(question.answered)} answered by you`;
+  find("say").textContent = `Question ${question.answered + 1}. Left: ${find("left").innerText}. Right: ${find("right").innerText}`;
+  since = performance.now();
+  free(true);
+}
+
+function free(yes) {
+  busy = !yes;
+  for (const id of ["left", "right", "tie", "both_bad", "skip", "flag"]) find(id).disabled = !yes;
+  find("undo").disabled = !yes || !history.length;
+}
+
+async function next() {
+  free(false);
+  const kept = localStorage.getItem(KEPT);
+  if (kept) await send(JSON.parse(kept));
+  show(await insist("POST", `${base}/next`, { voter }));
+}
+
+async function send({ event, body }) {
+  try {
+    await insist("POST", `${base}/events/${encodeURIComponent(event)}/answer`, body);
+    find("saved").textContent = "Saved";
+  } catch (error) {
+    find("saved").textContent = error.message;
+  }
+  localStorage.removeItem(KEPT);
+}
+
+async function answer(winner, side) {
+  if (busy || !current?.event) return;
+  free(false);
+  if (side) find(side).classList.add("picked");
+  const seconds = Math.min(86400, (performance.now() - since) / 1000);
+  const kept = { event: current.event.event_id, body: { winner, voter, seconds } };
+  localStorage.setItem(KEPT, JSON.stringify(kept));
+  history.push(current);
+  if (history.length > 50) history.shift();
+  sessionStorage.setItem(`conquer:${name}:history`, JSON.stringify(history));
+  await next();
+}
+
+async function undo() {
+  if (busy || !history.length) return;
+  free(false);
+  const last = history.pop();
+  sessionStorage.setItem(`conquer:${name}:history`, JSON.stringify(history));
+  try {
+    await insist("POST", `${base}/events/${encodeURIComponent(last.event.event_id)}/undo`, { voter });
+    find("saved").textContent = "Taken back – answer it again";
+    show(last);
+  } catch (error) {
+    find("saved").textContent = error.message;
+    free(true);
+  }
+}
+
+async function flag() {
+  if (busy || !current?.event) return;
+  find("comment").value = "";
+  find("flagging").returnValue = "";
+  find("flagging").showModal();
+}
+find("flagging").addEventListener("close", async () => {
+  if (find("flagging").returnValue !== "send") return;
+  await insist("POST", `${base}/events/${encodeURIComponent(current.event.event_id)}/flag`, { voter, comment: find("comment").value });
+  find("saved").textContent = "Flagged";
+});
+
+const acts = {
+  left: () => answer(current.sides.left, "left"), right: () => current.sides.right && answer(current.sides.right, "right"),
+  tie: () => answer("tie"), both_bad: () => answer("both_bad"), skip: () => answer("skip"), undo, flag, help: () => find("helping").showModal(),
+};
+for (const [id, act] of Object.entries(acts)) find(id).addEventListener("click", act);
+const keys = { 1: "left", ArrowLeft: "left", 2: "right", ArrowRight: "right", 0: "tie", b: "both_bad", " ": "skip", Backspace: "undo", f: "flag", h: "help", "?": "help" };
+addEventListener("keydown", (event) => {
+  const act = keys[event.key];
+  if (!act || event.repeat || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input, textarea")) return;
+  event.preventDefault();
+  acts[act]();
+});
+
+if (!voter) {
+  find("who").showModal();
+  find("who").addEventListener("cancel", (event) => event.preventDefault());
+  await new Promise((done) => find("who").addEventListener("close", done, { once: true }));
+  voter = find("voter").value.trim().replace(/[\/?#\\\x00-\x1f]/g, "-") || "someone";
+  localStorage.setItem("conquer:voter", voter);
+}
+await next();

@@ -1,0 +1,98 @@
+// What every page needs: the top bar, calls to the API with the page's token, and small tools for building elements.
+const session = { token: "", name: "", roles: [], open: true };
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  // Text is always text: strings become text nodes, never markup.
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+export const find = (id) => document.getElementById(id);
+export const pathPart = (place) => decodeURIComponent(location.pathname.split("/")[place] || "");
+
+export class ApiError extends Error {
+  constructor(status, code, message) { super(message); this.status = status; this.code = code; }
+}
+
+export async function api(method, path, body, raw = false) {
+  const headers = { "X-Conquer-Token": session.token };
+  if (body !== undefined) headers["Content-Type"] = raw ? "application/octet-stream" : "application/json";
+  const reply = await fetch(path, { method, headers, body: body === undefined ? undefined : raw ? body : JSON.stringify(body) });
+  if (reply.status === 204) return null;
+  const text = await reply.text();
+  let value = null;
+  try { value = text ? JSON.parse(text) : null; } catch { value = null; }
+  if (reply.ok) return value;
+  if (reply.status === 401) location.assign("/login?next=" + encodeURIComponent(location.pathname));
+  throw new ApiError(reply.status, value?.error?.code ?? "unknown", value?.error?.message ?? `status ${reply.status}`);
+}
+
+export async function begin(crumb) {
+  Object.assign(session, await (await fetch("/session")).json());
+  const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  mark.setAttribute("viewBox", "0 0 32 32");
+  mark.setAttribute("aria-hidden", "true");
+  for (const [x, fill] of [[3, "var(--left)"], [17, "var(--right)"]]) {
+    const box = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    for (const [name, value] of Object.entries({ x, y: 5, width: 12, height: 22, rx: 3.5, fill })) box.setAttribute(name, value);
+    mark.append(box);
+  }
+  const home = make("a", { class: "home", href: "/" }, mark, "CONQUER");
+  const bar = make("header", { class: "bar" }, home);
+  if (crumb) bar.append(make("span", { class: "crumb" }, crumb));
+  bar.append(make("a", { class: "push quiet button", href: "/docs" }, "API"));
+  if (!session.open) bar.append(make("button", { class: "quiet", onclick: leave }, "Sign out"));
+  document.body.prepend(bar);
+  return session;
+}
+
+async function leave() {
+  await api("POST", "/logout");
+  location.assign("/login");
+}
+
+export const percent = (value) => (value == null ? "–" : `${Math.round(value * 100)} %`);
+export const whole = (value) => Number(value).toLocaleString("en");
+
+const SVG = "http://www.w3.org/2000/svg";
+export function draw(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// The learning curve: how often the first choice won, and how often a question was asked, over the rounds.
+export function curve(bins, width, small = false) {
+  const [w, h, left, bottom] = small ? [280, 56, 0, 2] : [720, 240, 40, 26];
+  const chart = draw("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "img", "aria-label": "learning curve" });
+  const x = (k) => left + ((w - left - 6) * (k + 0.5)) / Math.max(1, bins.length);
+  const y = (share) => 6 + (h - bottom - 6) * (1 - share);
+  if (!small) {
+    for (const share of [0, 0.5, 1]) {
+      chart.append(draw("line", { x1: left, x2: w, y1: y(share), y2: y(share), class: "rule" }));
+      chart.append(draw("text", { x: 0, y: y(share) + 4 }, `${share * 100} %`));
+    }
+    const rounds = bins.reduce((sum, bin) => sum + bin[0], 0);
+    chart.append(draw("text", { x: left, y: h - 6 }, "first round"), draw("text", { x: w, y: h - 6, "text-anchor": "end" }, `round ${whole(rounds)}`));
+  }
+  const lines = { asked: [], won: [] };
+  // Each point is the mean over a few neighbouring bins, so that single answers do not make it jump.
+  const reach = Math.max(1, Math.floor(bins.length / 16));
+  bins.forEach((_, k) => {
+    const near = bins.slice(Math.max(0, k - reach), k + reach + 1);
+    const total = (column) => near.reduce((sum, bin) => sum + bin[column], 0);
+    if (total(0)) lines.asked.push([x(k), y(total(1) / total(0))]);
+    if (total(2)) lines.won.push([x(k), y(total(3) / total(2))]);
+  });
+  for (const [name, points] of Object.entries(lines)) {
+    if (points.length) chart.append(draw("polyline", { points: points.map((p) => p.join(",")).join(" "), class: name }));
+  }
+  return chart;
+}

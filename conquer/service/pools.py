@@ -1,0 +1,165 @@
+"""Questions for people from a model's own items: draws, leases so that no two people get the same, repeats."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, delete, func, insert, select
+
+from conquer.kernels.tickets import stream, ticket
+from conquer.service import asking
+from conquer.service.entries import Chosen
+from conquer.service.events import Event
+from conquer.service.refusals import RefusalError
+from conquer.service.requests import ChooseReply, ChooseRequest, Item, Raw
+from conquer.service.schema import items, leases
+from conquer.service.turns import Turn
+from conquer.service.uploads import Group
+
+_json = msgspec.json.Encoder().encode
+_group = msgspec.json.Decoder(Group).decode
+_DRAWS = 25
+
+
+class Question(msgspec.Struct):
+    """What a page shows: the event with its items in full, and how far this voter has come."""
+
+    event: ChooseReply | None
+    items: list[Item]
+    context: Any
+    answered: int
+    reason: str | None = None
+    """Without an event: why there is none now."""
+
+
+def add_groups(connection: Connection, model: int, groups: Sequence[Group]) -> int:
+    """Store more groups of a model; return how many items they hold."""
+    last = connection.execute(select(func.max(items.c.number)).where(items.c.model_id == model)).scalar()
+    rows = [
+        {"model_id": model, "number": number, "body": _json(group).decode()}
+        for number, group in enumerate(groups, 0 if last is None else last + 1)
+    ]
+    connection.execute(insert(items), rows)
+    return sum(len(group.items) for group in groups)
+
+
+def groups_of(turn: Turn) -> list[Group]:
+    """The model's groups, read once and kept with it."""
+    pool = turn.folded.pool
+    count = turn.connection.execute(
+        select(func.count()).select_from(items).where(items.c.model_id == turn.folded.id)
+    ).scalar_one()
+    if pool is None or len(pool) != count:
+        found = turn.connection.execute(
+            select(items.c.body).where(items.c.model_id == turn.folded.id).order_by(items.c.number)
+        )
+        pool = turn.folded.pool = [_group(row.body) for row in found]
+    return pool
+
+
+def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) -> Question:
+    """The voter's open question if there is one, else a new one that nobody else is answering."""
+    held = _held(turn, voter)
+    if held is not None:
+        return _question(turn, held, voter)
+    pool = groups_of(turn)
+    if not pool:
+        raise RefusalError(409, "no_items", f"model {turn.folded.name!r} has no items: upload some first")
+    taken = set() if shared else _taken(turn, voter)
+    event = _again(turn, voter) or _drawn(turn, pool, taken, voter)
+    if event is None:
+        answered = turn.folded.tally.voters.get(voter, 0)
+        reason = "everything is being answered by others" if taken else "nothing is left to ask: the model is sure"
+        return Question(None, [], None, answered, reason)
+    _lease(turn, event, voter, seconds)
+    return _question(turn, event, voter)
+
+
+def release(turn: Turn, event_id: str) -> None:
+    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.event_id == event_id))
+
+
+def _held(turn: Turn, voter: str) -> Event | None:
+    """Where this voter stopped."""
+    found = turn.connection.execute(
+        select(leases.c.event_id).where(leases.c.model_id == turn.folded.id, leases.c.voter == voter).limit(1)
+    ).scalar()
+    event = turn.event(found) if found is not None else None
+    return event if event is not None and voter not in event.answers else None
+
+
+def _taken(turn: Turn, voter: str) -> set[str]:
+    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.until < turn.now))
+    found = turn.connection.execute(
+        select(leases.c.subject).where(leases.c.model_id == turn.folded.id, leases.c.voter != voter)
+    )
+    return {row.subject for row in found}
+
+
+def _lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
+    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.voter == voter))
+    # Shared questions are held by several: the voter is part of such a lease's subject.
+    held = _taken(turn, voter)
+    rows = [
+        {
+            "model_id": turn.folded.id,
+            "subject": item if item not in held else f"{item}\x1f{voter}",
+            "voter": voter,
+            "event_id": event.id,
+            "until": turn.now + seconds,
+        }
+        for item in event.shown
+    ]
+    turn.connection.execute(insert(leases), rows)
+
+
+def _drawn(turn: Turn, pool: list[Group], taken: set[str], voter: str) -> Event | None:
+    """Rounds drawn from the pool until one has a question; silent rounds are logged like any other."""
+    folded = turn.folded
+    for _ in range(_DRAWS):
+        rng = random.Random(ticket(stream("pool", folded.settings.seed), folded.tally.ordinal))
+        group = pool[rng.randrange(len(pool))]
+        free = [item for item in group.items if item.id not in taken]
+        if len(free) < 2:
+            free_groups = [g for g in pool if sum(item.id not in taken for item in g.items) >= 2]
+            if not free_groups:
+                return None
+            group = free_groups[rng.randrange(len(free_groups))]
+            free = [item for item in group.items if item.id not in taken]
+        drawn = rng.sample(free, min(folded.settings.per_round, len(free)))
+        request = ChooseRequest(items=Raw(_json(drawn)), context=Raw(_json(group.context)), voter=voter)
+        reply = asking.choose(turn, request)
+        if reply.query != "none":
+            return turn.event(reply.event_id)
+    return None
+
+
+def _again(turn: Turn, voter: str) -> Event | None:
+    """Now and then a question this voter has answered before, to see whether they agree with themselves."""
+    folded = turn.folded
+    rng = random.Random(ticket(stream("planted", folded.settings.seed), folded.tally.ordinal))
+    if rng.random() >= folded.settings.planted:
+        return None
+    old = [
+        recent.event
+        for recent in folded.tally.recent[:-3]
+        if recent.voter == voter and recent.learnt and recent.winner in recent.shown
+    ]
+    event = turn.event(old[rng.randrange(len(old))]) if old else None
+    if event is None:
+        return None
+    chosen = event.chosen
+    shown_ids = {chosen.ids[k] for k in chosen.shown}
+    pair = [item for item in msgspec.json.decode(bytes(chosen.items), type=list[Item]) if item.id in shown_ids]
+    request = ChooseRequest(items=Raw(_json(pair)), context=chosen.context, voter=voter)
+    reply = asking.choose(turn, request, planted=event.id)
+    return turn.event(reply.event_id) if reply.query != "none" else None
+
+
+def _question(turn: Turn, event: Event, voter: str) -> Question:
+    chosen: Chosen = event.chosen
+    by_id = {item.id: item for item in msgspec.json.decode(bytes(chosen.items), type=list[Item])}
+    context = msgspec.json.decode(bytes(chosen.context))
+    shown = [by_id[one] for one in event.shown]
+    return Question(asking.reply(event), shown, context, turn.folded.tally.voters.get(voter, 0))
