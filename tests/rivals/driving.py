@@ -27,11 +27,26 @@ def draw(ticket, number):
     return uniform(ticket, 2 + number)
 
 
-def compare(name, transcript, *, rounds=200, count=6, dim=4, seed=0, scale=4.0, fixed=False, least=50, **parameters):
+def compare(
+    name,
+    transcript,
+    *,
+    rounds=200,
+    count=6,
+    dim=4,
+    seed=0,
+    scale=4.0,
+    fixed=False,
+    least=50,
+    uneven=False,
+    **parameters,
+):
     """Choices equal in every round; the answers are Bradley-Terry for duels, "is it the best" for single items."""
     X, taste = world(rounds, count, dim, seed)
     if fixed:
         X[:] = X[0]
+    if uneven:  # unit items all have one width at the start, up to rounding
+        X *= np.random.default_rng(seed + 2).uniform(0.5, 1.0, X.shape[:2])[:, :, None]
     learner = make(name, dim=dim, **parameters)
     rng = np.random.default_rng(seed + 1)
     asked = 0
