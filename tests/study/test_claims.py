@@ -1,0 +1,75 @@
+"""Verdicts follow the numbers: results made to have a known answer get that answer."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from conquer.study import claims, tables
+from conquer.study.results import frames
+from conquer.study.spec import CEILING
+
+PAPER_LIKE = {
+    "ttg": 0.10, "gnr": 0.11, "gnc": 0.12, "confidit": 0.145, "gnu": 0.15, "ttu": 0.16, "unr": 0.17, "gnw": 0.16,
+    "gnt": 0.15, "banditron": 0.35, "random": 0.45, CEILING: 0.08,
+}  # fmt: skip
+UCB = ("gnu", "gnc", "ttu", "unr")
+
+
+def made(levels: dict[str, float], *, silent=lambda items: 0.02 * 5 / items, passes: int = 1) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for d in range(6):
+        for items in (5, 20):
+            for repetition in range(4):
+                for name, level in levels.items():
+                    worse = 0.03 if name in UCB and items == 20 else 0.0
+                    error = level + worse + 0.002 * rng.normal() + 0.02 * d
+                    rate = 1.0 - (silent(items) if name == "gnc" else 0.0)
+                    rows.append(
+                        {
+                            "domain": f"d{d}", "items": items, "algorithm": name, "repetition": repetition,
+                            "error": error, "online_error": None if name == CEILING else error, "regret": error * 100,
+                            "rounds": 100, "query_rate": rate, "passes": passes, "equal_pairs": 0.2,
+                            "query_rates": [rate - 0.01 * p for p in range(passes)], "equal_in_sets": 0.2,
+                            "parameters": {"lam": 1.0}, "versions": {}, "seconds": 1.0,
+                        }
+                    )  # fmt: skip
+    return frames(rows)[0]
+
+
+def verdicts(results: pl.DataFrame) -> dict[str, str]:
+    return {claim.claim.split()[0]: claim.verdict for claim in claims.judge(results)}
+
+
+def test_results_like_the_papers_confirm_it() -> None:
+    found = verdicts(made(PAPER_LIKE, passes=3))
+    for first_word in ("Banditron", "Top", "Relative", "Algorithms", "Choosing", "Staying", "Online", "The", "With"):
+        assert found[first_word] in (claims.HOLDS, claims.PARTLY if first_word == "Choosing" else claims.HOLDS), (
+            first_word
+        )
+
+
+def test_results_turned_round_refute_it() -> None:
+    order = sorted(PAPER_LIKE, key=lambda name: PAPER_LIKE[name])
+    levels = dict(zip(order[1:-1], sorted((PAPER_LIKE[n] for n in order[1:-1]), reverse=True), strict=True))
+    results = made(levels | {CEILING: 0.08, "random": 0.45}, silent=lambda items: 0.3 if items == 20 else 0.01)
+    found = verdicts(results)
+    assert found["Banditron"] == claims.FAILS
+    assert found["Top"] == claims.FAILS
+    assert found["With"] == claims.OPEN
+    assert found["Staying"] != claims.HOLDS
+
+
+def test_one_versus_one_counts() -> None:
+    results = made({"ttg": 0.1, "gnr": 0.2, CEILING: 0.05, "random": 0.4})
+    duels = tables.one_versus_one(results)
+    row = duels.filter((pl.col("row") == "ttg") & (pl.col("column") == "gnr")).to_dicts()[0]
+    assert (row["wins"], row["losses"]) == (48, 0)
+    assert row["p"] == pytest.approx(2 / 2**48)
+    assert tables.matrix(duels).filter(pl.col("beat") == "ttg")["gnr"][0] == "48*"
+    mean, half = tables.interval(results, "ttg", 5)
+    assert mean == pytest.approx(0.15, abs=0.002)
+    assert half < 0.004
+    table = tables.mean_errors(results)
+    assert table.filter(pl.col("algorithm") == "gnr")["of ceiling"][0] == pytest.approx(2.5, abs=0.05)
+    assert tables.silence(made(PAPER_LIKE)).filter(pl.col("domain") == "mean")["K=5"][0] == pytest.approx(2.0)

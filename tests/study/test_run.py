@@ -1,0 +1,171 @@
+"""The same numbers in one process, in several, on a cluster that loses a worker, and after being killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from study.studies import numbers, tiny
+
+from conquer.study import domains
+from conquer.study.backends import choose, cluster, processes
+from conquer.study.run import Quiet, study
+from conquer.study.spec import CEILING
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory):
+    return study(tiny(), tmp_path_factory.mktemp("serial"))
+
+
+def test_every_cell_is_there_and_makes_sense(finished) -> None:
+    results = finished.results
+    assert results.height == 2 * 2 * 5 * 2
+    assert set(results["algorithm"]) == {"ttg", "gnc", "banditron", "random", CEILING}
+    assert results["error"].is_between(0, 1).all()
+    means = {
+        row["algorithm"]: row["error"] for row in results.group_by("algorithm").agg(pl.col("error").mean()).to_dicts()
+    }
+    assert means[CEILING] < means["ttg"] < means["random"]
+    learners = results.filter(pl.col("algorithm") != CEILING)
+    assert (
+        learners["rounds"] == learners["answers"] + (learners["rounds"] * (1 - learners["query_rate"])).round(0)
+    ).all()
+    assert sorted(p.name for p in finished.folder.iterdir()) == [
+        "cells",
+        "curves.parquet",
+        "domains",
+        "results.parquet",
+    ]
+    assert pl.read_parquet(finished.folder / "results.parquet").equals(results)
+
+
+def test_rounds_are_paired(finished) -> None:
+    sets = finished.results.filter(pl.col("algorithm") != CEILING)
+    assert (
+        sets.group_by("domain", "items", "repetition").agg(pl.col("equal_in_sets").n_unique())["equal_in_sets"] == 1
+    ).all()
+
+
+def test_curves_end_where_the_cells_do(finished) -> None:
+    last = finished.curves.sort("round").group_by("domain", "items", "algorithm", "repetition").last()
+    joined = last.join(finished.results, on=["domain", "items", "algorithm", "repetition"], suffix="_cell")
+    assert joined.height == last.height
+    for name in ("regret", "answers", "error"):
+        assert (joined[name] == joined[f"{name}_cell"]).all()
+
+
+def test_processes_give_the_same(finished, tmp_path: Path) -> None:
+    other = study(tiny(), tmp_path, processes(2))
+    assert numbers(other.results) == numbers(finished.results)
+    assert numbers(other.curves) == numbers(finished.curves)
+
+
+class KillsOneWorker(Quiet):
+    """Ends a worker process when the first cells come in."""
+
+    def __init__(self, workers) -> None:
+        self.workers, self.stage, self.killed = workers, "", False
+
+    def begin(self, stage: str, work: float) -> None:
+        self.stage = stage
+
+    def advance(self, work: float) -> None:
+        if self.stage == "running cells" and not self.killed:
+            os.kill(self.workers[0].process.pid, signal.SIGKILL)
+            self.killed = True
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_loses_a_worker_gives_the_same(finished, tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local:
+        progress = KillsOneWorker(list(local.workers.values()))
+        other = study(tiny(), tmp_path, cluster(local.scheduler_address), progress)
+    assert progress.killed
+    assert numbers(other.results) == numbers(finished.results)
+    assert numbers(other.curves) == numbers(finished.curves)
+
+
+def test_killed_anywhere_it_goes_on(finished, tmp_path: Path) -> None:
+    code = "from study.studies import tiny; from conquer.study.run import study; study(tiny(), {!r})"
+    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+    for more in (1, 12):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code.format(str(tmp_path))], env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+        )
+        before = len(list(tmp_path.glob("cells/*/*.json")))
+        while process.poll() is None and len(list(tmp_path.glob("cells/*/*.json"))) < before + more:
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("cells/*/*.json")}
+    assert len(kept) >= 13
+    other = study(tiny(), tmp_path)
+    assert numbers(other.results) == numbers(finished.results)
+    assert numbers(other.curves) == numbers(finished.curves)
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+
+
+def test_a_larger_study_runs_only_what_is_new(finished, tmp_path: Path) -> None:
+    study(tiny(repetitions=1, algorithms=("ttg", "random")), tmp_path)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("cells/*/*.json")}
+    other = study(tiny(), tmp_path)
+    assert numbers(other.results) == numbers(finished.results)
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+
+
+def test_a_worker_that_cannot_see_the_folder_builds_its_own(
+    finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domains.tempfile, "gettempdir", lambda: str(tmp_path))
+    source = domains.sources(tiny())[0]
+    built = domains.load(source, str(tmp_path / "nowhere"))
+    direct, _ = domains.build(source)
+    assert np.array_equal(built.rows.data, direct.rows.data)
+    assert np.array_equal(built.hashes, direct.hashes)
+
+
+def test_passes_and_other_models(tmp_path: Path) -> None:
+    spec = tiny(passes=3, domains=("android",), items=(3,), repetitions=1, algorithms=("gnc", "banditron"))
+    result = study(spec, tmp_path).results.filter(pl.col("algorithm") == "gnc")
+    assert result["query_rates"].list.len().to_list() == [3]
+    assert result["rounds"][0] == 3 * (result["rounds"][0] // 3)
+    other = study(
+        tiny(features="binary", update="coordinate", domains=("android",), items=(3,), repetitions=1), tmp_path
+    )
+    assert set(other.results["update"]) == {"coordinate"}
+
+
+def test_digits(tmp_path: Path) -> None:
+    spec = tiny(data="digits", domains=None, items=(10,), algorithms=("gnr",), repetitions=1, test_sets=300)
+    results = study(spec, tmp_path).results
+    error = {row["algorithm"]: row["error"] for row in results.to_dicts()}
+    assert error[CEILING] < 0.12
+    assert error["gnr"] < 0.3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"algorithms": ("nobody",)}, "no algorithm 'nobody'"),
+        ({"domains": ("nowhere",)}, "no domain nowhere in synthetic"),
+        ({"items": (50,)}, "too few to tune rounds of 50 items"),
+        ({"judge": "raters"}, "no individual ratings"),
+        ({"data": "/no/such/place", "domains": None}, "no such"),
+    ],
+)
+def test_refusals(tmp_path: Path, changes, message: str) -> None:
+    with pytest.raises((ValueError, OSError), match=f"(?i){message}"):
+        study(tiny(**changes), tmp_path)
+
+
+def test_choosing_a_backend() -> None:
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        choose(0, None)
