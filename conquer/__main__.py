@@ -1,0 +1,7 @@
+"""`python -m conquer` is the command line."""
+
+import sys
+
+from conquer.cli import main
+
+sys.exit(main())
