@@ -12,7 +12,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
 from conquer.kernels import tickets
 from conquer.learners import Conquer
-from conquer.registry import describe, dumps, loads, rebuild
+from conquer.registry import LARGEST_DIM_IN_FILE, describe, dumps, loads, rebuild
 from conquer.rows import SparseRows, as_rows, stack
 from conquer.types import Choice, Ledger, Offer, Query
 
@@ -295,14 +295,17 @@ def save(thing: Conquer | Session, path: str | os.PathLike[str]) -> None:
     write_atomically(path, thing.dumps() if isinstance(thing, Session) else dumps(thing))
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """The learner or session of a file; it continues bit for bit where the saved one stood."""
-    return restore(Path(path).read_bytes())
+def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
+    """The learner or session of a file; it continues bit for bit where the saved one stood.
+
+    More features than `largest_dim` are refused: a small file may claim many, and memory is allocated for them.
+    """
+    return restore(Path(path).read_bytes(), largest_dim=largest_dim)
 
 
-def restore(data: bytes) -> Any:
+def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
     """The learner or session in a file's bytes, which may come from anyone; a FileError if they do not fit."""
-    learner, extra, arrays = loads(data)
+    learner, extra, arrays = loads(data, largest_dim=largest_dim)
     if "session" not in extra:
         return learner
     try:

@@ -16,8 +16,10 @@ def theorem1(
     R_T <= 2Q + 2 sqrt(2T) (sqrt((2Q + a) b) + b), a = (lam/2) U^2 + 36 ln((T + 4)/delta), b = 2D ln(1 + T/(lam D)).
     `paper=True` leaves out the factor 2 before the root that the proof loses on its way to the printed form.
 
-    >>> 0.25 < theorem1(1_000_000, 2) / 1_000_000 < 0.45
-    True
+    A round costs at most 2, so it says something once it is below 2T:
+
+    >>> round(theorem1(1_000_000, 2) / 2_000_000, 2), round(theorem1(20_000, 20) / 40_000, 2)
+    (0.33, 6.35)
     """
     _check(T, D, lam, delta)
     a = 0.5 * lam * U**2 + 36.0 * math.log((T + 4) / delta)

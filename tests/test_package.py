@@ -1,7 +1,9 @@
 """The package as a whole: light to import, public names there, the command line's manners."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +29,13 @@ def test_making_a_learner_needs_numba_and_nothing_heavier():
 def test_help_imports_only_typer():
     code = "import sys; import conquer.cli; print([m for m in ('numpy', 'numba', 'scipy', 'rich') if m in sys.modules])"
     assert run(code).strip() == "[]"
+
+
+def test_only_figures_draw():
+    package = Path(conquer.__file__).parent
+    drawing = [p.name for p in package.rglob("*.py") if re.search(r"^\s*(import|from) matplotlib", p.read_text(), re.M)]
+    assert drawing
+    assert all(name.startswith("figures") for name in drawing)
 
 
 def test_every_public_name_is_there():

@@ -1,4 +1,4 @@
-"""What simulate adds to the learners: seeds, generators, progress, refusals, plain rules, kernels that outgrow their room."""
+"""What simulate adds to the learners: seeds, progress, refusals, plain rules, kernels that outgrow their room."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,9 @@ def test_same_seed_same_trace_other_seed_other_trace():
 def test_all_algorithms_meet_the_same_judge():
     rounds = world()
     shown = simulate("ttg", rounds, seed=1)
-    assert (tickets.tickets(tickets.stream("judge", 1), 0, 3) == tickets.tickets(tickets.stream("judge", 1), 0, 3)).all()
+    assert (
+        tickets.tickets(tickets.stream("judge", 1), 0, 3) == tickets.tickets(tickets.stream("judge", 1), 0, 3)
+    ).all()
     again = simulate("ttg", rounds, seed=1, progress=lambda t: None)
     np.testing.assert_array_equal(shown.answers, again.answers)
 

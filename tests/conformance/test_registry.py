@@ -153,7 +153,7 @@ def test_bad_input_is_refused_and_changes_nothing(row, model):
     before = snapshot(learner)
     broken = X.copy()
     broken[1, 2] = np.nan
-    for bad in (broken, np.where(X == X[0, 0], np.inf, X), X[:, :-1], np.empty((0, DIM)), X[0], "text", [["a"] * DIM]):
+    for bad in (broken, np.where(X[0, 0] == X, np.inf, X), X[:, :-1], np.empty((0, DIM)), X[0], "text", [["a"] * DIM]):
         with pytest.raises((ValueError, TypeError)):
             learner.choose(bad, rng)
         with pytest.raises((ValueError, TypeError)):

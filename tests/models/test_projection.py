@@ -4,6 +4,7 @@ import cvxopt
 import numpy as np
 import pytest
 
+from conquer.kernels import state as st
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 
@@ -79,9 +80,9 @@ def test_items_without_variance_are_left_alone():
 def test_no_convergence_is_an_error_and_changes_nothing():
     model = Full(2, projection="exact")
     model.w[:] = [300.0, 1.0]
-    model.knobs[8] = 3
+    model.knobs[st.SWEEPS] = 1
     X = np.array([[1.0, 0.001], [1.0, 0.0], [1.0, -0.001]]) * 5
     before = model.w.copy()
-    with pytest.raises(ArithmeticError, match="3 sweeps"):
+    with pytest.raises(ArithmeticError, match="1 sweeps"):
         model.update(X, {0: 0.5, 1: -0.5}, 1.0)
     np.testing.assert_array_equal(model.w, before)
