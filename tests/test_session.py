@@ -68,12 +68,20 @@ def test_on_show_equals_simulate_and_its_replay(model):
 
 
 def test_on_show_is_refused_where_it_has_no_meaning():
-    for learner in (make("gnc", dim=3, projection="exact"), make("gnc", dim=3, model="kernel"), make("banditron", dim=3)):
+    for learner in (
+        make("gnc", dim=3, projection="exact"),
+        make("gnc", dim=3, model="kernel"),
+        make("banditron", dim=3),
+    ):
         with pytest.raises(ValueError, match="on show"):
             Session(learner, covariance="on-show")
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["first", "second", "tie", "skip", "0.5", "id"])), max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.sampled_from(["first", "second", "tie", "skip", "0.5", "id"])), max_size=40
+    )
+)
 @settings(max_examples=60)
 def test_each_answer_exactly_once_in_any_order(calls):
     rounds = world(rounds=10)
