@@ -41,6 +41,8 @@ def read_groups(data: bytes) -> list[Group]:
     if not first:
         raise invalid("the file is empty")
     rows = _json_rows(text) if first == "{" else _csv_rows(text)
+    if not rows:
+        raise invalid("the file has no items")
     return _grouped(rows)
 
 

@@ -1,0 +1,157 @@
+"""The pages in a real browser: three clicks to the first question, keys, undo, a bad network, a phone, hostile text."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+BROWSER = "/usr/bin/chromium"
+pytestmark = [
+    pytest.mark.skipif(not Path(BROWSER).exists(), reason=f"needs Chromium at {BROWSER}"),
+    pytest.mark.filterwarnings("default"),
+]
+EVIL = "<img src=x onerror=\"document.title='owned'\"><b>bold</b>"
+TEXTS = ["a plain tea", EVIL, "שלום עולם, תה ירוק", "good leaf tea", "stale dust", "iron pot", "blue mug", "old spoon"]
+READY = "() => document.querySelector('#left') && !document.querySelector('#left').disabled"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=flags)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    yield page
+    context.close()
+
+
+def upload(page, server, tmp_path):
+    items = tmp_path / "teas.jsonl"
+    items.write_text("\n".join(json.dumps({"id": f"i{k}", "text": text}) for k, text in enumerate(TEXTS)))
+    page.goto(server.address)
+    page.set_input_files("#file", items)
+    page.fill("#planted", "0") if page.is_visible("#planted") else None
+    page.click("form button.primary")
+    page.wait_for_url("**/pick/teas")
+    page.fill("#voter", "Ann")
+    page.click("#who button")
+    page.wait_for_function(READY)
+
+
+def summary(server):
+    return httpx.get(f"{server.address}/v1/models/teas").json()["summary"]
+
+
+def after(page, count):
+    """Until the page has the question after `count` answers."""
+    script = "(n) => !document.querySelector('#left').disabled && document.querySelector('#progress').textContent === n"
+    page.wait_for_function(script, arg=f"{count} answered by you")
+
+
+def test_three_clicks_to_the_first_question_and_everything_by_keyboard(page, start, tmp_path):
+    server = start()
+    upload(page, server, tmp_path)
+    for count, key in enumerate(["1", "2", "ArrowLeft", "ArrowRight", "0", "b", "Space"], 1):
+        page.keyboard.press(key)
+        after(page, count)
+    answers = summary(server)["answers"]
+    assert answers["learnt"] + sum(answers["ignored"].values()) == 7
+    assert answers["ignored"]["both_bad"] == answers["ignored"]["skip"] == 1
+    page.keyboard.press("Backspace")
+    page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('Taken back')")
+    assert summary(server)["answers"]["undone"] == 1
+    page.keyboard.press("1")
+    page.wait_for_function("() => document.querySelector('#saved').textContent === 'Saved'")
+    page.keyboard.press("h")
+    assert page.is_visible("#helping")
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    page.fill("#comment", "odd")
+    page.click("#flagging button.primary")
+    page.wait_for_function("() => document.querySelector('#saved').textContent === 'Flagged'")
+    assert summary(server)["flags"] == 1
+    shown = page.inner_text("#left .text")
+    page.reload()
+    page.wait_for_function(READY)
+    assert page.inner_text("#left .text") == shown
+    assert page.title() == "Pick one of two · CONQUER"
+    assert page.locator("#left .text img, #left .text b, #right .text img, #right .text b").count() == 0
+    assert page.problems == []
+
+
+def test_a_flaky_network_loses_and_doubles_nothing(page, start, tmp_path):
+    server = start()
+    upload(page, server, tmp_path)
+    state = {"calls": 0}
+
+    def unreliable(route):
+        """Drop requests before the server, replies after it, or neither, in turn."""
+        state["calls"] += 1
+        if state["calls"] % 3 == 0:
+            route.abort()
+        elif state["calls"] % 3 == 1:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/v1/models/teas/**", unreliable)
+    for count in range(1, 5):
+        page.keyboard.press("1")
+        after(page, count)
+    page.unroute("**/v1/models/teas/**")
+    answers = summary(server)["answers"]
+    assert answers["learnt"] == 4
+    assert page.problems == []
+
+
+def test_models_page_and_phone(page, browser, start, tmp_path):
+    server = start()
+    upload(page, server, tmp_path)
+    for count in range(1, 7):
+        page.keyboard.press("1")
+        after(page, count)
+    page.goto(f"{server.address}/models/teas")
+    page.wait_for_selector("#liked li")
+    page.wait_for_selector("svg.chart polyline", state="attached")
+    assert "6" in page.inner_text("#tiles")
+    page.goto(server.address)
+    page.wait_for_selector("a.model")
+    assert page.problems == []
+    phone = browser.new_context(viewport={"width": 390, "height": 780}, has_touch=True).new_page()
+    phone.goto(f"{server.address}/pick/teas")
+    phone.fill("#voter", "Bob")
+    phone.tap("#who button")
+    phone.wait_for_function(READY)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.tap("#right")
+    after(phone, 1)
+    phone.context.close()
+
+
+def test_signing_in(page, start, tmp_path):
+    from conquer.service.command import keys_add
+
+    _, secret = keys_add("lead", roles=["admin"], store=f"sqlite:///{tmp_path}/store.db")
+    server = start(probe="/healthz")
+    page.goto(server.address)
+    page.wait_for_url("**/login**")
+    page.fill("#key", secret)
+    page.click("button.primary")
+    page.wait_for_selector("#models .note")
+    upload(page, server, tmp_path)
+    page.keyboard.press("1")
+    after(page, 1)
