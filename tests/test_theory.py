@@ -29,8 +29,6 @@ def linear_world(seed, dim, count, rounds):
         ("gnr", {}),
         ("gnu", {}),
         ("gnc", {"eta": 10.0}),
-        ("ttu", {}),
-        ("unr", {}),
         ("gnt", {"eta": 0.3}),
     ],
 )
