@@ -1,12 +1,14 @@
 """What `conquer study` does: options to a specification, bars while it runs, a table at the end."""
 
 import shlex
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from conquer.features.vocabulary import tabulate
 from conquer.registry import ALGORITHMS
 from conquer.study.backends import choose
 from conquer.study.run import Finished, study
@@ -52,11 +54,26 @@ def run_study(
     console = Console()
     start = time.monotonic()
     with Bars(console) as bars:
+        if jobs > 1 and cluster is None:
+            _compile(spec, bars)
         finished = study(spec, out, choose(jobs, cluster), bars)
     page = report.write(finished, shlex.join(command) or "conquer study")
     show(finished, console)
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
     return 0
+
+
+def _compile(spec: Spec, bars: "Bars") -> None:
+    """Compile every kernel of a study here, by a tiny one, so that workers find them on disk."""
+    bars.begin("compiling", 1)
+    tabulate(["one text"])
+    tiny = Spec(
+        domains=("android",), reviews=8_250, items=(3,), algorithms=("gnt",), repetitions=1, test_sets=2,
+        model=spec.model, features=spec.features,
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        study(tiny, folder)
+    bars.advance(1)
 
 
 def specification(name: str, **given: Any) -> Spec:

@@ -241,7 +241,7 @@ def tuned_parameters(results: Frame, curves: Frame) -> Figure:
     table = tables.tuned(results)
     figure, axes = _new(1, 1, 0.42 * len(names) + 0.9)
     axis = axes[0, 0]
-    counts = np.zeros((len(names), 8))
+    counts = np.zeros((len(names), max((len(ALGORITHMS[name].grid) for name in names), default=1)))
     for i, name in enumerate(names):
         rows = [row for row in table.iter_rows(named=True) if row["algorithm"] == name]
         total = max(1, sum(row["all"] for row in rows))
@@ -255,7 +255,7 @@ def tuned_parameters(results: Frame, curves: Frame) -> Figure:
     axis.imshow(counts, cmap="Blues", vmin=0, vmax=0.7, aspect="auto")
     axis.set_yticks(range(len(names)), names)
     axis.set_xticks([])
-    axis.set_title("share of (domain, K) that chose each of the eight grid points", fontsize=8)
+    axis.set_title("share of (domain, K) that chose each grid point", fontsize=8)
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0)
     return figure
