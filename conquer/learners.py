@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -65,7 +64,7 @@ class Conquer:
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.policy, self.name = model, policy, name
-        self.parameters = MappingProxyType(dict(parameters or {}))
+        self.parameters: Mapping[str, Any] = dict(parameters or {})
         self.plan, self.knobs = model.plan, model.knobs
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]

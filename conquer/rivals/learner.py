@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,7 +102,7 @@ class Rival:
 
     def __init__(self, method: Method, *, dim: int, name: str, parameters: Mapping[str, Any] | None = None) -> None:
         self.model, self.dim, self.name = method, dim, name
-        self.parameters = MappingProxyType(dict(parameters or {}))
+        self.parameters: Mapping[str, Any] = dict(parameters or {})
         self.answers = 0
 
     @property

@@ -1,6 +1,8 @@
 """What every registered algorithm promises, with every model it supports; a new row is tested by being there."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -111,18 +113,33 @@ def test_dense_csr_and_sparse_rows_give_the_same_choices(row, model):
 @pytest.mark.parametrize(("row", "model"), CASES)
 def test_save_and_load_continue_bit_for_bit(row, model):
     learner, rng, fresh = trained(row, model, rounds=40)
-    copy, extra, _ = loads(dumps(learner, {"note": 1}))
+    twin, extra, _ = loads(dumps(learner, {"note": 1}))
     assert extra == {"note": 1}
-    assert dict(copy.parameters) == dict(learner.parameters)
+    assert dict(twin.parameters) == dict(learner.parameters)
     for _ in range(1000 if model != "kernel" else 150):
         X, ticket = fresh(rng), int(rng.integers(0, 2**64, dtype=np.uint64))
-        one, two = learner.choose(X, ticket), copy.choose(X, ticket)
+        one, two = learner.choose(X, ticket), twin.choose(X, ticket)
         assert one == two
         if one.query != Query.NONE:
             answer = answer_for(one, rng)
             learner.learn(X, one, answer)
-            copy.learn(X, two, answer)
-    assert_same_state(snapshot(learner), snapshot(copy))
+            twin.learn(X, two, answer)
+    assert_same_state(snapshot(learner), snapshot(twin))
+
+
+@pytest.mark.parametrize(("row", "model"), CASES)
+def test_copies_go_their_own_way(row, model):
+    learner, _, fresh = trained(row, model, rounds=20)
+    for copied in (copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))):
+        before = snapshot(learner)
+        other_rng = np.random.default_rng(8)
+        for _ in range(20):
+            X = fresh(other_rng)
+            choice = copied.choose(X, other_rng)
+            if choice.query != Query.NONE:
+                copied.learn(X, choice, 1.0)
+        assert_same_state(before, snapshot(learner))
+        assert copied.answers >= learner.answers
 
 
 @pytest.mark.parametrize(("row", "model"), CASES)
