@@ -17,7 +17,7 @@ class FGTS:
 
     Loss of chain j for a round: eta ln(1 + e^(-y theta.z)) - mu max_a theta.(x_a - x_other), where x_other is the item
     of the other chain; prior lam |theta|^2/2. After every answer each chain takes `steps` Langevin steps of size
-    `pace`/sqrt(answers) on the whole loss; minibatches of `batch` rounds stand for all. The last `history` rounds are
+    `pace`/(lam + eta answers), stable for unit items, on the whole loss; minibatches of `batch` rounds stand for all. The last `history` rounds are
     kept with their items. Draws of the answered round's ticket: from 0 the minibatches, from 2^20 the noise.
     """
 
@@ -41,7 +41,7 @@ class FGTS:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         items, pairs, answers = self._remembered(all_features(X), choice, answer)
         count, draws, chains = answers.size, Draws(choice.ticket), self.chains.copy()
-        pace = self.pace / np.sqrt(count)
+        pace = self.pace / (self.lam + self.eta * count)
         batch = min(self.batch, count)
         for step in range(self.steps):
             chosen = np.minimum((draws.uniforms(batch, step * batch) * count).astype(int), count - 1)

@@ -43,7 +43,7 @@ class LiteralPerceptron:
 class LiteralFGTS:
     """Every round's slope written out."""
 
-    eta, mu, lam, pace, steps, batch = 0.25, 0.05, 1.0, 0.1, 2, 4
+    eta, mu, lam, pace, steps, batch = 0.25, 0.05, 1.0, 0.5, 2, 4
 
     def __init__(self, dim):
         self.theta, self.rounds = [np.zeros(dim), np.zeros(dim)], []
@@ -61,7 +61,7 @@ class LiteralFGTS:
     def learn(self, X, shown, answer, ticket):
         self.rounds.append((X, shown, answer))
         n, dim = len(self.rounds), X.shape[1]
-        pace, batch = self.pace / math.sqrt(n), min(self.batch, n)
+        pace, batch = self.pace / (self.lam + self.eta * n), min(self.batch, n)
         for step in range(self.steps):
             chosen = [self.rounds[int(draw(ticket, step * batch + k) * n)] for k in range(batch)]
             for j in range(2):
@@ -120,10 +120,10 @@ def test_the_chains_have_the_posteriors_variance():
     X = np.eye(2)
     ends = []
     for ticket in range(60):
-        fresh = make("fgts", dim=2, eta=0.0, mu=0.0, lam=4.0, pace=0.05, steps=80, batch=1)
+        fresh = make("fgts", dim=2, eta=0.0, mu=0.0, lam=4.0, pace=0.2, steps=80, batch=1)
         choice = next(c for k in range(100) if (c := fresh.choose(X, ticket * 100 + k)).query.name == "DUEL")
         fresh.learn(X, choice, 1.0)
         ends.append(fresh.model.chains.ravel())
     variance = np.var(np.concatenate(ends))
-    # 240 draws of variance 1/lam (1 + O(pace)): five standard errors.
-    assert abs(variance * 4.0 / (1 / (1 - 0.05 * 4.0 / 2)) - 1) < 5 * math.sqrt(2 / 240)
+    # 240 draws of variance 1/lam/(1 - pace/2), the discretised chain's: five standard errors.
+    assert abs(variance * 4.0 * (1 - 0.2 / 2) - 1) < 5 * math.sqrt(2 / 240)
