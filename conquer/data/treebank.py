@@ -29,7 +29,8 @@ class Sentence:
 
     `heads` is empty when the file was read without looking at them.
 
-    >>> sentence = parse("1\\tRain\\train\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tfell\\tfall\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n")[0]
+    >>> rows = ("1 Rain rain NOUN _ _ 2 nsubj _ _", "2 fell fall VERB _ _ 0 root _ _")
+    >>> sentence = parse("\\n".join(row.replace(" ", "\\t") for row in rows))[0]
     >>> len(sentence), sentence.forms, sentence.heads
     (2, ('Rain', 'fell'), (2, 0))
     """

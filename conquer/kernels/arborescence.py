@@ -80,9 +80,10 @@ def edmonds(score, penalty, source, target, heads):
             length += 1
             u = -1
             for other in range(size):
-                if alive[other] and other != v:
-                    if u < 0 or better(penalty[v, other], score[v, other], penalty[v, u], score[v, u]):
-                        u = other
+                if not alive[other] or other == v:
+                    continue
+                if u < 0 or better(penalty[v, other], score[v, other], penalty[v, u], score[v, u]):
+                    u = other
             best[v] = u
             if done[u]:
                 break

@@ -15,13 +15,16 @@ from conquer.kernels.edges import CLASSES, GEOMETRIES, Hashed, block, length, pr
 from conquer.kernels.selecting import pick
 from conquer.kernels.sparse import dot
 
-CONFUSION, MARGIN, GNC, RANDOM = range(4)
+CONFUSION, MARGIN, GNC, RANDOM, PAIR = range(5)
+WITH_WIDTHS = (CONFUSION, GNC, PAIR)
 SKIP, TIE, COIN = range(3)
 FIRST, SECOND, NEITHER, REFUSED = range(4)
 COIN_DRAW, ERROR_DRAW, OTHER_DRAW, REFUSE_DRAW = (np.uint64(k) for k in range(4))
 LOG_COLUMNS = 5
 MEMORY_COLUMNS = 3
 WRONG = -math.inf
+LEAD = 0.3
+"""What a lead of one over the third candidate is worth to the rule PAIR."""
 
 __all__ = ["diagonal"]
 
@@ -153,7 +156,20 @@ def width_words(state, source, plan, knobs, line, heads, asked, widths):
 
 @inline
 def needs_widths(rule, silent):
-    return rule == CONFUSION or rule == GNC or silent
+    return silent or rule in WITH_WIDTHS
+
+
+@inline
+def runners_up(scores, j, head):
+    """The two best heads of word j beside `head`, -1 where there are none."""
+    best = second = -1
+    for i in range(scores.shape[0]):
+        if i != j and i != head:
+            if best < 0 or scores[j, i] > scores[j, best]:
+                best, second = i, best
+            elif second < 0 or scores[j, i] > scores[j, second]:
+                second = i
+    return best, second
 
 
 @inline
@@ -162,6 +178,7 @@ def question(rule, eta, silent, scores, widths, heads, asked, values, ticket):
     size = heads.size
     count = 0
     for j in range(1, size):
+        best, second = runners_up(scores, j, heads[j]) if rule == PAIR else (-1, -1)
         for i in range(size):
             if asked[j] or i == j or i == heads[j]:
                 value = WRONG
@@ -173,6 +190,11 @@ def question(rule, eta, silent, scores, widths, heads, asked, values, ticket):
                 value = scores[j, i] - scores[j, heads[j]]
             else:
                 value = scores[j, i] - scores[j, heads[j]] + math.sqrt(eta * widths[j, i])
+                if rule == PAIR:
+                    # "Neither" teaches nothing: prefer pairs that leave the third candidate behind.
+                    third = second if i == best else best
+                    lead = 1.0 if third < 0 else max(scores[j, heads[j]], scores[j, i]) - scores[j, third]
+                    value += LEAD * min(1.0, lead)
             values[count] = value
             count += 1
     if count == 0:
@@ -265,7 +287,7 @@ def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
 
 @jit
 def supervise(state, plan, knobs, text, table, value, order, tree_scale, average, clock):
-    """One pass over whole trees in the given order; returns (status, sentence or -1, clock)."""
+    """One pass over the known heads in the given order; returns (status, sentence or -1, clock)."""
     room = make_room(text.offsets, table, value)
     for t in order:
         source = open_sentence(text, t, table, room)
@@ -273,6 +295,8 @@ def supervise(state, plan, knobs, text, table, value, order, tree_scale, average
         scale = 1.0 / size if tree_scale else 1.0
         for j in range(1, size + 1):
             head = text.heads[text.offsets[t] + j]
+            if head < 0:
+                continue
             status = rehearse(state, source, j, head, scale, plan, knobs, average, room, clock)
             if status != st.OK:
                 return status, t, clock
@@ -315,7 +339,7 @@ def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, j
     a, b = slot(heads[j], j), slot(i, j)
     clock = progress.counts[2]
     status = teach(state, items, a, b, y, scale, plan, knobs, progress.average, room.before, clock)
-    if said == FIRST or said == SECOND:
+    if said in (FIRST, SECOND):
         remember(progress, t, j, heads[j] if said == FIRST else i)
     return status, True
 

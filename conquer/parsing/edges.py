@@ -62,8 +62,8 @@ side: h.suffix w.suffix
 SETS = {"tags": _TAGS, "standard": _TAGS + _WORDS}
 _LEXICAL = frozenset({"form", "lemma", "feats", "suffix"})
 
-_UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
-_CLASSES = {tag: number for number, tag in enumerate(_UPOS, start=1)}
+_UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
+_CLASSES = {tag: number for number, tag in enumerate(_UPOS.split(), start=1)}
 _OTHER_CLASS = 19
 
 

@@ -16,7 +16,13 @@ from conquer.parsing.mst import best_tree
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Ints, Query
 
-ASK = {"confusion": kernel.CONFUSION, "margin": kernel.MARGIN, "gnc": kernel.GNC, "random": kernel.RANDOM}
+ASK = {
+    "pair": kernel.PAIR,
+    "gnc": kernel.GNC,
+    "margin": kernel.MARGIN,
+    "confusion": kernel.CONFUSION,
+    "random": kernel.RANDOM,
+}
 NEITHER = {"skip": kernel.SKIP, "tie": kernel.TIE, "coin": kernel.COIN}
 SCALE = {"edge": 0, "tree": 1}
 
@@ -25,8 +31,9 @@ SCALE = {"edge": 0, "tree": 1}
 class Rule:
     """How to ask and how to learn.
 
-    `ask`: "confusion" (widest), "margin" (closest race), "gnc" (likeliest better) or "random". `neither`: an answer
-    of 0 is skipped, learnt as a tie, or as a coin's toss. `scale`: steps of an edge, or of an edge over the sentence's
+    `ask`: "confusion" (widest), "margin" (closest race), "gnc" (likeliest better), "pair" (gnc that prefers pairs
+    with a lead over the third candidate, so that fewer answers are "neither") or "random". `neither`: an answer of 0
+    is skipped, learnt as a tie, or as a coin's toss. `scale`: steps of an edge, or of an edge over the sentence's
     length. `silent`: ask nothing when the tree's edge leads by more than the width sqrt(eta c).
     """
 
@@ -54,7 +61,8 @@ class EdgeLearner:
 
     >>> from conquer.data.treebank import parse
     >>> from conquer.models.diagonal import Diagonal
-    >>> sentence = parse("1\\tDogs\\t_\\tNOUN\\t_\\t_\\t2\\t_\\t_\\t_\\n2\\tbark\\t_\\tVERB\\t_\\t_\\t0\\t_\\t_\\t_\\n")[0]
+    >>> rows = ("1 Dogs _ NOUN _ _ 2 nsubj _ _", "2 bark _ VERB _ _ 0 root _ _")
+    >>> sentence = parse("\\n".join(row.replace(" ", "\\t") for row in rows))[0]
     >>> features = Features("tags", bits=10)
     >>> learner = EdgeLearner(Diagonal(features.dim), features=features)
     >>> choice = learner.choose(sentence, 7)
@@ -109,7 +117,10 @@ class EdgeLearner:
         rows, size = self._edges(X)
         if self.model.projection is not None:
             return self.model.scores(rows)
-        return np.concatenate([self.model.scores(self._of_word(rows, size, word)) for word in range(1, size + 1)])
+        return np.concatenate([self._word_scores(rows, size, word) for word in range(1, size + 1)])
+
+    def _word_scores(self, rows: SparseRows, size: int, word: int) -> Floats:
+        return self.model.scores(self._of_word(rows, size, word))
 
     def tree(self, X: Any) -> Ints:
         """(n,): the head of every word in the best tree."""
@@ -135,13 +146,14 @@ class EdgeLearner:
         code = ASK[self.rule.ask]
         widths = np.zeros_like(scores)
         if kernel.needs_widths(code, self.rule.silent):
-            for word in np.flatnonzero(~mask[1:]) + 1:
-                pivot = int(heads[word]) - int(heads[word] > word)
-                line = self.model.contrasts(self._of_word(rows, size, int(word)), pivot)
-                widths[word, np.arange(size + 1) != word] = line
+            for open_word in (np.flatnonzero(~mask[1:]) + 1).tolist():
+                pivot = int(heads[open_word]) - int(heads[open_word] > open_word)
+                line = self.model.contrasts(self._of_word(rows, size, open_word), pivot)
+                widths[open_word, np.arange(size + 1) != open_word] = line
+        values = np.empty(size * (size + 1))
         word, rival = kernel.pick_question(
-            code, float(self.rule.eta), self.rule.silent, scores, widths, heads, mask, np.empty(size * (size + 1)), ticket
-        )  # fmt: skip
+            code, float(self.rule.eta), self.rule.silent, scores, widths, heads, mask, values, ticket
+        )
         if word == 0:
             return Choice((int(heads[1] - (heads[1] > 1)),), Query.NONE, int(ticket), {"chance": None})
         pair = int(heads[word]), int(rival)
@@ -199,9 +211,8 @@ class EdgeLearner:
         if size == 1:
             return
         first, own = (word - 1) * size, head - (head > word)
-        line = self.scores(rows)[first : first + size] if self.model.projection else self.model.scores(
-            self._of_word(rows, size, word)
-        )  # fmt: skip
+        constrained = self.model.projection is not None
+        line = self.scores(rows)[first : first + size] if constrained else self._word_scores(rows, size, word)
         others = line.copy()
         others[own] = -np.inf
         rival = int(others.argmax())

@@ -10,6 +10,7 @@ from conquer.kernels import parsing as kernel
 from conquer.kernels import state as st
 from conquer.kernels import tickets
 from conquer.kernels.diagonal import W
+from conquer.kernels.edges import COMMA, PUNCT
 from conquer.kernels.parsing import Text
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import ANSWERS, Annotator
@@ -22,7 +23,8 @@ from conquer.types import Floats, Ints
 class Recipe:
     """Everything that training by questions takes beside the treebank.
 
-    `questions` a visit of a sentence, each followed by `replay` rehearsals of earlier answers; a word is asked once.
+    `questions` a visit of a sentence, each followed by `replay` rehearsals of earlier answers; a word is asked once,
+    and words of UPOS PUNCT never where `punctuation` is False.
     """
 
     rule: Rule = field(default_factory=Rule)
@@ -32,6 +34,7 @@ class Recipe:
     questions: int = 1
     replay: int = 8
     average: bool = False
+    punctuation: bool = True
 
     def __post_init__(self) -> None:
         for name, low in (("questions", 1), ("replay", 0)):
@@ -80,6 +83,8 @@ class Training:
             counts=np.array([0, 0, 1], np.int64),
             average=np.zeros(features.dim if recipe.average else 0),
         )
+        if not recipe.punctuation:
+            self.progress.asked[np.isin(text.classes, (PUNCT, COMMA))] = True
         self.visits = 0
 
     @property
@@ -107,13 +112,13 @@ class Training:
             raise ValueError(f"count must be at least 1, got {count}")
         each = self.recipe.questions
         order = self.order(self.visits, count)
-        draws = [
+        policy, judge = (
             tickets.tickets(tickets.stream(name, self.seed), self.visits * each, count * each)
             for name in ("policy", "judge")
-        ]
+        )
         status, sentence = kernel.train(
             st.Diagonal(self.model.cells, self.model.stats), self.model.plan, self.model.knobs, self.text,
-            self.features.table, self.features.value, order, self.recipe.as_ask(), *draws, self.progress,
+            self.features.table, self.features.value, order, self.recipe.as_ask(), policy, judge, self.progress,
         )  # fmt: skip
         check_status(status, sentence)
         self.visits += count
@@ -134,14 +139,15 @@ def averaged(model: Diagonal, sums: Floats, clock: int) -> Floats:
     return w - sums / clock if sums.size else w
 
 
-def check_trees(text: Text) -> None:
-    """Raise unless there is something to train on and every word has a head."""
+def check_trees(text: Text, partly: bool = False) -> None:
+    """Raise unless there is something to train on: a head for every word, or with `partly` for some."""
     if text.offsets.size < 2:
         raise ValueError("no sentences to train on")
     inner = np.ones(text.heads.size, bool)
     inner[text.offsets[:-1]] = False
-    if (text.heads[inner] < 0).any():
-        raise ValueError("training needs a head for every word; these sentences were read without heads")
+    known = text.heads[inner] >= 0
+    if not (known.any() if partly else known.all()):
+        raise ValueError("training needs heads; these sentences were read without them")
 
 
 def check_status(status: int, sentence: int) -> None:
@@ -157,9 +163,9 @@ def supervise(
 ) -> Iterator[tuple[Diagonal, Floats]]:
     """Full supervision, pass after pass without end: (model, weights to parse with) after each.
 
-    Every word of every sentence is learnt against its best rival, by the same step as a remembered answer.
+    Every word with a known head is learnt against its best rival, by the same step as a remembered answer.
     """
-    check_trees(text)
+    check_trees(text, partly=True)
     model = Diagonal(features.dim, lam=lam, update=update)
     sums = np.zeros(features.dim if average else 0)
     clock, number = 1, 0

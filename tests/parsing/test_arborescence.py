@@ -57,7 +57,9 @@ def test_random_small_graphs_against_all_trees(size, several_roots):
     trees = all_trees(size, several_roots)
     for trial in range(400 if size < 6 else 150):
         # Few distinct whole numbers: many ties and exact sums.
-        scores = rng.integers(-3, 4, (size + 1, size + 1)).astype(float) if trial % 2 else rng.normal(size=(size + 1,) * 2)
+        scores = (
+            rng.integers(-3, 4, (size + 1, size + 1)).astype(float) if trial % 2 else rng.normal(size=(size + 1,) * 2)
+        )
         heads = best_tree(scores, several_roots=several_roots)
         assert tree_fault(heads.tolist(), several_roots) is None
         assert total(scores, heads) == pytest.approx(total(scores, trees).max(), abs=1e-12)

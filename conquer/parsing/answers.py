@@ -1,0 +1,76 @@
+"""Recorded answers as JSON lines: what people said about which word, so that a parser can be trained from it anew."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from conquer.data.treebank import Sentence, TreebankError, replace_file
+from conquer.parsing.annotator import ANSWERS
+from conquer.parsing.training import Question
+
+
+def write(path: str | os.PathLike[str], sentences: Sequence[Sentence], log: Iterable[Question]) -> None:
+    """One line a question: sentence (its id), word, heads (the two shown) and answer."""
+    lines = [
+        json.dumps({"sentence": sentences[q.sentence].id, "word": q.word, "heads": list(q.heads), "answer": q.answer})
+        for q in log
+    ]
+    replace_file(Path(path), "".join(line + "\n" for line in lines).encode())
+
+
+def read(path: str | os.PathLike[str], sentences: Sequence[Sentence]) -> list[Question]:
+    """The questions of a file about these sentences; a TreebankError names the line of the first that does not fit."""
+    path = Path(path)
+    places: dict[str, int] = {}
+    for position, sentence in enumerate(sentences):
+        if sentence.id in places:
+            raise TreebankError(f"two sentences have the id {sentence.id}; answers need ids that differ")
+        places[sentence.id] = position
+    found = []
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise TreebankError(f"{path}: expected UTF-8, got byte {problem.object[problem.start]:#04x}") from problem
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                found.append(_question(json.loads(line), places, sentences))
+            except (ValueError, TypeError, KeyError) as problem:
+                raise TreebankError(f"{path}:{number}: {type(problem).__name__}: {problem}") from None
+    return found
+
+
+def _question(row: Any, places: dict[str, int], sentences: Sequence[Sentence]) -> Question:
+    if not isinstance(row, dict) or set(row) != {"sentence", "word", "heads", "answer"}:
+        raise ValueError(f"expected sentence, word, heads and answer, got {row!r}")
+    if row["sentence"] not in places:
+        raise ValueError(f"no sentence has the id {row['sentence']!r}")
+    position = places[row["sentence"]]
+    size, word, heads = len(sentences[position]), row["word"], row["heads"]
+    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (word, *heads))
+    if not whole or not 1 <= word <= size:
+        raise ValueError(f"expected a word from 1 to {size}, got {word!r}")
+    if len(heads) != 2 or heads[0] == heads[1] or any(not 0 <= head <= size or head == word for head in heads):
+        raise ValueError(f"expected two heads from 0 to {size} other than {word}, got {heads!r}")
+    if row["answer"] not in ANSWERS:
+        raise ValueError(f"the answer must be one of {', '.join(ANSWERS)}, got {row['answer']!r}")
+    return Question(position, word, (heads[0], heads[1]), row["answer"])
+
+
+def known_heads(sentences: Sequence[Sentence], log: Iterable[Question]) -> list[Sentence]:
+    """The sentences with only those heads that the answers name; -1 for the others. The last answer counts."""
+    known: dict[int, dict[int, int]] = {}
+    for question in log:
+        if question.answer in ("first", "second"):
+            head = question.heads[question.answer == "second"]
+            known.setdefault(question.sentence, {})[question.word] = head
+    return [
+        replace(
+            sentence,
+            heads=tuple(known.get(position, {}).get(word, -1) for word in range(1, len(sentence) + 1)),
+        )
+        for position, sentence in enumerate(sentences)
+    ]

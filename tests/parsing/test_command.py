@@ -1,0 +1,146 @@
+"""Train, predict, evaluate from files to files, recorded answers, and what bad input gets."""
+
+import json
+
+import numpy as np
+import pytest
+from parsing.treebanks import conllu, random_treebank
+
+from conquer.data.treebank import TreebankError, read, text_of, write
+from conquer.files import FileError, unpack
+from conquer.parsing import command
+from conquer.parsing.parser import dumps, load, loads
+
+SMALL = {"features": "standard", "bits": 9}
+
+
+@pytest.fixture
+def bank(tmp_path):
+    path = tmp_path / "train.conllu"
+    write(path, random_treebank(1, 80))
+    return path
+
+
+def test_from_treebank_to_scores(tmp_path, bank):
+    said = command.train(bank, tmp_path / "model", ask="pair", passes=3, **SMALL)
+    assert "80 sentences with" in said
+    command.predict(tmp_path / "model", bank, tmp_path / "out.conllu.gz")
+    found = command.compare(bank, tmp_path / "out.conllu.gz")
+    assert found.uas > 0.75
+    before, after = read(bank), read(tmp_path / "out.conllu.gz")
+    assert [s.forms for s in before] == [s.forms for s in after]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model", "out.conllu.gz", "train.conllu"]
+
+
+def test_full_supervision_and_several_roots(tmp_path, bank):
+    command.train(bank, tmp_path / "model", ask="full-supervision", passes=3, several_roots=True, **SMALL)
+    command.predict(tmp_path / "model", bank, tmp_path / "out.conllu")
+    assert command.compare(bank, tmp_path / "out.conllu", several_roots=True).uas > 0.97
+
+
+def test_the_same_command_gives_the_same_file(tmp_path, bank):
+    for name in ("one", "two"):
+        command.train(bank, tmp_path / name, seed=5, **SMALL)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_recorded_answers(tmp_path, bank):
+    command.train(bank, tmp_path / "asked", passes=2, save_answers=tmp_path / "answers.jsonl", error=0.05, **SMALL)
+    lines = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    assert set(lines[0]) == {"sentence", "word", "heads", "answer"}
+    blind = tmp_path / "blind.conllu"
+    blind.write_text(
+        "\n".join(
+            "\t".join([*row[:6], "_", "_", *row[8:]]) if len(row := line.split("\t")) == 10 else line
+            for line in bank.read_text().split("\n")
+        )
+    )
+    command.train(blind, tmp_path / "model", answers=tmp_path / "answers.jsonl", passes=5, **SMALL)
+    command.predict(tmp_path / "model", blind, tmp_path / "out.conllu")
+    assert command.compare(bank, tmp_path / "out.conllu").uas > 0.65
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("not json", "JSONDecodeError"),
+        ("[]", "expected sentence, word, heads and answer"),
+        ('{"sentence": "s0", "word": 1, "heads": [0, 2]}', "expected sentence, word"),
+        ('{"sentence": "none", "word": 1, "heads": [0, 2], "answer": "first"}', "no sentence has the id 'none'"),
+        ('{"sentence": "s0", "word": 99, "heads": [0, 2], "answer": "first"}', "expected a word from 1 to"),
+        ('{"sentence": "s0", "word": 1, "heads": [1, 2], "answer": "first"}', "two heads"),
+        ('{"sentence": "s0", "word": 1, "heads": [0, 0], "answer": "first"}', "two heads"),
+        ('{"sentence": "s0", "word": 1, "heads": 7, "answer": "first"}', "TypeError"),
+        ('{"sentence": ["s0"], "word": 1, "heads": [0, 2], "answer": "first"}', "TypeError"),
+        ('{"sentence": "s0", "word": 1, "heads": [0, 2], "answer": "maybe"}', "must be one of first"),
+    ],
+)
+def test_bad_answers_are_named_by_line(tmp_path, bank, line, message):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n" + line + "\n")
+    with pytest.raises(TreebankError, match=message) as caught:
+        command.train(bank, tmp_path / "model", answers=path, **SMALL)
+    assert f"{path}:2: " in str(caught.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_nothing_to_learn_from(tmp_path, bank):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("")
+    with pytest.raises(TreebankError, match="no answer names a head"):
+        command.train(bank, tmp_path / "model", answers=path, **SMALL)
+    empty = tmp_path / "empty.conllu"
+    empty.write_text("")
+    with pytest.raises(TreebankError, match="no sentences"):
+        command.train(empty, tmp_path / "model", **SMALL)
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        command.train(bank, tmp_path / "nowhere" / "model", **SMALL)
+    with pytest.raises(ValueError, match="passes must be"):
+        command.train(bank, tmp_path / "model", passes=0, **SMALL)
+    twins = tmp_path / "twins.conllu"
+    twins.write_text(2 * conllu(["a"], ["X"], [0], "same"))
+    with pytest.raises(TreebankError, match="two sentences have the id same"):
+        command.train(twins, tmp_path / "model", answers=path, **SMALL)
+
+
+def test_long_short_and_headless_sentences(tmp_path, bank):
+    command.train(bank, tmp_path / "model", **SMALL)
+    rng = np.random.default_rng(0)
+    size = 500
+    text = conllu(["Hi"], ["INTJ"], [0], "one-word")
+    text += conllu(
+        [f"w{k}" for k in range(size)], rng.choice(["NOUN", "VERB", "NEW"], size), [0] + [1] * (size - 1), "long"
+    )
+    path = tmp_path / "in.conllu"
+    path.write_text(text.replace("\t0\troot\t", "\t_\t_\t"))
+    command.predict(tmp_path / "model", path, tmp_path / "out.conllu")
+    assert [len(s.heads) for s in read(tmp_path / "out.conllu")] == [1, size]
+    path.write_text("")
+    command.predict(tmp_path / "model", path, tmp_path / "out.conllu")
+    assert text_of(read(tmp_path / "out.conllu")) == ""
+
+
+def test_a_bad_input_leaves_the_old_output(tmp_path, bank):
+    command.train(bank, tmp_path / "model", **SMALL)
+    target = tmp_path / "out.conllu"
+    target.write_text("old")
+    bad = tmp_path / "bad.conllu"
+    bad.write_text("1\tonly\tthree\n")
+    with pytest.raises(TreebankError, match="10 columns"):
+        command.predict(tmp_path / "model", bad, target)
+    assert target.read_text() == "old"
+
+
+def test_damaged_and_foreign_models(tmp_path, bank):
+    command.train(bank, tmp_path / "model", **SMALL)
+    data = (tmp_path / "model").read_bytes()
+    assert dumps(loads(data)) == data
+    assert load(tmp_path / "model").about["questions"] > 0
+    for broken in (b"", data[:100], data[:-5], b"x" * 50):
+        (tmp_path / "broken").write_bytes(broken)
+        with pytest.raises(FileError, match="broken: "):
+            load(tmp_path / "broken")
+    digest = unpack(data)[0]["parser"]["features"]["templates"]
+    (tmp_path / "other").write_bytes(data.replace(digest.encode(), b"0" * len(digest)))
+    with pytest.raises(FileError, match="other: .*trained with feature settings"):
+        load(tmp_path / "other")

@@ -1,0 +1,69 @@
+"""The study on a small made-up treebank: resumable, the same in workers, and its report."""
+
+import polars as pl
+import pytest
+from parsing.treebanks import random_treebank
+
+from conquer.data.treebank import TreebankError, write
+from conquer.parsing.edges import Features
+from conquer.study import parsing as study
+from conquer.study.backends import processes
+from conquer.study.parsing_report import run_parsing_study, table
+
+
+@pytest.fixture
+def folder(tmp_path):
+    home = tmp_path / "UD_Made-Up"
+    home.mkdir()
+    for seed, part in enumerate(study.PARTS):
+        write(home / f"xx_up-ud-{part}.conllu.xz", random_treebank(seed, 60))
+    return home
+
+
+def spec(folder, **options):
+    small = {"ask": ("gnc", "random"), "seeds": 2, "passes": 2, "points": 3, "features": Features("tags", 9)}
+    return study.ParsingSpec(folder=str(folder), **(small | options))
+
+
+def test_resumed_and_parallel_studies_are_the_same(tmp_path, folder, monkeypatch):
+    whole = study.study_parsing(spec(folder), tmp_path / "one")
+    apart = study.study_parsing(spec(folder), tmp_path / "two", processes(2))
+    assert whole.drop("seconds").equals(apart.drop("seconds"))
+    more = study.study_parsing(spec(folder, seeds=3), tmp_path / "one")
+    assert more.filter(pl.col("seed") < 2).equals(whole)
+    monkeypatch.setattr(study, "run_cell", None)
+    assert study.study_parsing(spec(folder), tmp_path / "one").equals(whole)
+    stored = pl.read_parquet(tmp_path / "one" / "results.parquet")
+    assert {"ask", "seed", "questions", "uas", "uas_nopunct"} <= set(stored.columns)
+
+
+def test_numbers_hang_together(tmp_path, folder):
+    frame = study.study_parsing(spec(folder), tmp_path / "out")
+    ends = frame.filter(pl.col("visits") % pl.col("sentences") == 0, pl.col("ask") != study.CEILING)
+    assert (ends["questions"] <= ends["visits"]).all()
+    assert ends["share"].max() < 1
+    assert frame["uas"].is_between(0, 1).all()
+    assert set(table(frame)["ask"]) == {"gnc", "random", study.CEILING}
+
+
+def test_report(tmp_path, folder):
+    out = tmp_path / "out"
+    options = {"ask": "pair,margin", "seeds": 1, "passes": 1, "error": "0,0.2", "features": "tags", "bits": 9}
+    assert run_parsing_study(str(folder), out=out, command=["conquer", "parse", "study"], **options) == 0
+    names = {path.name for path in out.iterdir()}
+    assert {"report.md", "table.csv", "results.parquet", "curves.png", "curves.pdf", "mistakes.png"} <= names
+    page = (out / "report.md").read_text()
+    assert "full-supervision" in page
+    assert "Annotators who err 20%" in page
+
+
+def test_what_is_refused(tmp_path, folder):
+    with pytest.raises(ValueError, match="ask must be some of"):
+        spec(folder, ask=("gnc", "best"))
+    with pytest.raises(ValueError, match="seeds must be at least 1"):
+        spec(folder, seeds=0)
+    with pytest.raises(ValueError, match="rates separated by commas"):
+        run_parsing_study(str(folder), error="much", out=tmp_path / "x")
+    (folder / "xx_up-ud-dev.conllu.xz").unlink()
+    with pytest.raises(TreebankError, match=r"expected one \*dev\*.conllu file .*found none"):
+        study.study_parsing(spec(folder), tmp_path / "out")
