@@ -1,16 +1,23 @@
 """What the command line calls: serve a store, manage its keys, back it up, restore, erase and replay."""
 
+import contextlib
 import json
 import logging
+import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
 
 from conquer.service import keys as key_store
 from conquer.service.database import Database
 from conquer.service.settings import Settings
+
+if TYPE_CHECKING:
+    from conquer.service.writer import Writer
 
 Key = key_store.Key
 
@@ -35,13 +42,12 @@ def serve(
     host: str | None = None,
     port: int | None = None,
     store: str | None = None,
-    items: Path | None = None,
-    treebank: Path | None = None,
+    items: str | Path | None = None,
     **more: Any,
 ) -> None:
     """Serve until told to stop. None: the environment variable (CONQUER_HOST, ...) or the default.
 
-    `items` (JSONL or CSV) or `treebank` (CoNLL-U) starts a model named after the file, ready for questions.
+    `items` (JSON lines or CSV) starts a model named after the file, ready for questions, unless it is there already.
     """
     import uvicorn
 
@@ -57,6 +63,9 @@ def serve(
     sys.setswitchinterval(0.001)
     server = Server(settings)
     server.database.claim()
+    if items is not None:
+        with server.database.writing() as connection:
+            start_from_items(connection, items)
     PatientProtocol.seconds = settings.read_seconds
     app = make_app(server)
     config = uvicorn.Config(
@@ -79,34 +88,129 @@ def serve(
     uvicorn.Server(config).run()
 
 
+def start_from_items(connection: Connection, path: str | Path) -> str:
+    """A model with the file's items, named after it; an existing one stays as it is. Returns the name."""
+    from conquer.service import store
+    from conquer.service.model_routes import create
+    from conquer.service.pools import add_groups
+    from conquer.service.requests import ModelSettings
+    from conquer.service.uploads import read_groups
+
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem).lstrip("._-")[:64] or "items"
+    if name not in store.headers(connection, [name], lock=False):
+        groups = read_groups(Path(path).read_bytes())
+        add_groups(connection, create(connection, name, ModelSettings(algorithm="gnr", planted=0.05), 1 << 30), groups)
+    return name
+
+
+@contextlib.contextmanager
+def opened(store: str | None, claim: bool = False) -> Iterator[Database]:
+    database = Database(Settings.from_environment(store=store).store)
+    try:
+        if claim:
+            database.claim()
+        yield database
+    finally:
+        database.close()
+
+
 def keys_add(
     name: str, *, roles: Sequence[str], models: Sequence[str] = ("*",), store: str | None = None
 ) -> tuple[Key, str]:
     """A new key and its secret, which is shown this once."""
-    database = Database(Settings.from_environment(store=store).store)
-    try:
-        with database.writing() as connection:
-            return key_store.add(connection, name, roles, models)
-    finally:
-        database.close()
+    with opened(store) as database, database.writing() as connection:
+        return key_store.add(connection, name, roles, models)
 
 
 def keys_list(*, store: str | None = None) -> list[Key]:
     """All keys, oldest first; a revoked one says when."""
-    database = Database(Settings.from_environment(store=store).store)
-    try:
-        with database.reading() as connection:
-            return [key for _, key in key_store.every(connection)]
-    finally:
-        database.close()
+    with opened(store) as database, database.reading() as connection:
+        return [key for _, key in key_store.every(connection)]
 
 
 def keys_revoke(key_id: str, *, store: str | None = None) -> None:
     """Revoke a key by its id; running servers refuse it within a second."""
-    database = Database(Settings.from_environment(store=store).store)
-    try:
-        with database.writing() as connection:
-            if not key_store.revoke(connection, key_id):
-                raise ValueError(f"there is no key {key_id!r} in force")
-    finally:
-        database.close()
+    with opened(store) as database, database.writing() as connection:
+        if not key_store.revoke(connection, key_id):
+            raise ValueError(f"there is no key {key_id!r} in force")
+
+
+def backup(path: str | Path, *, store: str | None = None) -> dict[str, int]:
+    """Copy a store, also one being served, to a new file; returns rows per table."""
+    from conquer.service.copying import back_up
+
+    return back_up(Settings.from_environment(store=store).store, Path(path))
+
+
+def restore(path: str | Path, *, store: str | None = None) -> dict[str, int]:
+    """Fill an empty store from a backup, SQLite or PostgreSQL; returns rows per table."""
+    from conquer.service.copying import bring_back
+
+    return bring_back(Path(path), Settings.from_environment(store=store).store)
+
+
+@contextlib.contextmanager
+def _writer(store: str | None) -> Iterator["Writer"]:
+    """A writer without a server; a SQLite store that is being served refuses."""
+    from conquer.service.brains import build
+    from conquer.service.writer import Writer
+
+    settings = Settings.from_environment(store=store)
+    with opened(store, claim=True) as database:
+        writer = Writer(database, build, settings)
+        writer.start()
+        try:
+            yield writer
+        finally:
+            writer.stop()
+
+
+def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -> dict[str, int]:
+    """Remove a voter's rows from the named models (all of them by default); returns emptied rows per model.
+
+    A SQLite store that is being served does this over HTTP: POST /v1/models/NAME/erase.
+    """
+    from conquer.service.erasing import erase_voter
+    from conquer.service.store import all_headers
+
+    with _writer(store) as writer:
+        if not models:
+            with writer.database.reading() as connection:
+                models = [header.name for header in all_headers(connection)]
+        return {name: int(writer.call_now(name, lambda turn: erase_voter(turn, voter))) for name in models}
+
+
+def replay(
+    ledger: str | Path,
+    *,
+    name: str,
+    algorithm: str | None = None,
+    parameters: dict[str, Any] | None = None,
+    store: str | None = None,
+    model: str | Path | None = None,
+) -> dict[str, Any]:
+    """Train a new model `name` of the store on a ledger's answers, with the ledger's settings or other ones.
+
+    `model` also writes the trained model to a file. Returns rounds, answers learnt and rows passed over.
+    """
+    import msgspec
+
+    from conquer.files import write_atomically
+    from conquer.service.brains import checked_settings
+    from conquer.service.model_routes import create
+    from conquer.service.replaying import feed, opening_settings, read_ledger
+
+    with Path(ledger).open("rb") as file:
+        lines = list(read_ledger(file))
+    settings = opening_settings(lines)
+    if algorithm is not None:
+        settings = msgspec.structs.replace(settings, algorithm=algorithm, parameters={})
+    if parameters is not None:
+        settings = msgspec.structs.replace(settings, parameters=parameters)
+    checked_settings(settings)
+    with _writer(store) as writer:
+        writer.call_now(None, lambda connection: create(connection, name, settings, 1 << 30))
+        done = feed(lines, lambda work: writer.call_now(name, work))
+        if model is not None:
+            write_atomically(model, writer.call_now(name, lambda turn: turn.folded.dumps()))
+    return {"rounds": done.rounds, "learnt": done.learnt, "passed_over": done.passed_over}

@@ -22,15 +22,26 @@ def load(connection: Connection, header: store.Header, build: Build, cached: int
     return folded
 
 
-def catch_up(connection: Connection, folded: Folded, cached: int = 20_000) -> None:
+def load_up_to(connection: Connection, header: store.Header, build: Build, last: int) -> Folded:
+    """The model as of an earlier position, without the answers that have been taken back since."""
+    early = store.Header(header.id, header.name, header.settings, last, header.base)
+    folded = _started(connection, early, build)
+    catch_up(connection, folded, last=last)
+    return folded
+
+
+def catch_up(connection: Connection, folded: Folded, cached: int = 20_000, last: int | None = None) -> None:
     """Apply the rows this process has not seen yet. A correction among them leaves the model stale."""
-    for rows in store.entries(connection, folded.id, folded.position):
+    for chunk in store.entries(connection, folded.id, folded.position):
+        rows = chunk if last is None else [row for row in chunk if row.position <= last]
         missing = wanted(rows, folded.events.__contains__)
         for event in store.events(connection, folded.id, missing).values():
             folded.keep(event)
         for row in rows:
             folded.apply(row)
         folded.trim(cached)
+        if last is not None and folded.position >= last:
+            return
 
 
 def _started(connection: Connection, header: store.Header, build: Build) -> Folded:

@@ -8,7 +8,7 @@ import msgspec
 from conquer.service.entries import ABSENT, NAMES, Answered, Chosen, Corrected, Entry, Expired
 from conquer.service.events import Event
 from conquer.service.refusals import RefusalError, invalid
-from conquer.service.requests import Item, Raw
+from conquer.service.requests import Item, ModelSettings, Raw
 from conquer.service.store import Header
 from conquer.service.turns import Turn
 from conquer.types import Choice, Query
@@ -82,6 +82,18 @@ def read_ledger(lines: Iterable[bytes | str]) -> Iterator[Line]:
             yield _line(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise invalid(f"line {number} is not a ledger row: {error}") from None
+
+
+def opening_settings(lines: list[Line]) -> ModelSettings:
+    """The settings in a ledger's first line."""
+
+    class Opening(msgspec.Struct):
+        settings: ModelSettings
+
+    if not lines or lines[0].kind != "open":
+        raise invalid("a ledger begins with its 'open' line, got " + (repr(lines[0].kind) if lines else "nothing"))
+    found: ModelSettings = _body(lines[0], Opening).settings
+    return found
 
 
 def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], None]], Any]) -> Replayed:

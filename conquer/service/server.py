@@ -13,11 +13,13 @@ from conquer.service.brains import build, warm_kernels
 from conquer.service.database import Database, StoreError
 from conquer.service.identity import Doorkeeper
 from conquer.service.meters import Meters
+from conquer.service.retention import prune_all
 from conquer.service.settings import Settings
 from conquer.service.sweeping import sweep
 from conquer.service.writer import Writer
 
 logger = logging.getLogger("conquer.service")
+_PRUNING = 600.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -52,11 +54,16 @@ class Server:
             asyncio.create_task(self._every(1.0, self.refresh_keys)),
             asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
         ]
+        if self.settings.retention_days:
+            self._tasks.append(asyncio.create_task(self._every(_PRUNING, self._prune)))
 
     async def _warm(self) -> None:
         """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
         await asyncio.get_running_loop().run_in_executor(None, warm_kernels)
         self.ready = True
+
+    def _prune(self) -> None:
+        prune_all(self.writer, self.settings.retention_days)
 
     async def stop(self) -> None:
         self.ready = False

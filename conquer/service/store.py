@@ -157,6 +157,10 @@ def drop_snapshots(connection: Connection, model: int, first: int) -> None:
     connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position >= first))
 
 
+def drop_snapshot(connection: Connection, model: int, position: int) -> None:
+    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position == position))
+
+
 def thin_snapshots(connection: Connection, model: int, base: int, keep: int = 3) -> None:
     """Keep the newest few whole snapshots and the one that stands for pruned rows."""
     old = [position for position in complete(connection, model)[keep:] if position != base]

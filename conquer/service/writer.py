@@ -162,6 +162,7 @@ class Writer:
             if turn.removed:
                 self.models.pop(name, None)
             else:
+                self._bases[name] = turn.base
                 self.models[name] = turn.folded
                 self.models.move_to_end(name)
 

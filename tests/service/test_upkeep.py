@@ -1,0 +1,189 @@
+"""Backups of a store in use, upgrades, retention, the commands, a bounded start."""
+
+import asyncio
+import contextlib
+import json
+import random
+
+import httpx
+import numpy as np
+import pytest
+from sqlalchemy import inspect
+
+from conquer.service import command, migrations, store
+from conquer.service.brains import build
+from conquer.service.database import Database, StoreError
+from conquer.service.loading import load
+from conquer.service.retention import prune_all
+from conquer.service.schema import metadata
+
+from . import cluster
+from .conftest import run
+from .folds import loaded, rows_of, slow_fold, sqlite
+from .test_crashes import Diary, worker
+
+MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+
+
+async def some_load(address: str, answers: int, during=None) -> Diary:
+    diary = Diary(random.Random(8))
+    diary.left, diary.enough = answers, asyncio.Event()
+    async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+        tasks = [asyncio.create_task(worker(client, diary)) for _ in range(4)]
+        await diary.enough.wait()
+        if during is not None:
+            await asyncio.get_running_loop().run_in_executor(None, during)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return diary
+
+
+def test_backup_while_running_and_restore(start, tmp_path):
+    server = start(snapshot_every=10)
+    httpx.post(f"{server.address}/v1/models", json=MADE)
+    copy = tmp_path / "copy.db"
+    asyncio.run(some_load(server.address, 60, lambda: command.backup(copy, store=sqlite(tmp_path))))
+    server.stop()
+    with pytest.raises(StoreError, match="never overwrites"):
+        command.backup(copy, store=sqlite(tmp_path))
+    again = f"sqlite:///{tmp_path}/again.db"
+    counts = command.restore(copy, store=again)
+    assert counts["log"] >= 120
+    assert np.array_equal(slow_fold(again, "m"), loaded(again, "m"))
+    _, whole = rows_of(sqlite(tmp_path), "m")
+    _, part = rows_of(again, "m")
+    assert [row.event for row in part] == [row.event for row in whole[: len(part)]]
+    with pytest.raises(StoreError, match="must be empty"):
+        command.restore(copy, store=again)
+
+
+@pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
+def test_a_sqlite_backup_moves_to_postgresql_and_on(start, tmp_path):
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json=MADE)
+    asyncio.run(some_load(server.address, 10))
+    server.stop()
+    with cluster.running() as address:
+        command.backup(tmp_path / "copy.db", store=sqlite(tmp_path))
+        command.restore(tmp_path / "copy.db", store=address)
+        moved = start(store=address)
+        assert httpx.post(f"{moved.address}/v1/models", json={**MADE, "name": "n"}).status_code == 201
+        asyncio.run(some_load(moved.address, 5))
+        moved.stop()
+        assert np.array_equal(slow_fold(address, "m"), loaded(address, "m"))
+
+
+def test_the_tables_are_those_of_the_schema(tmp_path):
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database), database.reading() as connection:
+        found = inspect(connection)
+        for table in metadata.sorted_tables:
+            columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
+            assert set(columns) == {column.name for column in table.columns}, table.name
+            key = found.get_pk_constraint(table.name)["constrained_columns"]
+            assert sorted(key) == sorted(column.name for column in table.primary_key)
+
+
+def test_an_old_store_is_upgraded_with_its_data(local, tmp_path, monkeypatch):
+    monkeypatch.setattr(migrations, "STEPS", migrations.STEPS[:1])
+    monkeypatch.setattr("conquer.service.database.upgrade", lambda connection: migrations.upgrade(connection, 1))
+    old = Database(sqlite(tmp_path))
+    with contextlib.closing(old), old.writing() as connection:
+        connection.exec_driver_sql("INSERT INTO models (name, settings, position, created) VALUES ('m', '{}', 0, 1.0)")
+    monkeypatch.undo()
+
+    async def go():
+        async with local().running() as client:
+            items = [{"id": name, "text": name} for name in ("a", "b")]
+            reply = await client.post("/v1/models/m/choose", json={"items": items})
+            assert reply.status_code == 200
+
+    run(go())
+    newer = Database(sqlite(tmp_path))
+    with contextlib.closing(newer), newer.writing() as connection:
+        connection.exec_driver_sql("INSERT INTO migrations (number) VALUES (99)")
+    with pytest.raises(RuntimeError, match="upgrade the program"):
+        Database(sqlite(tmp_path))
+
+
+def test_retention_keeps_what_was_learnt(local, tmp_path):
+    async def go():
+        app = local()
+        now = [0.0]
+        app.server.writer.clock = lambda: now[0]
+        diary = Diary(random.Random(1))
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+
+            async def ask():
+                event, items = diary.next()
+                reply = await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})
+                return event, reply.json()["shown"][0]["id"]
+
+            async def tell(event, winner, expect=200):
+                reply = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": winner})
+                assert reply.status_code == expect, reply.text
+
+            late, lost = await ask(), await ask()
+            for _ in range(30):
+                await tell(*(await ask()))
+            now[0] = 100 * 86400.0
+            await tell(*late)
+            for _ in range(5):
+                await tell(*(await ask()))
+            folded = app.server.writer.models["m"]
+            weights, position = folded.brain.learner.model.weights(), folded.position
+            loop = asyncio.get_running_loop()
+            gone = await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 10)
+            assert gone == 61
+            app.server.writer.models.clear()
+            info = (await client.get("/v1/models/m")).json()
+            assert info["position"] == position
+            assert np.array_equal(app.server.writer.models["m"].brain.learner.model.weights(), weights)
+            await tell(*lost, 404)
+            await tell(*(await ask()))
+            assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
+
+    run(go())
+    assert loaded(sqlite(tmp_path), "m").any()
+
+
+def test_start_up_reads_a_snapshot_and_a_short_tail(start, tmp_path):
+    server = start(snapshot_every=20)
+    httpx.post(f"{server.address}/v1/models", json=MADE)
+    asyncio.run(some_load(server.address, 100))
+    server.stop()
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database), database.reading() as connection:
+        header = store.headers(connection, ["m"], lock=False)["m"]
+        assert store.complete(connection, header.id)[0] == header.position
+        folded = load(connection, header, build)
+        assert folded.since_snapshot == 0
+
+
+def test_commands_erase_and_replay(start, tmp_path):
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json=MADE)
+    asyncio.run(some_load(server.address, 20))
+    with pytest.raises(StoreError, match="being served"):
+        command.erase("ann", store=sqlite(tmp_path))
+    ledger = tmp_path / "ledger.jsonl"
+    ledger.write_bytes(httpx.get(f"{server.address}/v1/models/m/log?format=ledger").content)
+    server.stop()
+    assert command.erase("ann", store=sqlite(tmp_path)) == {"m": 0}
+    fresh = f"sqlite:///{tmp_path}/fresh.db"
+    done = command.replay(ledger, name="again", store=fresh, model=tmp_path / "again.safetensors")
+    assert done["learnt"] >= 20
+    answered = {row["event_id"] for row in map(json.loads, ledger.read_text().splitlines()) if row["kind"] == "answer"}
+    assert done["learnt"] == len(answered)
+    command.replay(ledger, name="other", algorithm="ttg", parameters={"lam": 3.0}, store=fresh)
+    assert not np.array_equal(loaded(fresh, "again"), loaded(fresh, "other"))
+
+
+def test_serve_with_a_file_of_items(start, tmp_path):
+    items = tmp_path / "my teas!.csv"
+    items.write_text("id,text\na,green tea\nb,black tea\nc,no tea\n")
+    server = start(items=items)
+    question = httpx.post(f"{server.address}/v1/models/my-teas-/next", json={"voter": "ann"}).json()
+    assert len(question["items"]) == 2
