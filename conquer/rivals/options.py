@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -152,6 +153,9 @@ def contextual(select: Callable[[int, Values], Selector]) -> Callable[[int, str,
 
 def _warmup(dim: int, value: Any) -> Warmup:
     if value == "practice":
-        return lambda count: dim * count
-    rounds = whole("warmup", value, 0)
-    return lambda count: rounds
+        return dim.__mul__
+    return partial(_always, whole("warmup", value, 0))
+
+
+def _always(rounds: int, count: int) -> int:
+    return rounds

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from conquer.models.compiled import one_of
 from conquer.rivals.arms import Arms, Rule
 from conquer.rivals.contextual import VACDB
+from conquer.rivals.estimators import Estimator
 from conquer.rivals.feelgood import FGTS
 from conquer.rivals.filters import BeatTheMean, InterleavedFilter
 from conquer.rivals.gradient import DBGD, PreferencePerceptron
@@ -46,10 +48,15 @@ def _colstim(dim: int, values: Values) -> CoLSTIM:
     )
 
 
+def _layer(dim: int, model: str, values: Values, lam: float) -> Estimator:
+    """The estimator of a layer whose prior is `lam` times the first one's."""
+    return estimator_of(dim, model, values, lam * values["lam"])
+
+
 def _vacdb(dim: int, model: str, values: Values) -> Method:
     number("lam", values["lam"], 0.0, above=True)
     return VACDB(
-        lambda lam: estimator_of(dim, model, values, lam * values["lam"]),
+        partial(_layer, dim, model, values),
         alpha=number("alpha", values["alpha"], 1e-6, 0.99),
         beta=number("beta", values["beta"], 0.0),
     )
