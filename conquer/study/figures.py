@@ -1,63 +1,21 @@
-"""Every figure, readable in print and by the colour-blind: Okabe and Ito's colours, hatches and markers beside them."""
+"""Every figure of a study, readable in print and by the colour-blind, as PNG and PDF."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from conquer.registry import ALGORITHMS
 from conquer.study import tables
-from conquer.study.spec import CEILING
-
-# Okabe and Ito's eight, then two that differ from all of them in lightness as well.
-_COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#56B4E9",
-    "#CC79A7",
-    "#C4AD00",
-    "#999999",
-    "#7F3C8D",
-    "#1B1B1B",
-)
-_HATCHES = ("", "//", "", "\\\\", "", "..", "", "xx", "", "")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
-_WIDTH = 7.2
-_REFERENCES = {"random": ("0.35", "--"), CEILING: ("black", ":")}
-
-Figure = Any
-Frame = Any
-
-
-def _style(names: list[str]) -> dict[str, tuple[str, str, str]]:
-    """{algorithm: (colour, hatch, marker)}, the same in every figure of a study."""
-    known = [name for name in tables.ordered([*ALGORITHMS]) if name not in _REFERENCES]
-    order = known + [name for name in names if name not in known]
-    return {
-        name: (_COLOURS[i % len(_COLOURS)], _HATCHES[i % len(_HATCHES)], _MARKERS[i % len(_MARKERS)])
-        for i, name in enumerate(order)
-    }
-
-
-def _new(rows: int, columns: int, height: float, **options: Any) -> tuple[Figure, Any]:
-    from matplotlib.figure import Figure as Canvas
-
-    figure = Canvas(figsize=(_WIDTH, height), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, **options)
-    for axis in axes.ravel():
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.tick_params(labelsize=7)
-    return figure, axes
+from conquer.study.canvas import MARKERS, REFERENCES, Figure, Frame, legend, new, sizes_of, styles
+from conquer.study.figures_curves import regret_curves, sample_efficiency
 
 
 def errors_by_items(results: Frame, curves: Frame) -> Figure:
     """Average test error over all domains: a block for each K, a bar for each algorithm, 95 % intervals."""
-    names, sizes = tables.contenders(results), _sizes(results)
-    style = _style(names)
-    figure, axes = _new(1, 1, 3.0)
+    names, sizes = tables.contenders(results), sizes_of(results)
+    style = styles(names)
+    figure, axes = new(1, 1, 3.0)
     axis = axes[0, 0]
     wide = len(names) + 1.5
     for block, items in enumerate(sizes):
@@ -70,7 +28,7 @@ def errors_by_items(results: Frame, curves: Frame) -> Figure:
                 label=name if block == 0 else None,
             )  # fmt: skip
             axis.errorbar(left + i, mean, 0 if np.isnan(half) else half, color="black", linewidth=0.8, capsize=1.5)
-        for name, (colour, line) in _REFERENCES.items():
+        for name, (colour, line) in REFERENCES.items():
             if name in results["algorithm"].unique().to_list():
                 mean = tables.interval(results, name, items)[0]
                 label = name if block == 0 else None
@@ -81,16 +39,8 @@ def errors_by_items(results: Frame, curves: Frame) -> Figure:
     axis.tick_params(axis="x", length=0, labelsize=9)
     axis.set_ylabel("mean test error", fontsize=8)
     axis.set_ylim(bottom=0)
-    _legend(figure, axis)
+    legend(figure, axis)
     return figure
-
-
-def _legend(figure: Figure, axis: Any) -> None:
-    """One legend above everything: algorithms first, reference lines last."""
-    handles, labels = axis.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda i: labels[i] in _REFERENCES)
-    chosen = [handles[i] for i in order], [labels[i] for i in order]
-    figure.legend(*chosen, loc="outside upper center", ncols=6, fontsize=7, frameon=False)
 
 
 def competition(results: Frame, curves: Frame) -> Figure:
@@ -104,7 +54,7 @@ def competition(results: Frame, curves: Frame) -> Figure:
             if i != j:
                 row = found[one, two]
                 share[i, j] = row["wins"] / max(1, row["wins"] + row["losses"] + row["ties"])
-    figure, axes = _new(1, 1, 0.42 * len(names) + 1.1)
+    figure, axes = new(1, 1, 0.42 * len(names) + 1.1)
     axis = axes[0, 0]
     picture = axis.imshow(share, cmap="PuOr_r", vmin=0, vmax=1)
     for i, one in enumerate(names):
@@ -132,7 +82,7 @@ def by_domain(results: Frame, curves: Frame) -> Figure:
     import polars as pl
 
     names = tables.contenders(results)
-    style = _style(names)
+    style = styles(names)
     domains = sorted(results["domain"].unique().to_list())
     columns = min(6, len(domains))
     rows = -(-len(domains) // columns)
@@ -140,7 +90,7 @@ def by_domain(results: Frame, curves: Frame) -> Figure:
         (row["domain"], row["algorithm"]): row["error"]
         for row in results.group_by("domain", "algorithm").agg(pl.col("error").mean()).iter_rows(named=True)
     }
-    figure, axes = _new(rows, columns, 1.05 * rows + 0.8, sharey=True)
+    figure, axes = new(rows, columns, 1.05 * rows + 0.8, sharey=True)
     for axis, domain in zip(axes.ravel(), domains, strict=False):
         for i, name in enumerate(names):
             colour, hatch, _ = style[name]
@@ -148,7 +98,7 @@ def by_domain(results: Frame, curves: Frame) -> Figure:
                 i, means[domain, name], 0.95, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3,
                 label=name if domain == domains[0] else None,
             )  # fmt: skip
-        for name, (colour, line) in _REFERENCES.items():
+        for name, (colour, line) in REFERENCES.items():
             if (domain, name) in means:
                 label = name if domain == domains[0] else None
                 axis.axhline(means[domain, name], color=colour, linestyle=line, linewidth=0.9, label=label)
@@ -157,89 +107,15 @@ def by_domain(results: Frame, curves: Frame) -> Figure:
     for axis in axes.ravel()[len(domains) :]:
         axis.set_visible(False)
     figure.supylabel("mean test error", fontsize=8)
-    _legend(figure, axes[0, 0])
+    legend(figure, axes[0, 0])
     return figure
-
-
-def regret_curves(results: Frame, curves: Frame) -> Figure:
-    """Cumulative regret per round so far against the share of rounds seen; bands are 95 % intervals over domains."""
-    grid = np.linspace(0.02, 1.0, 50)
-    return _panels(
-        results, curves, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line
-    )
-
-
-def sample_efficiency(results: Frame, curves: Frame) -> Figure:
-    """Test error against the number of answers heard, both averaged over all domains and repetitions."""
-    figure = _panels(results, curves, "answers heard (mean over domains)", "test error", None, _efficiency_line)
-    for axis in figure.axes:
-        axis.set_xscale("log")
-    return figure
-
-
-def _panels(results: Frame, curves: Frame, x: str, y: str, grid: Any, draw: Callable[..., None]) -> Figure:
-    import polars as pl
-
-    sizes = _sizes(results)
-    names = [*tables.contenders(results), *(["random"] if "random" in results["algorithm"].unique() else [])]
-    style = _style(names) | {"random": (_REFERENCES["random"][0], "", "")}
-    columns = min(2, len(sizes))
-    rows = -(-len(sizes) // columns)
-    figure, axes = _new(rows, columns, 2.5 * rows + 0.7, sharex=True, sharey=True)
-    for axis, items in zip(axes.ravel(), sizes, strict=False):
-        for name in names:
-            part = curves.filter((pl.col("items") == items) & (pl.col("algorithm") == name))
-            draw(axis, part, name, style[name], grid)
-        axis.set_title(f"K = {items}", fontsize=8)
-        if draw is _efficiency_line:
-            ceiling = results.filter((pl.col("items") == items) & (pl.col("algorithm") == CEILING))["error"].mean()
-            axis.axhline(ceiling, color="black", linestyle=":", linewidth=1.2, label=CEILING)
-    for axis in axes.ravel()[len(sizes) :]:
-        axis.set_visible(False)
-    figure.supxlabel(x, fontsize=8)
-    figure.supylabel(y, fontsize=8)
-    _legend(figure, axes[0, 0])
-    return figure
-
-
-def _regret_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str], grid: Any) -> None:
-    lines = []
-    for _, domain in part.group_by("domain", maintain_order=True):
-        runs = []
-        for _, run in domain.group_by("repetition", maintain_order=True):
-            rounds = run["round"].to_numpy()
-            runs.append(np.interp(grid * rounds[-1], rounds, run["regret"].to_numpy() / rounds[-1]))
-        lines.append(np.mean(runs, axis=0))
-    if not lines:
-        return
-    values = np.array(lines)
-    mean = values.mean(axis=0)
-    line = "--" if name == "random" else "-"
-    axis.plot(grid, mean, line, color=style[0], linewidth=1.1, marker=style[2], markevery=(4, 10), ms=3.5, label=name)
-    if len(values) > 1:
-        half = 1.96 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        axis.fill_between(grid, mean - half, mean + half, color=style[0], alpha=0.12, linewidth=0)
-
-
-def _efficiency_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str], grid: Any) -> None:
-    import polars as pl
-
-    points = part.filter(pl.col("error").is_not_null()).sort("domain", "repetition", "round")
-    if points.is_empty() or name == "random":
-        return
-    ranked = points.with_columns(pl.col("round").rank("ordinal").over("domain", "repetition").alias("step"))
-    means = ranked.group_by("step").agg(pl.col("answers").mean(), pl.col("error").mean()).sort("step")
-    axis.plot(
-        means["answers"].to_numpy(), means["error"].to_numpy(), color=style[0], linewidth=1.1, marker=style[2],
-        ms=3.5, label=name,
-    )  # fmt: skip
 
 
 def tuned_parameters(results: Frame, curves: Frame) -> Figure:
     """How often each grid point was chosen, over all domains and K."""
     names = [name for name in tables.contenders(results) if len(ALGORITHMS[name].grid) > 1]
     table = tables.tuned(results)
-    figure, axes = _new(1, 1, 0.42 * len(names) + 0.9)
+    figure, axes = new(1, 1, 0.42 * len(names) + 0.9)
     axis = axes[0, 0]
     counts = np.zeros((len(names), max((len(ALGORITHMS[name].grid) for name in names), default=1)))
     for i, name in enumerate(names):
@@ -265,9 +141,9 @@ def questions(results: Frame, curves: Frame) -> Figure:
     """Left: rounds without a question by K (or by pass). Right: questions between equally good items by K."""
     import polars as pl
 
-    names, sizes = tables.contenders(results), _sizes(results)
-    style = _style(names)
-    figure, axes = _new(1, 2, 2.6)
+    names, sizes = tables.contenders(results), sizes_of(results)
+    style = styles(names)
+    figure, axes = new(1, 2, 2.6)
     left, right = axes[0]
     passes = int(results["passes"].max())
     if passes > 1:
@@ -275,7 +151,7 @@ def questions(results: Frame, curves: Frame) -> Figure:
         for row in table.iter_rows(named=True):
             values = [row[f"pass {i + 1}"] for i in range(passes)]
             colour, _, _ = style[row["algorithm"]]
-            left.plot(range(1, passes + 1), values, marker=_MARKERS[sizes.index(row["items"])], color=colour,
+            left.plot(range(1, passes + 1), values, marker=MARKERS[sizes.index(row["items"])], color=colour,
                       ms=4, linewidth=1.1, label=f"{row['algorithm']}, K = {row['items']}")  # fmt: skip
         left.set_xticks(range(1, passes + 1))
         left.set_xlabel("pass", fontsize=8)
@@ -330,12 +206,3 @@ def write(results: Frame, curves: Frame, folder: Path) -> dict[str, Path]:
         figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
         written[name] = folder / f"{name}.png"
     return written
-
-
-def _sizes(results: Frame) -> list[int]:
-    return sorted(results["items"].unique().to_list())
-
-
-def captions() -> dict[str, str]:
-    """{figure: what it shows}, from the functions that draw them."""
-    return {name: (draw.__doc__ or "").strip() for name, draw in FIGURES.items()}
