@@ -10,7 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conquer.service import event_routes, log_routes, model_routes, operations, page_routes, pool_routes
+from conquer.service import (
+    event_routes,
+    log_routes,
+    model_routes,
+    operations,
+    page_routes,
+    personalizer,
+    pool_routes,
+)
 from conquer.service.openapi import document
 from conquer.service.routing import Dispatch, Endpoint
 from conquer.service.server import Server
@@ -21,6 +29,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *pool_routes.ENDPOINTS,
     *model_routes.ENDPOINTS,
     *log_routes.ENDPOINTS,
+    *personalizer.ENDPOINTS,
     *operations.ENDPOINTS,
     *page_routes.ENDPOINTS,
 )

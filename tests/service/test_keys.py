@@ -53,7 +53,7 @@ def _expected(endpoint, role):
     if endpoint.role is None:
         return True
     if role == "elsewhere":
-        return "{name}" not in endpoint.path and endpoint.role == "read"
+        return "{name}" not in endpoint.path and endpoint.handler.__name__ != "activate_rank"
     return role in (endpoint.role, "admin")
 
 
