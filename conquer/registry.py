@@ -14,11 +14,13 @@ from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.models.perceptron import Perceptron
 from conquer.policies import Policy
+from conquer.rivals.exploring import Exploring
 from conquer.rivals.learner import Rival
 from conquer.rivals.options import Row
 from conquer.rivals.table import ROWS as RIVALS
 from conquer.rows import checked_dim
 
+Made = Conquer | Rival | Exploring
 MODELS: dict[str, Callable[..., CompiledModel]] = {"diagonal": Diagonal, "full": Full, "kernel": Kernel}
 
 
@@ -76,8 +78,12 @@ class Algorithm:
     perceptron: bool = False
     rival: Row | None = None
 
-    def build(self, dim: int, model: str | None = None, **given: Any) -> Conquer | Rival:
+    def build(self, dim: int, model: str | None = None, explore: float = 0.0, **given: Any) -> Made:
         """A fresh learner; unknown parameters and values out of range are refused by name."""
+        built = self._build(dim, model, given)
+        return built if explore == 0 else Exploring(built, explore)
+
+    def _build(self, dim: int, model: str | None, given: Mapping[str, Any]) -> Conquer | Rival:
         model = self.models[0] if model is None else model
         if model not in self.models:
             raise ValueError(f"model must be one of {', '.join(map(repr, self.models))} for {self.name}, got {model!r}")
@@ -179,6 +185,9 @@ def algorithms() -> list[Algorithm]:
 def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Conquer:
     """A fresh learner by name; `model` None is the algorithm's default. Rivals have the same face as Conquer.
 
+    Any learner that duels takes `explore`, the share of rounds with two items drawn at random and their chances
+    recorded, so that its log can be used to judge other policies.
+
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0
     """
@@ -187,7 +196,7 @@ def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) ->
     return cast(Conquer, ALGORITHMS[name].build(checked_dim(dim), model, **parameters))
 
 
-def describe(learner: Conquer | Rival) -> dict[str, Any]:
+def describe(learner: Made) -> dict[str, Any]:
     """How to make this learner anew, JSON-able."""
     row = ALGORITHMS.get(learner.name)
     if row is None or getattr(learner, "policy", None) is not row.policy:
@@ -200,9 +209,7 @@ def rebuild(description: Mapping[str, Any]) -> Conquer:
     return make(description["algorithm"], dim=description["dim"], **description["parameters"])
 
 
-def dumps(
-    learner: Conquer | Rival, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None
-) -> bytes:
+def dumps(learner: Made, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
     """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
     header = {"learner": describe(learner), "answers": learner.answers, "extra": dict(extra or {})}
     own = {f"model.{name}": array for name, array in learner.arrays().items()}

@@ -17,8 +17,9 @@ class FGTS:
 
     Loss of chain j for a round: eta ln(1 + e^(-y theta.z)) - mu max_a theta.(x_a - x_other), where x_other is the item
     of the other chain; prior lam |theta|^2/2. After every answer each chain takes `steps` Langevin steps of size
-    `pace`/(lam + eta answers), stable for unit items, on the whole loss; minibatches of `batch` rounds stand for all. The last `history` rounds are
-    kept with their items. Draws of the answered round's ticket: from 0 the minibatches, from 2^20 the noise.
+    `pace`/(lam + eta answers), stable for unit items, on the whole loss; minibatches of `batch` rounds stand for all.
+    The last `history` rounds are kept with their items. Draws of the answered round's ticket: from 0 the minibatches,
+    from 2^20 the noise.
     """
 
     duels = True

@@ -14,6 +14,7 @@ from conquer.kernels.tickets import stream, tickets
 from conquer.registry import ALGORITHMS, GROUPS, make
 from conquer.study.arena_page import write_page
 from conquer.study.arena_worlds import PRESETS, SETTINGS, Setting, World
+from conquer.study.spec import key
 from conquer.types import Choice, Floats
 
 _POINTS = 40
@@ -117,7 +118,27 @@ def names_of(algorithms: str) -> tuple[str, ...]:
     return names
 
 
-def _cell(arguments: tuple[Setting, str, dict[str, Any]]) -> dict[str, Any]:
+Task = tuple[Setting, str, dict[str, Any]]
+
+
+def _key(task: Task) -> str:
+    setting, algorithm, options = task
+    content = {name: getattr(setting, name) for name in ("name", "rounds", "items", "dim")}
+    return key("arena", content, algorithm, options)
+
+
+def _finished(path: Path) -> dict[str, dict[str, Any]]:
+    """Cells of an earlier run; a last line cut short is run again."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    found = {}
+    for line in lines:
+        if line.endswith("}}"):
+            row = json.loads(line)
+            found[row["key"]] = row["cell"]
+    return found
+
+
+def _cell(arguments: Task) -> dict[str, Any]:
     setting, algorithm, options = arguments
     return cell(setting, algorithm, **options)
 
@@ -138,6 +159,8 @@ def run_arena(
 ) -> Path:
     """Run all cells, write `out`/results.json and the page `out`/arena.html, and return the page's path.
 
+    Finished cells are kept in `out`/cells.jsonl under a key of their content, so an interrupted run goes on.
+
     `worlds`: names with commas in place of a preset's. `rounds`: in place of each world's own. `tuning`: how many
     worlds every grid point is tried on, each `share` as long as the real ones.
     """
@@ -154,13 +177,18 @@ def run_arena(
     work = [
         (setting, name, options) for setting in settings for name in names if setting.fixed or not _fixed_arms(name)
     ]
-    cells = []
-    for found in _map(work, jobs):
-        cells.append(found)
-        if progress:
-            progress(f"{len(cells)}/{len(work)} {found['world']} {found['algorithm']}")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
+    done = _finished(folder / "cells.jsonl")
+    with (folder / "cells.jsonl").open("a") as file:
+        left = [task for task in work if _key(task) not in done]
+        for task, found in zip(left, _map(left, jobs), strict=True):
+            done[_key(task)] = found
+            file.write(json.dumps({"key": _key(task), "cell": found}) + "\n")
+            file.flush()
+            if progress:
+                progress(f"{len(done)} cells, {len(left)} to do: {found['world']} {found['algorithm']}")
+    cells = [done[_key(task)] for task in work]
     described = {s.name: {"text": s.text, "rounds": s.rounds, "items": s.items, "dim": s.dim} for s in settings}
     result = {"settings": {**options, "worlds": described, "algorithms": list(names)}, "cells": cells}
     (folder / "results.json").write_text(json.dumps(result, indent=0) + "\n")
@@ -171,7 +199,7 @@ def _fixed_arms(name: str) -> bool:
     return bool(getattr(make(name, dim=2), "fixed_arms", False))
 
 
-def _map(work: list[tuple[Setting, str, dict[str, Any]]], jobs: int) -> Iterable[dict[str, Any]]:
+def _map(work: list[Task], jobs: int) -> Iterable[dict[str, Any]]:
     if jobs <= 1:
         yield from map(_cell, work)
         return
