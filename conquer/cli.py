@@ -16,6 +16,23 @@ app = typer.Typer(
 )
 
 
+_EXTRAS = {
+    "study": ("joblib", "matplotlib", "polars", "sklearn"),
+    "cluster": ("distributed",),
+    "serve": ("msgspec", "prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
+    "parse": ("conllu", "matplotlib", "polars"),
+    "bench": ("matplotlib", "polars", "sklearn"),
+}
+
+
+def _need(extra: str) -> None:
+    """Stop before the work, and say how to go on, where an optional part is not installed."""
+    from importlib.util import find_spec
+
+    if missing := [name for name in _EXTRAS[extra] if find_spec(name) is None]:
+        raise ImportError(f"{', '.join(missing)} not installed; run: pip install 'conquer-bandits[{extra}]'")
+
+
 def _group(name: str, text: str) -> typer.Typer:
     group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(group, name=name)
@@ -56,6 +73,9 @@ def study(
     test_sets: Whole = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
+    _need("study")
+    if cluster:
+        _need("cluster")
     from conquer.study.command import run_study
 
     run_study(
@@ -81,6 +101,7 @@ def parse_train(
     several_roots: bool = False,
 ) -> None:
     """Train a parser from a treebank's simulated answers, or from recorded ones."""
+    _need("parse")
     from conquer.parsing.command import train
 
     typer.echo(
@@ -98,6 +119,7 @@ def parse_predict(
     model: Annotated[Path, typer.Option(help="A file that train wrote.")],
 ) -> None:
     """Parse a CoNLL-U file."""
+    _need("parse")
     from conquer.parsing.command import predict
 
     typer.echo(predict(model, source, target))
@@ -106,6 +128,7 @@ def parse_predict(
 @parse_commands.command("evaluate")
 def parse_evaluate(gold: Path, system: Path, several_roots: bool = False) -> None:
     """Attachment scores of SYSTEM against GOLD."""
+    _need("parse")
     from conquer.parsing.command import compare, described
 
     typer.echo(described(compare(gold, system, several_roots=several_roots)))
@@ -120,6 +143,7 @@ def serve(
     treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: start answering parse questions at once.")] = None,
 ) -> None:
     """Serve models over HTTP, with pages for people."""
+    _need("serve")
     from conquer.service.command import serve as run
 
     run(host=host, port=port, store=store, items=items, treebank=treebank)
@@ -133,6 +157,7 @@ def keys_add(
     store: Store = None,
 ) -> None:
     """Make a key; its secret is shown this once."""
+    _need("serve")
     from conquer.service.command import keys_add as add
 
     key, secret = add(name, roles=role, models=model, store=store)
@@ -142,6 +167,7 @@ def keys_add(
 @keys_commands.command("list")
 def keys_list(store: Store = None) -> None:
     """All keys, without their secrets."""
+    _need("serve")
     from conquer.service.command import keys_list as every
 
     for key in every(store=store):
@@ -151,6 +177,7 @@ def keys_list(store: Store = None) -> None:
 @keys_commands.command("revoke")
 def keys_revoke(key_id: str, store: Store = None) -> None:
     """Revoke a key."""
+    _need("serve")
     from conquer.service.command import keys_revoke as revoke
 
     revoke(key_id, store=store)
