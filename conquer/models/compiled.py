@@ -111,6 +111,10 @@ class CompiledModel:
         if status != st.OK:
             self.fail(status)
 
+    def weights(self) -> Floats:
+        """(D,): a copy of w."""
+        raise NotImplementedError
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything learnt, by name."""
         raise NotImplementedError

@@ -1,0 +1,86 @@
+"""`conquer parse`: a dependency parser trained by single-edge questions."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conquer.cli.extras import need
+
+commands = typer.Typer(
+    help="A dependency parser trained by single-edge questions.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@commands.command("study")
+def study(
+    treebank: Annotated[Path, typer.Option(help="A folder with the train, dev and test files of a treebank.")],
+    ask: Annotated[str, typer.Option(help="Rules, comma-separated.")] = "gnc,margin,confusion,random",
+    questions: Annotated[int, typer.Option(help="Questions a sentence.")] = 1,
+    passes: int = 1,
+    seeds: int = 5,
+    error: Annotated[str, typer.Option(help="Shares of wrong answers, comma-separated.")] = "0",
+    refusal: Annotated[float, typer.Option(help="Share of questions left unanswered.")] = 0.0,
+    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 2,
+    cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
+    out: Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")] = Path(
+        "parsing-study"
+    ),
+) -> None:
+    """Accuracy against the number of questions, for every rule, beside full supervision."""
+    need("parse")
+    from conquer.study.parsing_report import run_parsing_study
+
+    run_parsing_study(
+        str(treebank), ask=ask, questions=questions, passes=passes, seeds=seeds, error=error, refusal=refusal,
+        jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]],
+    )  # fmt: skip
+
+
+@commands.command("train")
+def train(
+    treebank: Annotated[Path, typer.Option(help="CoNLL-U, plain, gz or xz.")],
+    model: Annotated[Path, typer.Option(help="The file to write.")],
+    ask: Annotated[str, typer.Option(help="Which question to ask; full-supervision learns whole trees.")] = "gnc",
+    questions: Annotated[int, typer.Option(help="Questions a sentence.")] = 1,
+    passes: int = 1,
+    seed: int = 0,
+    answers: Annotated[Path | None, typer.Option(help="Learn from recorded answers instead.")] = None,
+    save_answers: Annotated[Path | None, typer.Option(help="Record the simulated answers here.")] = None,
+    error: Annotated[float, typer.Option(help="Share of simulated answers that are wrong.")] = 0.0,
+    refusal: Annotated[float, typer.Option(help="Share of simulated questions left unanswered.")] = 0.0,
+    several_roots: bool = False,
+) -> None:
+    """Train a parser from a treebank's simulated answers, or from recorded ones."""
+    need("parse")
+    from conquer.parsing.command import train as run
+
+    typer.echo(
+        run(
+            treebank, model, ask=ask, questions=questions, passes=passes, seed=seed, answers=answers,
+            save_answers=save_answers, error=error, refusal=refusal, several_roots=several_roots,
+        )
+    )  # fmt: skip
+
+
+@commands.command("predict")
+def predict(
+    source: Annotated[Path, typer.Argument(metavar="IN.conllu")],
+    target: Annotated[Path, typer.Argument(metavar="OUT.conllu")],
+    model: Annotated[Path, typer.Option(help="A file that train wrote.")],
+) -> None:
+    """Parse a CoNLL-U file."""
+    need("parse")
+    from conquer.parsing.command import predict as run
+
+    typer.echo(run(model, source, target))
+
+
+@commands.command("evaluate")
+def evaluate(gold: Path, system: Path, several_roots: bool = False) -> None:
+    """Attachment scores of SYSTEM against GOLD."""
+    need("parse")
+    from conquer.parsing.command import compare, described
+
+    typer.echo(described(compare(gold, system, several_roots=several_roots)))

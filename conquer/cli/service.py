@@ -1,0 +1,105 @@
+"""The service's commands: serve, keys, backup, restore, erase, replay."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conquer.cli.extras import need
+
+keys = typer.Typer(help="Who may use the service.", no_args_is_help=True, rich_markup_mode=None)
+
+Store = Annotated[str | None, typer.Option(help="sqlite:///FILE or postgresql://..., as for serve.")]
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Only loopback until a key exists.  [127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="[8000]")] = None,
+    store: Store = None,
+    items: Annotated[Path | None, typer.Option(help="JSONL or CSV of items: start picking at once.")] = None,
+    treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: start answering parse questions at once.")] = None,
+) -> None:
+    """Serve models over HTTP, with pages for people."""
+    need("serve")
+    from conquer.service.command import serve as run
+
+    run(host=host, port=port, store=store, items=items, treebank=treebank)
+
+
+@keys.command("add")
+def keys_add(
+    name: str,
+    role: Annotated[list[str], typer.Option(help="read, choose, answer or admin; may be repeated.")],
+    model: Annotated[list[str] | None, typer.Option(help="Only for these models.")] = None,
+    store: Store = None,
+) -> None:
+    """Make a key; its secret is shown this once."""
+    need("serve")
+    from conquer.service.command import keys_add as add
+
+    key, secret = add(name, roles=role, models=model or ("*",), store=store)
+    typer.echo(f"{key.id} {secret}")
+
+
+@keys.command("list")
+def keys_list(store: Store = None) -> None:
+    """All keys, without their secrets."""
+    need("serve")
+    from conquer.service.command import keys_list as every
+
+    for key in every(store=store):
+        typer.echo(f"{key}")
+
+
+@keys.command("revoke")
+def keys_revoke(key_id: str, store: Store = None) -> None:
+    """Revoke a key."""
+    need("serve")
+    from conquer.service.command import keys_revoke as revoke
+
+    revoke(key_id, store=store)
+
+
+def backup(path: Path, store: Store = None) -> None:
+    """Copy a store, also one being served, to a new file."""
+    need("serve")
+    from conquer.service.command import backup as run
+
+    typer.echo(f"{path}: {sum(run(path, store=store).values())} rows")
+
+
+def restore(path: Path, store: Store = None) -> None:
+    """Fill an empty store from a backup."""
+    need("serve")
+    from conquer.service.command import restore as run
+
+    typer.echo(f"{sum(run(path, store=store).values())} rows restored")
+
+
+def erase(
+    voter: str, model: Annotated[list[str] | None, typer.Option(help="Only there.")] = None, store: Store = None
+) -> None:
+    """Remove a voter: the models become what they would be without that voter's answers."""
+    need("serve")
+    from conquer.service.command import erase as run
+
+    for name, rows in run(voter, models=model or (), store=store).items():
+        typer.echo(f"{name:24} {rows} rows")
+
+
+def replay(
+    ledger: Annotated[Path, typer.Argument(help="JSON lines, as the service's ledger route writes them.")],
+    name: Annotated[str, typer.Option(help="The new model's name in the store.")],
+    algorithm: Annotated[str | None, typer.Option(help="Another algorithm than the ledger's.")] = None,
+    parameters: Annotated[str | None, typer.Option(help="Its parameters as JSON.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Write the trained model to this file as well.")] = None,
+    store: Store = None,
+) -> None:
+    """Train a fresh model on the answers of a ledger."""
+    need("serve")
+    import json
+
+    from conquer.service.command import replay as run
+
+    given = None if parameters is None else json.loads(parameters)
+    typer.echo(json.dumps(run(ledger, name=name, algorithm=algorithm, parameters=given, store=store, model=model)))
