@@ -1,7 +1,7 @@
 """The ASGI application: the route table on Starlette's router, with a start, an end and headers for pages."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from importlib.metadata import PackageNotFoundError, version
 
 from starlette.applications import Starlette
@@ -19,10 +19,11 @@ from conquer.service import (
     personalizer,
     pool_routes,
 )
+from conquer.service.matching import Matcher
 from conquer.service.openapi import document
 from conquer.service.routing import Dispatch, Endpoint
 from conquer.service.server import Server
-from conquer.service.wire import failure
+from conquer.service.wire import Receive, Scope, Send, failure
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *event_routes.ENDPOINTS,
@@ -35,7 +36,24 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 
-def make_app(server: Server) -> Starlette:
+class Application:
+    """Known routes go straight to their endpoint; start, end and everything unknown go through Starlette."""
+
+    def __init__(self, endpoints: Iterable[tuple[Endpoint, Dispatch]], rest: Starlette) -> None:
+        self._matcher = Matcher((endpoint.method, endpoint.path, dispatch) for endpoint, dispatch in endpoints)
+        self._rest = rest
+        self.router = rest.router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = self._matcher.find(scope["method"], scope["path"]) if scope["type"] == "http" else None
+        if found is None:
+            await self._rest(scope, receive, send)
+            return
+        dispatch, scope["path_params"] = found
+        await dispatch(scope, receive, send)
+
+
+def make_app(server: Server) -> Application:
     """The application around a server, which it starts and stops."""
 
     server.document = document(ENDPOINTS, _version())
@@ -46,8 +64,11 @@ def make_app(server: Server) -> Starlette:
         yield
         await server.stop()
 
-    routes = [Route(endpoint.path, Dispatch(endpoint, server), methods=[endpoint.method]) for endpoint in ENDPOINTS]
-    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _not_routed})
+    dispatches = [(endpoint, Dispatch(endpoint, server)) for endpoint in ENDPOINTS]
+    # Starlette answers what the table does not: HEAD, a wrong method (405), an unknown path (404).
+    routes = [Route(endpoint.path, dispatch, methods=[endpoint.method]) for endpoint, dispatch in dispatches]
+    rest = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _not_routed})
+    return Application(dispatches, rest)
 
 
 def _version() -> str:

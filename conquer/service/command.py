@@ -60,7 +60,7 @@ def serve(
     handler.setFormatter(_Lines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     # Threads hand over often: the one that parses requests must not wait long for the one that commits.
-    sys.setswitchinterval(0.001)
+    sys.setswitchinterval(0.0005)
     server = Server(settings)
     server.database.claim()
     if items is not None:

@@ -72,7 +72,9 @@ class EventInfo(msgspec.Struct):
 async def choose(call: Call) -> ChooseReply:
     request: ChooseRequest = call.body
     events = (request.event_id,) if request.event_id is not None else ()
-    reply: ChooseReply = await call.server.writer.call(call.model, lambda turn: asking.choose(turn, request), events)
+    reply: ChooseReply = await call.server.writer.call(
+        call.model, lambda turn: asking.choose(turn, request), events, light=True
+    )
     call.server.meters.choice(call.model, reply.query)
     return reply
 
@@ -82,7 +84,7 @@ async def answer(call: Call) -> AnswerReply:
     event_id, meters = call.path["event_id"], call.server.meters
     try:
         reply: AnswerReply = await call.server.writer.call(
-            call.model, lambda turn: _answered(turn, event_id, request), (event_id,)
+            call.model, lambda turn: _answered(turn, event_id, request), (event_id,), light=True
         )
     except RefusalError as refusal:
         meters.refused("" if refusal.code == "unknown_model" else call.model, refusal.code)

@@ -31,7 +31,7 @@ async def metrics(call: Call) -> Reply:
     server = call.server
     meters, writer = server.meters, server.writer
     meters.waiting.set(writer.waiting)
-    meters.commits.set(writer.commits)
+    meters.commits.set(writer.batches.commits)
     loaded = list(writer.models.values())
     meters.models.set(len(loaded))
     meters.model_bytes.set(sum(folded.brain.size for folded in loaded))

@@ -1,5 +1,6 @@
 """Reading and writing a model's log and snapshots; every statement the hot path runs is here."""
 
+import functools
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ _OF_EVENTS = (
     .where(log.c.model_id == bindparam("model"), log.c.event_id.in_(bindparam("events", expanding=True)))
     .order_by(log.c.position)
 )
-_INSERT = insert(log)
+_ROWS = 500
 _ADVANCE = update(models).where(models.c.id == bindparam("model")).values(position=bindparam("head"))
 _LOCK = (
     select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base)
@@ -92,22 +93,21 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
 
 def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
     """Write rows whose positions were given out under the model's lock."""
-    connection.execute(
-        _INSERT,
-        [
-            {
-                "model_id": model,
-                "position": row.position,
-                "kind": row.kind,
-                "event_id": row.event,
-                "voter": row.voter,
-                "at": row.at,
-                "body": encoded(row.body),
-            }
-            for row in rows
-        ],
-    )
+    # One statement for many rows: every step of the driver hands the interpreter over, and waits to get it back.
+    for start in range(0, len(rows), _ROWS):
+        part = rows[start : start + _ROWS]
+        values: list[Any] = []
+        for row in part:
+            values += (model, row.position, row.kind, row.event, row.voter, row.at, encoded(row.body))
+        connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
     connection.execute(_ADVANCE, {"model": model, "head": rows[-1].position})
+
+
+@functools.cache
+def _insert(rows: int, paramstyle: str) -> str:
+    mark = "?" if paramstyle == "qmark" else "%s"
+    one = f"({', '.join([mark] * 7)})"
+    return f"INSERT INTO log (model_id, position, kind, event_id, voter, at, body) VALUES {', '.join([one] * rows)}"
 
 
 def undone(connection: Connection, model: int, after: int) -> frozenset[int]:

@@ -1,85 +1,72 @@
-"""The one thread that writes: it takes whatever requests are waiting, carries them out and commits them together."""
+"""The one place that writes: whatever requests are waiting are carried out and committed together.
+
+Requests are decided on the event loop, between reading sockets, and only the commit waits for the disk in a thread
+of its own: two threads that compute would take turns holding the interpreter and slow each other down.
+"""
 
 import asyncio
-import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
-
 from conquer.service import store
+from conquer.service.batches import Batches, Job, Prepared, deliver
 from conquer.service.database import Database
 from conquer.service.folding import Folded
-from conquer.service.loading import Build, catch_up, load
-from conquer.service.refusals import RefusalError, unknown_model
+from conquer.service.loading import Build
+from conquer.service.refusals import RefusalError
 from conquer.service.settings import Settings
 from conquer.service.turns import Turn
 
-Work = Callable[[Turn], Any]
-logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Job:
-    """Something to do on a model (or, with model None, on the store), and whom to tell."""
-
-    model: str | None
-    work: Callable[[Any], Any]
-    events: tuple[str, ...]
-    future: "Future[Any] | asyncio.Future[Any]"
-    result: Any = None
-    error: BaseException | None = field(default=None)
+Work = Callable[[Any], Any]
 
 
 class Writer:
-    """Owns every model in memory. `call` from the event loop, `call_now` from any other thread.
-
-    A job runs inside the batch's transaction and is answered after the commit. When a commit fails, the models it
-    touched are forgotten and read again from the store, so memory never runs ahead of the disk.
-    """
+    """A queue in front of `Batches`. `call` from the event loop, `call_now` from any other thread."""
 
     def __init__(
         self, database: Database, build: Build, settings: Settings, clock: Callable[[], float] = time.time
     ) -> None:
-        self.database, self.build, self.settings, self.clock = database, build, settings, clock
-        self.models: OrderedDict[str, Folded] = OrderedDict()
-        self.commits = 0
-        self._bases: dict[str, int] = {}
+        self.database, self.settings, self.clock = database, settings, clock
+        self.batches = Batches(database, build, settings, lambda: self.clock())
         self._queue: deque[Job] = deque()
-        self._ready = threading.Condition()
-        self._stopping = False
-        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+        self._busy, self._stopping = False, False
+        self._idle = threading.Event()
+        self._idle.set()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._worker = ThreadPoolExecutor(1, "conquer-writer")
         self._background = ThreadPoolExecutor(1, "conquer-snapshots")
-        self._thread = threading.Thread(target=self._run, name="conquer-writer", daemon=True)
 
-    def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self.database.claim()
-        self._loop = loop
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Finish what is queued, store a snapshot of every changed model, and let go of the store."""
-        with self._ready:
-            self._stopping = True
-            self._ready.notify()
-        self._thread.join()
-        self._background.shutdown()
-        if self._connection is not None:
-            self._connection.close()
+    @property
+    def models(self) -> OrderedDict[str, Folded]:
+        return self.batches.models
 
     @property
     def waiting(self) -> int:
         return len(self._queue)
 
+    def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self.database.claim()
+        self._loop = loop
+
+    def stop(self) -> None:
+        """Finish what is queued, store a snapshot of every changed model, and let go of the store."""
+        with self._lock:
+            self._stopping = True
+        self._idle.wait()
+        self._worker.shutdown()
+        self._background.shutdown()
+        for folded in self.models.values():
+            if folded.since_snapshot:
+                self._store_now(folded)
+        self.batches.close()
+
     def call(
-        self, model: str | None, work: Callable[[Any], Any], events: tuple[str, ...] = ()
+        self, model: str | None, work: Work, events: tuple[str, ...] = (), light: bool = False
     ) -> "asyncio.Future[Any]":
         """Queue a job from the event loop; a full queue refuses at once."""
         if self._loop is None:
@@ -87,137 +74,71 @@ class Writer:
         if len(self._queue) >= self.settings.queue:
             raise RefusalError(429, "busy", f"{len(self._queue)} requests are waiting; try again", retry_after=1)
         future = self._loop.create_future()
-        self._put(Job(model, work, events, future))
+        if self._put(Job(model, work, events, future, light)):
+            self._loop.call_soon(self._next)
         return future
 
-    def call_now(self, model: str | None, work: Callable[[Any], Any], events: tuple[str, ...] = ()) -> Any:
+    def call_now(self, model: str | None, work: Work, events: tuple[str, ...] = ()) -> Any:
         """Queue a job from another thread and wait for its result."""
         future: Future[Any] = Future()
-        self._put(Job(model, work, events, future))
+        if self._put(Job(model, work, events, future)):
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._next)
+            else:
+                self._worker.submit(self._drain)
         return future.result()
 
-    def _put(self, job: Job) -> None:
-        with self._ready:
+    def _put(self, job: Job) -> bool:
+        """True when nobody is at work, so that somebody must begin."""
+        with self._lock:
             if self._stopping:
                 raise RefusalError(503, "stopping", "the server is stopping", retry_after=1)
             self._queue.append(job)
-            self._ready.notify()
+            begin = not self._busy
+            self._busy = True
+            self._idle.clear()
+        return begin
 
-    def _run(self) -> None:
-        while True:
-            with self._ready:
-                while not self._queue and not self._stopping:
-                    self._ready.wait()
-                if not self._queue:
-                    break
-                jobs = [self._queue.popleft() for _ in range(min(len(self._queue), self.settings.batch))]
-            self._carry_out(jobs)
-            self._tell(jobs)
-            self._housekeeping()
-        for folded in self.models.values():
-            if folded.since_snapshot:
-                self._store_now(folded)
+    def _take(self) -> list[Job]:
+        with self._lock:
+            jobs = [self._queue.popleft() for _ in range(min(len(self._queue), self.settings.batch))]
+            if not jobs:
+                self._busy = False
+                self._idle.set()
+        return jobs
 
-    def _carry_out(self, jobs: list[Job]) -> None:
-        """All in one commit; if that fails, one by one, so that only the culprit is told of its failure."""
-        try:
-            self._transact(jobs)
+    def _next(self) -> None:
+        """On the event loop: decide the waiting requests, then let a thread wait for the disk."""
+        jobs = self._take()
+        if not jobs:
             return
-        except RefusalError as refusal:
-            # Refused half-way: what it had appended goes with the transaction.
-            failure: Exception = refusal
-        except (DBAPIError, OSError) as error:
-            cause = getattr(error, "orig", None) or error
-            message = f"the store did not take it ({cause}); nothing was learnt"
-            failure = RefusalError(503, "storage", message, retry_after=1)
-        except Exception as error:
-            logger.exception("a batch of %d failed; its models are read again from the store", len(jobs))
-            failure = error
-        self._forget(jobs)
-        if len(jobs) > 1:
-            for job in jobs:
-                self._carry_out([job])
-        else:
-            jobs[0].error = failure
+        # Loading a model takes long, and on a shared store others may hold its lock: neither may stop the loop.
+        quick = not self.database.shared and all(job.light and job.model in self.models for job in jobs)
+        if not quick:
+            self._worker.submit(self._all_of, jobs)
+            return
+        prepared = self.batches.prepare(jobs)
+        self._worker.submit(self._rest_of, jobs, prepared)
 
-    def _transact(self, jobs: list[Job]) -> None:
-        if self._connection is None:
-            self._connection = self.database.engine.connect().execution_options(conquer_writes=True)
-        connection = self._connection
-        with connection.begin():
-            turns = self._turns(connection, jobs)
-            for job in jobs:
-                job.result = job.error = None
-                before = _places(turns)
-                try:
-                    job.result = self._one(connection, turns, job)
-                except RefusalError as refusal:
-                    if _places(turns) != before:
-                        raise
-                    job.error = refusal
-            for turn in turns.values():
-                turn.flush()
-        self.commits += 1
-        for name, turn in turns.items():
-            if turn.removed:
-                self.models.pop(name, None)
-            else:
-                self._bases[name] = turn.base
-                self.models[name] = turn.folded
-                self.models.move_to_end(name)
+    def _all_of(self, jobs: list[Job]) -> None:
+        self._rest_of(jobs, self.batches.prepare(jobs))
 
-    def _one(self, connection: Connection, turns: dict[str, Turn], job: Job) -> Any:
-        if job.model is None:
-            return job.work(connection)
-        if job.model not in turns or turns[job.model].removed:
-            raise unknown_model(job.model)
-        return job.work(turns[job.model])
+    def _rest_of(self, jobs: list[Job], prepared: Prepared | None) -> None:
+        if prepared is not None:
+            self.batches.commit(prepared)
+        self._housekeeping()
+        deliver(job for job in jobs if isinstance(job.future, Future))
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._finished, jobs)
 
-    def _turns(self, connection: Connection, jobs: list[Job]) -> dict[str, Turn]:
-        wanted: dict[str, list[str]] = {}
-        for job in jobs:
-            if job.model is not None:
-                wanted.setdefault(job.model, []).extend(job.events)
-        unknown = [name for name in wanted if self.database.shared or name not in self.models]
-        found = store.headers(connection, unknown, lock=self.database.shared) if unknown else {}
-        now = self.clock()
-        turns: dict[str, Turn] = {}
-        for name, events in wanted.items():
-            folded = self.models.get(name)
-            if name in unknown:
-                if name not in found:
-                    self.models.pop(name, None)
-                    continue
-                folded = self._current(connection, folded, found[name])
-                self._bases[name] = found[name].base
-            if folded is None:
-                raise RuntimeError(f"model {name!r} was neither cached nor looked up")
-            turns[name] = Turn(connection, folded, self._bases[name], now, self.build)
-            turns[name].look_up(events)
-        return turns
+    def _finished(self, jobs: list[Job]) -> None:
+        deliver(job for job in jobs if not isinstance(job.future, Future))
+        self._next()
 
-    def _current(self, connection: Connection, folded: Folded | None, header: store.Header) -> Folded:
-        """The model at the head of its log, whoever wrote it."""
-        if folded is not None and folded.id == header.id:
-            if folded.position < header.position:
-                catch_up(connection, folded, self.settings.events_cached)
-            if not folded.stale:
-                return folded
-        return load(connection, header, self.build, self.settings.events_cached)
-
-    def _forget(self, jobs: Iterable[Job]) -> None:
-        for name in {job.model for job in jobs if job.model is not None}:
-            self.models.pop(name, None)
-        if self._connection is not None:
-            self._connection.invalidate()
-            self._connection.close()
-            self._connection = None
-
-    def _tell(self, jobs: list[Job]) -> None:
-        waiting = [job for job in jobs if isinstance(job.future, asyncio.Future)]
-        if waiting and self._loop is not None:
-            self._loop.call_soon_threadsafe(_deliver, waiting)
-        _deliver(job for job in jobs if not isinstance(job.future, asyncio.Future))
+    def _drain(self) -> None:
+        """Without an event loop, as from the command line."""
+        while jobs := self._take():
+            self._all_of(jobs)
 
     def _housekeeping(self) -> None:
         for folded in list(self.models.values()):
@@ -230,7 +151,7 @@ class Writer:
             used -= dropped.brain.size
 
     def _store_later(self, folded: Folded) -> None:
-        """Copy the weights now; compress beside the writer; write part by part between other commits."""
+        """Copy the weights now; compress in the background; write part by part between other commits."""
         data, position = folded.dumps(), folded.position
         folded.since_snapshot = 0
 
@@ -247,21 +168,21 @@ class Writer:
     def _store_now(self, folded: Folded) -> None:
         pieces = store.parts(folded.dumps())
         with self.database.writing() as connection:
-            if folded.position in store.complete(connection, folded.id):
+            found = store.headers(connection, [folded.name], lock=self.database.shared).get(folded.name)
+            if found is None or found.id != folded.id or found.position != folded.position:
                 return
-            found = store.headers(connection, [folded.name], lock=self.database.shared)
-            if found.get(folded.name) is None or found[folded.name].position != folded.position:
+            if store.has_snapshot(connection, folded.id, folded.position):
                 return
             for part, piece in enumerate(pieces):
                 store.write_part(connection, folded.id, folded.position, part, len(pieces), self.clock(), piece)
-            store.thin_snapshots(connection, folded.id, self._bases.get(folded.name, 0))
+            store.thin_snapshots(connection, folded.id, found.base)
 
 
 def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: bytes) -> Work:
     def work(turn: Turn) -> None:
         # A model folded again since then may have been corrected before `position`: its snapshot is void.
         if turn.folded is not folded:
-            return
+            raise RefusalError(409, "void", f"model {folded.name!r} has been folded again")
         if part == 0 and store.has_snapshot(turn.connection, folded.id, position):
             raise RefusalError(409, "snapshot_exists", f"another server stores position {position}")
         store.write_part(turn.connection, folded.id, position, part, count, turn.now, piece)
@@ -269,17 +190,3 @@ def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: 
             store.thin_snapshots(turn.connection, folded.id, turn.base)
 
     return work
-
-
-def _places(turns: dict[str, Turn]) -> list[int]:
-    return [turn.folded.position for turn in turns.values()]
-
-
-def _deliver(jobs: Iterable[Job]) -> None:
-    for job in jobs:
-        if job.future.cancelled():
-            continue
-        if job.error is not None:
-            job.future.set_exception(job.error)
-        else:
-            job.future.set_result(job.result)
