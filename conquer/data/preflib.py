@@ -19,15 +19,26 @@ class OrderError(ValueError):
     """A line of a preference file that cannot be read; says which."""
 
 
-def read_orders(path: str | os.PathLike[str]) -> tuple[list[str], list[tuple[int, list[list[int]]]]]:
-    """(names, orders) of a PrefLib file (soc, soi, toc, toi): each order is how many gave it and its groups of equals.
+Orders = list[tuple[int, list[list[int]]]]
+"""How many people gave an order, and its groups of equals, best first."""
+
+
+def read_orders(path: str | os.PathLike[str]) -> tuple[list[str], Orders]:
+    """(names, orders) of a PrefLib file (soc, soi, toc, toi)."""
+    return parse_orders(Path(path).read_text(encoding="utf-8"))
+
+
+def parse_orders(text: str) -> tuple[list[str], Orders]:
+    """(names, orders) of the text of a PrefLib file.
 
     Alternatives are numbered from 0. Lines that fit nothing raise an OrderError with their number.
+
+    >>> parse_orders("# NUMBER ALTERNATIVES: 3\\n5: 2,{1,3}")
+    (['1', '2', '3'], [(5, [[1], [0, 2]])])
     """
     names: dict[int, str] = {}
     count = 0
-    orders = []
-    text = Path(path).read_text(encoding="utf-8", errors="strict")
+    orders: Orders = []
     for line_number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -63,7 +74,7 @@ def _order(line: str, line_number: int, count: int) -> tuple[int, list[list[int]
     return int(row[1]), groups
 
 
-def preference_matrix(orders: list[tuple[int, list[list[int]]]], count: int) -> Floats:
+def preference_matrix(orders: Orders, count: int) -> Floats:
     """(K, K): the share of people who ranked both i and j that put i first; ties half, never compared one half.
 
     >>> preference_matrix([(3, [[0], [1]]), (1, [[1], [0]])], 2).tolist()

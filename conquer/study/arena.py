@@ -184,7 +184,8 @@ def run_arena(
         left = [task for task in work if _key(task) not in done]
         for task, found in zip(left, _map(left, jobs), strict=True):
             done[_key(task)] = found
-            file.write(json.dumps({"key": _key(task), "cell": found}) + "\n")
+            # The line break comes first: a line cut short by a crash must not swallow the next.
+            file.write("\n" + json.dumps({"key": _key(task), "cell": found}))
             file.flush()
             if progress:
                 progress(f"{len(done)} cells, {len(left)} to do: {found['world']} {found['algorithm']}")

@@ -1,0 +1,83 @@
+"""Orders of preference: PrefLib's format, its damage, and the matrices they make."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conquer.data.preflib import (
+    OrderError,
+    condorcet_winner,
+    copeland_scores,
+    made_up_matrix,
+    parse_orders,
+    preference_matrix,
+    read_orders,
+)
+
+TEXT = """# FILE NAME: 00001-00000001.toi
+# NUMBER ALTERNATIVES: 4
+# ALTERNATIVE NAME 1: tea
+# ALTERNATIVE NAME 2: coffee
+# ALTERNATIVE NAME 3: mate: cold
+3: 1,2,{3,4}
+2: 2,{1,3}
+
+1: 4
+"""
+
+
+def test_a_file_with_ties_and_gaps(tmp_path):
+    path = tmp_path / "drinks.toi"
+    path.write_text(TEXT)
+    names, orders = read_orders(path)
+    assert names == ["tea", "coffee", "mate: cold", "4"]
+    assert orders == [(3, [[0], [1], [2, 3]]), (2, [[1], [0, 2]]), (1, [[3]])]
+    P = preference_matrix(orders, 4)
+    assert P[0, 1] == 3 / 5
+    assert P[0, 2] == (3 + 1) / 5
+    assert P[2, 3] == 0.5
+    np.testing.assert_allclose(P + P.T, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3: 1,2\n", "line 1: '# NUMBER ALTERNATIVES'"),
+        ("# NUMBER ALTERNATIVES: 2\nnonsense\n", "line 2: expected"),
+        ("# NUMBER ALTERNATIVES: 2\n1: 1,3\n", r"line 2: alternatives must be in \[1, 2\]"),
+        ("# NUMBER ALTERNATIVES: 2\n1: 1,1\n", "line 2: an alternative is ranked twice"),
+        ("# NUMBER ALTERNATIVES: 1\n", "line 1: alternatives must be in"),
+        ("# NUMBER ALTERNATIVES: 2\n", "no orders"),
+    ],
+)
+def test_damage_is_located(tmp_path, text, message):
+    path = tmp_path / "bad.soc"
+    path.write_text(text)
+    with pytest.raises(OrderError, match=message):
+        read_orders(path)
+
+
+@given(st.text(max_size=200))
+def test_no_text_gets_past_the_reader_but_as_orders(text):
+    try:
+        names, orders = parse_orders("# NUMBER ALTERNATIVES: 3\n" + text)
+    except OrderError:
+        return
+    P = preference_matrix(orders, len(names))
+    np.testing.assert_allclose(P + P.T, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_made_up_matrices_are_of_their_kind(seed):
+    rng = np.random.default_rng(seed)
+    for kind in ("bradley-terry", "condorcet", "copeland", "cyclic"):
+        P = made_up_matrix(kind, 7, rng)
+        np.testing.assert_allclose(P + P.T, 1.0)
+        assert (condorcet_winner(P) is not None) == (kind in ("bradley-terry", "condorcet"))
+        if kind == "cyclic":
+            assert len(set(copeland_scores(P))) == 1
+        if kind == "copeland":
+            assert copeland_scores(P).max() == 5 / 6
+    with pytest.raises(ValueError, match="kind must be"):
+        made_up_matrix("other", 3, rng)

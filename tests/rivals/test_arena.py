@@ -1,0 +1,115 @@
+"""The arena end to end, little; its worlds, its page, and the judges of more than two."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from conquer.registry import GROUPS, make
+from conquer.rivals.answering import PickJudge
+from conquer.rivals.picks import decode
+from conquer.study.arena import names_of, play, run_arena, tune
+from conquer.study.arena_page import ranking
+from conquer.study.arena_worlds import SETTINGS
+from conquer.types import Choice, Query
+
+
+def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
+    options = {"worlds": "linear,copeland", "algorithms": "ttg,gnt,colstim,rucb", "rounds": 60, "repetitions": 3}
+    told = []
+    page = run_arena(tmp_path, share=1.0, progress=told.append, **options)
+    assert len(told) == 3 + 4  # rucb only where arms are fixed
+    first = json.loads((tmp_path / "results.json").read_text())
+    text = page.read_text()
+    assert "conquer arena --worlds linear,copeland" in text
+    assert text.count("<polyline") == 7
+    (tmp_path / "cells.jsonl").write_text((tmp_path / "cells.jsonl").read_text()[:-40])
+    told.clear()
+    run_arena(tmp_path, share=1.0, progress=told.append, **options)
+    assert len(told) == 1  # only the cell that was cut short
+    second = json.loads((tmp_path / "results.json").read_text())
+    for one, two in zip(first["cells"], second["cells"], strict=True):
+        assert one["weak"] == two["weak"]
+        assert one["parameters"] == two["parameters"]
+    rows = ranking(first["cells"], "linear")
+    assert rows[0]["ratio"] == 1.0
+    assert rows[0]["behind"] == 0.0
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_worlds_are_the_same_for_everyone_and_pay_for_knowledge(name):
+    """An oracle's taste gets no regret, random choice plenty."""
+    from dataclasses import replace
+
+    setting = replace(SETTINGS[name], rounds=80)
+    one, two = (setting.make(0, "run", 3) for _ in range(2))
+    np.testing.assert_array_equal(one.rounds.X.data, two.rounds.X.data)
+    np.testing.assert_array_equal(one.rounds.rewards, two.rounds.rewards)
+    assert not np.array_equal(one.rounds.rewards, setting.make(0, "run", 4).rounds.rewards) or setting.fixed
+    random = play(make("random", dim=setting.dim), one, 0)
+    assert random.weak.sum() > 5
+    assert (random.strong >= 2 * random.weak - 1e-12).all()
+
+
+def test_delay_and_corruption_reach_the_learner():
+    heard = []
+
+    class Listener:
+        def choose(self, X, ticket):
+            return Choice((0, 1), Query.DUEL, ticket)
+
+        def learn(self, X, choice, answer):
+            heard.append(answer)
+
+    plain, corrupted, delayed = (SETTINGS[name].make(0, "run", 0) for name in ("linear", "corrupted", "delayed"))
+    play(Listener(), plain, 0)
+    straight = list(heard)
+    heard.clear()
+    play(Listener(), corrupted, 0)
+    assert len(heard) == len(straight) == 1000
+    heard.clear()
+    play(Listener(), delayed, 0)
+    assert len(heard) == 950
+    world = SETTINGS["corrupted"].make(0, "run", 1)
+    rewards = world.rounds[0].rewards
+    sure = Choice((int(rewards.argmax()), int(rewards.argmin())), Query.BEST, 0)
+    assert world.answer(0, sure, rewards, 5) == -1.0
+    assert world.answer(999, sure, world.rounds[0].rewards, 5) == 1.0
+
+
+def test_tuning_takes_the_better_point():
+    point = tune(SETTINGS["linear"], "ttg", seed=0, repetitions=1, share=0.2)
+    assert point["lam"] in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+
+
+def test_groups_cover_the_registry():
+    assert set(GROUPS["paper"]) | set(GROUPS["rivals"]) == set(GROUPS["all"])
+    assert not set(GROUPS["paper"]) & set(GROUPS["rivals"])
+    wanted = (
+        "maxinp colstim pairucb vacdb twots fgts maxminlcb newtron soba epoch-greedy kwik partial-feedback dbgd "
+        "interleaved-filter beat-the-mean rucb rmed1 double-thompson ucb-mnl cppl preference-perceptron"
+    )
+    assert set(wanted.split()) <= set(GROUPS["rivals"])
+    with pytest.raises(ValueError, match="no algorithm nobody"):
+        names_of("ttg,nobody")
+
+
+@pytest.mark.parametrize("law", ["linear", "logistic"])
+@pytest.mark.parametrize("outside", [False, True])
+def test_picks_come_as_often_as_the_law_says(law, outside):
+    rewards, shown, n = np.array([0.6, -0.2, 0.1, -0.9]), (2, 0, 3), 6000
+    judge = PickJudge(law, 2.0, outside)
+    choice = Choice(shown, Query.DUEL, 0, {"outside": True})
+    counts = sum(decode(judge(choice, rewards, ticket), 3) for ticket in range(n)) / n
+    worth = np.append(rewards[list(shown)], [0.0] if outside else [])
+    if law == "logistic":
+        expected = np.exp(2 * worth) / np.exp(2 * worth).sum()
+    else:
+        expected, up = np.zeros(worth.size), (1 + worth) / 2
+        for bits in np.ndindex(*[2] * worth.size):
+            chance = math.prod(p if b else 1 - p for p, b in zip(up, bits, strict=True))
+            best = np.flatnonzero(np.array(bits) == max(bits))
+            expected[best] += chance / best.size
+    expected = np.append(expected, [] if outside else [0.0])
+    np.testing.assert_array_less(np.abs(counts - expected), 5 * np.sqrt(expected * (1 - expected) / n) + 1e-9)
