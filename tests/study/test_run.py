@@ -1,5 +1,6 @@
 """The same numbers in one process, in several, on a cluster that loses a worker, and after being killed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -43,6 +44,17 @@ def test_every_cell_is_there_and_makes_sense(finished) -> None:
         "results.parquet",
     ]
     assert pl.read_parquet(finished.folder / "results.parquet").equals(results)
+
+
+def test_the_golden_study(finished) -> None:
+    """The numbers of record: if a change moves them on purpose, write golden.json anew and say why."""
+    golden = json.loads((Path(__file__).parent / "golden.json").read_text())
+    assert len(golden) == finished.results.height
+    for row in finished.results.to_dicts():
+        error, answers, regret = golden[f"{row['domain']} {row['items']} {row['algorithm']} {row['repetition']}"]
+        assert row["error"] == pytest.approx(error, abs=1e-8)
+        assert row["answers"] == answers
+        assert row["regret"] == (None if regret is None else pytest.approx(regret, abs=1e-8))
 
 
 def test_rounds_are_paired(finished) -> None:
@@ -141,6 +153,8 @@ def test_passes_and_other_models(tmp_path: Path) -> None:
         tiny(features="binary", update="coordinate", domains=("android",), items=(3,), repetitions=1), tmp_path
     )
     assert set(other.results["update"]) == {"coordinate"}
+    spec = tiny(model="kernel", domains=("android",), items=(3,), repetitions=1, algorithms=("ttg", "banditron"))
+    assert study(spec, tmp_path).results["error"].max() < 0.6
 
 
 def test_digits(tmp_path: Path) -> None:
