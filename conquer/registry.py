@@ -78,6 +78,11 @@ class Algorithm:
     perceptron: bool = False
     rival: Row | None = None
 
+    @property
+    def largest(self) -> int | None:
+        """The most features it takes, None for no bound of its own."""
+        return self.rival.largest if self.rival is not None else None
+
     def build(self, dim: int, model: str | None = None, explore: float = 0.0, **given: Any) -> Made:
         """A fresh learner; unknown parameters and values out of range are refused by name."""
         built = self._build(dim, model, given)
@@ -168,9 +173,11 @@ ALGORITHMS = {row.name: row for row in (*_ROWS, *map(_of_rival, RIVALS))}
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "paper": tuple(row.name for row in _ROWS),
     "rivals": tuple(row.name for row in RIVALS),
+    "contextual": tuple(row.name for row in RIVALS if row.largest is None and "arms" not in row.takes),
     "all": tuple(ALGORITHMS),
 }
-"""Names for the algorithms of the paper's study with our additions, for the other systems, and for everything."""
+"""The algorithms of the paper's study with our additions; the other systems; those of them for any number of features
+and fresh items every round; everything."""
 
 
 def algorithms() -> list[Algorithm]:

@@ -38,7 +38,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A rival: `build(dim, model, values)` makes its method; the first of `models` is the default."""
+    """A rival: `build(dim, model, values)` makes its method; the first of `models` is the default.
+
+    `largest`: the most features it takes with any model, None for no bound of its own.
+    """
 
     name: str
     description: str
@@ -46,6 +49,12 @@ class Row:
     options: tuple[Option, ...]
     grid: tuple[Values, ...]
     models: tuple[str, ...] = ("diagonal", "full")
+    largest: int | None = None
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of its options."""
+        return tuple(option.name for option in self.options)
 
 
 def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:

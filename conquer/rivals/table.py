@@ -17,6 +17,7 @@ from conquer.rivals.options import (
     ESTIMATION,
     HORIZON,
     LAM,
+    LARGEST_FULL,
     PLAY,
     Option,
     Row,
@@ -63,6 +64,8 @@ def _vacdb(dim: int, model: str, values: Values) -> Method:
 
 
 def _fgts(dim: int, model: str, values: Values) -> Method:
+    if dim > LARGEST_FULL:
+        raise ValueError(f"fgts keeps whole rounds and takes at most {LARGEST_FULL} features, got {dim}")
     return FGTS(
         dim,
         eta=number("eta", values["eta"], 0.0),
@@ -140,6 +143,7 @@ CONTEXTUAL = (
         ),
         grid(eta=(0.25, 1.0, 3.0, 10.0), mu=(0.0, 0.01)),
         ("diagonal",),
+        LARGEST_FULL,
     ),
     Row(
         "maxminlcb",

@@ -70,5 +70,6 @@ SEVERAL = (
         ),
         grid(omega=(0.01, 0.03, 0.1, 0.3), pace=(0.3, 3.0)),
         ("full",),
+        LARGEST_FULL,
     ),
 )

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,24 @@ from conquer.study.spec import key
 from conquer.types import Choice, Floats
 
 _POINTS = 40
+VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[Mapping[str, Any], ...]]] = {
+    "toptwo+forget": (
+        "toptwo",
+        {"model": "full", "estimator": "linear", "lam": 3.0},
+        tuple({"forget": f} for f in (0.9, 0.95, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)),
+    ),
+    "pairucb+robust": (
+        "pairucb",
+        {"model": "full"},
+        tuple({"robust": r, "eta": eta} for r in (0.05, 0.1, 0.2, 0.4) for eta in (0.1, 1.0)),
+    ),
+    "pairucb+aurora": (
+        "pairucb",
+        {"model": "full", "gate": "aurora"},
+        tuple({"gate_eta": g, "eta": eta} for g in (1.0, 3.0, 10.0, 30.0) for eta in (0.1, 1.0)),
+    ),
+}
+"""Options of rivals as contenders of their own: (algorithm, what is fixed, grid)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +78,8 @@ def play(learner: Any, world: World, seed: int) -> Run:
 
 def options_for(setting: Setting, algorithm: str) -> dict[str, Any]:
     """The model an algorithm is given in a world: kernels where rewards are curved, else whole matrices, if it can."""
+    if algorithm in VARIANTS:
+        return dict(VARIANTS[algorithm][1])
     models = ALGORITHMS[algorithm].models
     wanted = "kernel" if setting.kernel else "full"
     options: dict[str, Any] = {"model": wanted if wanted in models else "full" if "full" in models else models[0]}
@@ -72,31 +92,33 @@ def tune(setting: Setting, algorithm: str, *, seed: int, repetitions: int, share
     """The grid point with the least regret on worlds of their own, shorter by `share`."""
     short = replace(setting, rounds=max(int(setting.rounds * share), 50))
     fixed = options_for(setting, algorithm)
-    grid = [dict(point) for point in ALGORITHMS[algorithm].grid]
+    name, _, points = VARIANTS.get(algorithm, (algorithm, {}, ()))
+    grid = [dict(point) for point in points or ALGORITHMS[name].grid]
     if len(grid) == 1:
         return {**fixed, **grid[0]}
     costs = np.zeros(len(grid))
     for repetition in range(repetitions):
         world = short.make(seed, "tune", repetition)
         for k, point in enumerate(grid):
-            costs[k] += play(make(algorithm, dim=setting.dim, **fixed, **point), world, repetition).weak.sum()
+            costs[k] += play(make(name, dim=setting.dim, **fixed, **point), world, repetition).weak.sum()
     return {**fixed, **grid[int(costs.argmin())]}
 
 
 def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int, tuning: int, share: float) -> dict[str, Any]:
     """Everything measured of one algorithm in one world, JSON-able."""
     point = tune(setting, algorithm, seed=seed, repetitions=tuning, share=share)
+    name = VARIANTS[algorithm][0] if algorithm in VARIANTS else algorithm
     runs = []
     for repetition in range(repetitions):
         world = setting.make(seed, "run", repetition)
-        runs.append(play(make(algorithm, dim=setting.dim, **point), world, repetition))
+        runs.append(play(make(name, dim=setting.dim, **point), world, repetition))
     curve = np.mean([np.cumsum(run.weak) for run in runs], axis=0)
     at = np.unique(np.linspace(1, setting.rounds, _POINTS).astype(int))
     return {
         "world": setting.name,
         "algorithm": algorithm,
-        "group": "rivals" if algorithm in GROUPS["rivals"] else "paper",
-        "single": not make(algorithm, dim=2).duels,
+        "group": "rivals" if name in GROUPS["rivals"] else "paper",
+        "single": not make(name, dim=2).duels,
         "parameters": point,
         "weak": [round(float(run.weak.sum()), 4) for run in runs],
         "strong": [round(float(run.strong.sum()), 4) for run in runs],
@@ -107,14 +129,16 @@ def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int, tunin
 
 
 def names_of(algorithms: str) -> tuple[str, ...]:
-    """Registry names from "all", "rivals", "paper" or a list with commas.
+    """Names from "all", "rivals" (both with the variants), "paper" or a list with commas.
 
     >>> names_of("ttg,rucb")
     ('ttg', 'rucb')
     """
     names = GROUPS.get(algorithms) or tuple(name.strip() for name in algorithms.split(",") if name.strip())
-    if unknown := [name for name in names if name not in ALGORITHMS]:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join(ALGORITHMS)}")
+    if algorithms in ("all", "rivals"):
+        names += tuple(VARIANTS)
+    if unknown := [name for name in names if name not in ALGORITHMS and name not in VARIANTS]:
+        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join([*ALGORITHMS, *VARIANTS])}")
     return names
 
 
@@ -197,7 +221,7 @@ def run_arena(
 
 
 def _fixed_arms(name: str) -> bool:
-    return bool(getattr(make(name, dim=2), "fixed_arms", False))
+    return name in ALGORITHMS and bool(getattr(make(name, dim=2), "fixed_arms", False))
 
 
 def _map(work: list[Task], jobs: int) -> Iterable[dict[str, Any]]:
