@@ -145,6 +145,8 @@ SETTINGS = {
         Setting("condorcet", "fixed arms, a winner over chaos", arms("condorcet"), fixed=True),
         Setting("copeland", "fixed arms, no arm beats all", arms("copeland"), fixed=True),
         Setting("standard", "the literature's: logistic, D = 10, 30 items, T = 2,000", logistic, 2000, 30, 10),
+        Setting("long", "linear, 20 features, T = 20,000", linear, 20_000, 10, 20),
     )
 }
-PRESETS = {"small": tuple(name for name in SETTINGS if name != "standard"), "standard": ("standard",)}
+_BIG = ("standard", "long")
+PRESETS = {"small": tuple(name for name in SETTINGS if name not in _BIG), **{name: (name,) for name in _BIG}}
