@@ -25,8 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:10]))
     rng = np.random.default_rng(0)
     rated = [
-        {"text": text, "ratings": np.clip(np.round(4 * (stars - 3) / 2 + rng.normal(size=5)), -4, 4).tolist()}
-        for text, stars in zip(documents.texts(), documents.stars, strict=True)
+        {"text": text, "ratings": np.clip(np.round(2 * stars - 6 + rng.normal(size=2 + i % 4)), -4, 4).tolist()}
+        for i, (text, stars) in enumerate(zip(documents.texts(), documents.stars, strict=True))
     ]
     (place / "rated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rated))
     return place
