@@ -40,10 +40,13 @@ class Linear:
 
     def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
         """Scores, and X V^-1 X' put together from variances and contrasts, which every model has."""
-        variances = self.model.variances(X)
-        contrasts = np.stack([self.model.contrasts(X, pivot) for pivot in range(len(X))])
-        gram = 0.125 * (variances[:, None] + variances[None, :] - 0.5 * (contrasts + contrasts.T))
-        np.fill_diagonal(gram, 0.25 * variances)
+        variances, count = self.model.variances(X), len(X)
+        gram = np.diag(0.25 * variances)
+        for pivot in range(count - 1):
+            # Only the items after the pivot: with a kernel each one costs a solve.
+            contrasts = self.model.contrasts(X.take(np.arange(pivot, count)), 0)[1:]
+            row = 0.125 * (variances[pivot] + variances[pivot + 1 :] - contrasts)
+            gram[pivot, pivot + 1 :] = gram[pivot + 1 :, pivot] = row
         return self.model.scores(X), gram
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:

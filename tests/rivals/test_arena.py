@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from conquer.registry import GROUPS, make
+from conquer.registry import ALGORITHMS, GROUPS, make
 from conquer.rivals.answering import PickJudge
 from conquer.rivals.picks import decode
 from conquer.study.arena import names_of, play, run_arena, tune
@@ -91,6 +91,13 @@ def test_groups_cover_the_registry():
         "interleaved-filter beat-the-mean rucb rmed1 double-thompson ucb-mnl cppl preference-perceptron"
     )
     assert set(wanted.split()) <= set(GROUPS["rivals"])
+    assert set(GROUPS["contextual"]) < set(GROUPS["rivals"])
+    for name in GROUPS["contextual"]:
+        make(name, dim=100_000)
+    for name in ("fgts", "cppl"):
+        assert ALGORITHMS[name].largest == 2048
+        with pytest.raises(ValueError, match="at most 2048 features"):
+            make(name, dim=2049)
     with pytest.raises(ValueError, match="no algorithm nobody"):
         names_of("ttg,nobody")
 
