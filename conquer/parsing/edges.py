@@ -56,7 +56,13 @@ distance: h.xpos w.xpos
 side: h.xpos w.xpos
 side: h.form w.xpos
 side: h.xpos w.form
+side: h.xpos h+1.xpos w.xpos
+side: h.xpos h-1.xpos w.xpos
+side: h.xpos w.xpos w+1.xpos
+side: h.xpos w.xpos w-1.xpos
 side: h.feats w.feats
+side: h.feats w.upos
+side: h.upos w.feats
 side: h.suffix w.suffix
 """
 SETS = {"tags": _TAGS, "standard": _TAGS + _WORDS}

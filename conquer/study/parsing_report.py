@@ -26,6 +26,7 @@ def run_parsing_study(
     neither: str | None = None,
     scale: str | None = None,
     average: bool | None = None,
+    punctuation: bool | None = None,
     features: str = "standard",
     bits: int = 16,
     jobs: int = 1,
@@ -45,7 +46,10 @@ def run_parsing_study(
         errors = tuple(float(part) for part in error.split(","))
     except ValueError:
         raise ValueError(f"error must be rates separated by commas, got {error!r}") from None
-    recipe = recipe_of(eta=eta, lam=lam, replay=replay, neither=neither, scale=scale, average=average)
+    recipe = recipe_of(
+        eta=eta, lam=lam, replay=replay, neither=neither, scale=scale, average=average,
+        punctuation=punctuation,
+    )  # fmt: skip
     rules = tuple(part.strip() for part in ask.split(",") if part.strip())
     spec = ParsingSpec(
         folder=str(treebank), ask=rules, questions=questions, passes=passes, seeds=seeds, errors=errors,
