@@ -5,8 +5,10 @@ from typing import Literal
 
 import msgspec
 
+from conquer.rivals.picks import encode
 from conquer.service.entries import ABSENT, Activated, Answered, Chosen, Corrected, Exposed, Flagged
 from conquer.service.events import Event
+from conquer.service.items import decode_items
 from conquer.service.refusals import RefusalError, invalid, unknown_event
 from conquer.service.requests import RESERVED, AnswerReply, AnswerRequest, ChooseReply, ChooseRequest, Shown
 from conquer.service.turns import Turn
@@ -24,9 +26,9 @@ def choose(turn: Turn, request: ChooseRequest, planted: str | None = None) -> Ch
             _check_same(event, request)
             return reply(event)
     brain = folded.brain
-    ids, rows = brain.parse(bytes(request.items), bytes(request.context))
     ordinal = folded.tally.ordinal
-    pick = brain.choose(rows, ordinal)
+    read = brain.parse(bytes(request.items), bytes(request.context))
+    pick = brain.choose(read, ordinal)
     choice = pick.choice
     event_id = request.event_id or f"{ordinal:x}-{secrets.token_hex(8)}"
     chosen = Chosen(
@@ -34,8 +36,8 @@ def choose(turn: Turn, request: ChooseRequest, planted: str | None = None) -> Ch
         ticket=choice.ticket,
         query=int(choice.query),
         shown=choice.shown,
+        names=pick.names,
         left=pick.left,
-        ids=ids,
         items=request.items,
         scores=pick.scores,
         context=ABSENT if bytes(request.context) == b"null" else request.context,
@@ -44,7 +46,7 @@ def choose(turn: Turn, request: ChooseRequest, planted: str | None = None) -> Ch
         deferred=request.deferred,
         planted=planted,
     )
-    turn.append(chosen, event_id, request.voter, rows)
+    turn.append(chosen, event_id, request.voter, read)
     if not request.deferred:
         expose(turn, folded.events[event_id])
     return reply(folded.events[event_id])
@@ -113,7 +115,7 @@ def reply(event: Event) -> ChooseReply:
         event_id=event.id,
         query=_QUERIES[event.choice.query],
         shown=[Shown(item) for item in event.shown],
-        left=event.left,
+        left=event.chosen.left,
         scores=event.chosen.scores,
         chance=event.chosen.chance,
         active=event.active,
@@ -148,18 +150,24 @@ def _value(event: Event, request: AnswerRequest) -> tuple[float | None, str | No
     if event.choice.query is Query.BEST:
         if winner == "tie":
             raise invalid("a tie is no answer to whether one item is the best")
-        if winner != "both_bad" and winner not in event.chosen.ids:
+        if winner != "both_bad" and winner not in _ids(event):
             raise invalid(f"winner must be an item of the event, 'both_bad' or 'skip', got {winner!r}")
         if strength != 1.0:
             raise invalid(f"whether an item is the best has no strength, got {strength}")
         return (1.0 if winner == shown[0] else -1.0), None
     if winner == "both_bad":
         return None, "both_bad"
-    if winner == "tie":
+    if winner == "tie" and len(shown) == 2:
         return 0.0, None
     if winner not in shown:
         raise invalid(f"winner must be one of {list(shown)} or {sorted(RESERVED)}, got {winner!r}")
+    if len(shown) > 2:
+        return encode(shown.index(winner), len(shown)), None
     return (strength if winner == shown[0] else -strength), None
+
+
+def _ids(event: Event) -> list[str]:
+    return [item.id for item in decode_items(bytes(event.chosen.items))]
 
 
 def _agrees(turn: Turn, original: str, voter: str | None, winner: str) -> bool | None:

@@ -9,7 +9,7 @@ from conquer import registry
 from conquer.files import FileError
 from conquer.kernels.tickets import stream, ticket
 from conquer.learners import Conquer
-from conquer.service.folding import Brain, Pick
+from conquer.service.folding import Brain, Pick, Read
 from conquer.service.items import Reader
 from conquer.service.refusals import invalid
 from conquer.service.requests import FeatureSettings, ModelSettings
@@ -28,29 +28,36 @@ class LearnerBrain:
 
     @property
     def size(self) -> int:
-        return sum(int(array.nbytes) for array in self.learner.model.state if isinstance(array, np.ndarray))
+        """Bytes of its state, roughly: rivals keep theirs in arrays of their own."""
+        state = getattr(self.learner.model, "state", ())
+        return sum(int(array.nbytes) for array in state if isinstance(array, np.ndarray)) or 8 * self.learner.dim
 
-    def parse(self, items: bytes, context: bytes) -> tuple[list[str], Any]:
-        return self.reader.read(items, context)
+    def parse(self, items: bytes, context: bytes) -> Read:
+        return Read(*self.reader.read(items, context))
 
-    def choose(self, rows: Any, ordinal: int) -> Pick:
-        if len(rows) < 2 and self.learner.duels:
-            raise invalid(f"{self.learner.name} shows two items, got {len(rows)}")
+    def choose(self, read: Read, ordinal: int) -> Pick:
         number = ticket(self._stream, ordinal)
-        choice = self.learner.choose(rows, number)
-        left = choice.shown[-1] if left_is_second(number) else choice.shown[0]
-        return Pick(choice, left, choice.memo.get("chance"), self.learner.scores(rows).tolist())
+        try:
+            choice = self.learner.choose(read.rows, number)
+        except ValueError as error:
+            raise invalid(str(error)) from None
+        names = tuple([read.ids[k] for k in choice.shown])
+        left = names[-1] if left_is_second(number) else names[0]
+        return Pick(choice, names, left, choice.memo.get("chance"), self.learner.scores(read.rows).tolist())
 
-    def learn(self, rows: Any, choice: Choice, value: float) -> None:
-        self.learner.learn(rows, choice, value)
+    def learn(self, read: Read, choice: Choice, value: float) -> None:
+        self.learner.learn(read.rows, choice, value)
 
-    def expose(self, rows: Any, choice: Choice) -> Choice:
-        return self.learner.expose(rows, choice)
+    def expose(self, read: Read, choice: Choice) -> Choice:
+        return self.learner.expose(read.rows, choice)
 
-    def check(self, choice: Choice, count: int) -> None:
-        """Refuse a choice from outside that this learner could not learn from."""
+    def check(self, read: Read, choice: Choice) -> tuple[str, ...]:
+        """The ids of a choice from outside, or a ValueError if this learner could not learn from it."""
         if choice.query is not Query.NONE:
-            self.learner.check(choice, count)
+            self.learner.check(choice, len(read.ids))
+        elif not all(0 <= k < len(read.ids) for k in choice.shown):
+            raise ValueError(f"shown items must be in [0, {len(read.ids)}), got {choice.shown}")
+        return tuple(read.ids[k] for k in choice.shown)
 
     def dumps(self, extra: str) -> bytes:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
@@ -73,10 +80,16 @@ def make_learner(settings: ModelSettings) -> Conquer:
     return learner
 
 
+def _square(settings: ModelSettings) -> bool:
+    """Whether its memory grows with the square of the features."""
+    row = next((one for one in registry.algorithms() if one.name == settings.algorithm), None)
+    return (settings.model or (row.models[0] if row is not None and row.models else None)) == "full"
+
+
 def checked_settings(settings: ModelSettings) -> None:
     """Refuse what could not be built, before anything is stored."""
-    if settings.model == "full" and settings.features.dim > 8192:
-        raise invalid(f"a full model takes at most 8192 features here, got {settings.features.dim}")
+    if _square(settings) and settings.features.dim > 8192:
+        raise invalid(f"a full model takes at most 8192 features here, got {settings.features.dim}: set features.dim")
     make_learner(settings)
 
 
@@ -110,5 +123,5 @@ def warm_kernels() -> None:
     for payload in (b'"vector":[0,1]', b'"text":"a word"', b'"features":{"price":1.5}'):
         items = b'[{"id":"a",%s},{"id":"b",%s}]' % (payload, payload)
         for context in (b"null", b'{"hour":3.0}'):
-            _, rows = brain.parse(items, context)
-            brain.learn(rows, brain.choose(rows, 0).choice, 1.0)
+            read = brain.parse(items, context)
+            brain.learn(read, brain.choose(read, 0).choice, 1.0)

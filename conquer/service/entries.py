@@ -16,8 +16,9 @@ class Chosen(msgspec.Struct, omit_defaults=True):
     ticket: int
     query: int
     shown: tuple[int, ...]
-    left: int
-    ids: list[str]
+    names: tuple[str, ...]
+    """The ids of the shown, in the same order; `left` is one of them."""
+    left: str
     items: Raw
     scores: list[float]
     context: Raw = ABSENT

@@ -17,7 +17,7 @@ from conquer.types import Choice, Query
 
 @dataclass(slots=True)
 class Event:
-    """`answers` holds each voter's standing answer with its position; `rows` are the featurised items while cached."""
+    """`answers`: each voter's standing answer and its position; `round`: what was read of the items, while cached."""
 
     id: str
     position: int
@@ -29,7 +29,7 @@ class Event:
     seen: int
     answers: dict[str, tuple[int, Answered]] = field(default_factory=dict)
     expired: bool = False
-    rows: Any = None
+    round: Any = None
 
     @classmethod
     def of(cls, entry: Entry) -> "Event":
@@ -66,8 +66,5 @@ class Event:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        return tuple(self.chosen.ids[i] for i in self.chosen.shown)
-
-    @property
-    def left(self) -> str:
-        return self.chosen.ids[self.chosen.left]
+        """The ids of what was shown, first choice first."""
+        return self.chosen.names

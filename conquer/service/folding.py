@@ -1,7 +1,7 @@
 """A model in memory: the fold of its log up to a position. The same `apply` serves live requests and replay."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from conquer.service.entries import (
     Flagged,
 )
 from conquer.service.events import Event
+from conquer.service.refusals import invalid
 from conquer.service.requests import ModelSettings
 from conquer.service.tally import Recent, Tally
 from conquer.types import Choice
@@ -29,11 +30,20 @@ _tally = msgspec.json.Decoder(Tally).decode
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """A round's items as read: their ids, and what the learner takes."""
+
+    ids: Sequence[str]
+    rows: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Pick:
-    """A choice with what a person sees of it: `left` is a position, `scores` has one number per item."""
+    """A choice with what a person sees of it: the ids of the shown, and which of them goes on the left."""
 
     choice: Choice
-    left: int
+    names: tuple[str, ...]
+    left: str
     chance: float | None
     scores: list[float]
 
@@ -43,11 +53,11 @@ class Brain(Protocol):
 
     @property
     def size(self) -> int: ...
-    def parse(self, items: bytes, context: bytes) -> tuple[list[str], Any]: ...
-    def choose(self, rows: Any, ordinal: int) -> "Pick": ...
-    def learn(self, rows: Any, choice: Choice, value: float) -> None: ...
-    def expose(self, rows: Any, choice: Choice) -> Choice: ...
-    def check(self, choice: Choice, count: int) -> None: ...
+    def parse(self, items: bytes, context: bytes) -> Any: ...
+    def choose(self, read: Any, ordinal: int) -> Pick: ...
+    def learn(self, read: Any, choice: Choice, value: float) -> None: ...
+    def expose(self, read: Any, choice: Choice) -> Choice: ...
+    def check(self, read: Any, choice: Choice) -> tuple[str, ...]: ...
     def dumps(self, extra: str) -> bytes: ...
 
 
@@ -85,12 +95,12 @@ class Folded:
         while len(self.events) > count:
             self.events.popitem(last=False)
 
-    def rows_of(self, event: Event) -> Any:
-        if event.rows is None:
-            _, event.rows = self.brain.parse(bytes(event.chosen.items), bytes(event.chosen.context))
-        return event.rows
+    def round_of(self, event: Event) -> Any:
+        if event.round is None:
+            event.round = self.brain.parse(bytes(event.chosen.items), bytes(event.chosen.context))
+        return event.round
 
-    def apply(self, entry: Entry, rows: Any = None) -> None:
+    def apply(self, entry: Entry, read: Any = None) -> None:
         """Take in the next row. Events it speaks of must be in the cache (`wanted` tells which)."""
         if entry.position != self.position + 1:
             raise RuntimeError(f"row {entry.position} cannot follow position {self.position} of model {self.name!r}")
@@ -98,13 +108,13 @@ class Folded:
         match entry.body:
             case Chosen():
                 event = Event.of(entry)
-                event.rows = rows
+                event.round = read
                 self.keep(event)
                 self.tally.choice(entry.body.ordinal, bool(entry.body.query))
             case Exposed():
                 event = _needed(event, entry)
                 # Only the fold knows the memo; a replayed row gets the one it already has.
-                entry.body.memo = dict(self.brain.expose(self.rows_of(event), _first_choice(event)).memo)
+                entry.body.memo = dict(self.brain.expose(self.round_of(event), _first_choice(event)).memo)
                 self.since_snapshot += 1
             case Answered():
                 self._answer(entry, _needed(event, entry), entry.body)
@@ -131,7 +141,11 @@ class Folded:
         self.position = entry.position
 
     def _learn(self, event: Event, value: float) -> None:
-        self.brain.learn(self.rows_of(event), event.choice, value)
+        try:
+            self.brain.learn(self.round_of(event), event.choice, value)
+        except ValueError as error:
+            # Learners check before they move, so nothing has changed.
+            raise invalid(f"{self.settings.algorithm} cannot learn this answer: {error}") from None
         self.since_snapshot += 1
 
     def _answer(self, entry: Entry, event: Event, said: Answered) -> None:

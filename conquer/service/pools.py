@@ -11,6 +11,7 @@ from conquer.kernels.tickets import stream, ticket
 from conquer.service import asking
 from conquer.service.entries import Chosen
 from conquer.service.events import Event
+from conquer.service.items import decode_items
 from conquer.service.refusals import RefusalError
 from conquer.service.requests import ChooseReply, ChooseRequest, Item, Raw
 from conquer.service.schema import items, leases
@@ -150,8 +151,7 @@ def _again(turn: Turn, voter: str) -> Event | None:
     if event is None:
         return None
     chosen = event.chosen
-    shown_ids = {chosen.ids[k] for k in chosen.shown}
-    pair = [item for item in msgspec.json.decode(bytes(chosen.items), type=list[Item]) if item.id in shown_ids]
+    pair = [item for item in decode_items(bytes(chosen.items)) if item.id in chosen.names]
     request = ChooseRequest(items=Raw(_json(pair)), context=chosen.context, voter=voter)
     reply = asking.choose(turn, request, planted=event.id)
     return turn.event(reply.event_id) if reply.query != "none" else None
@@ -159,7 +159,7 @@ def _again(turn: Turn, voter: str) -> Event | None:
 
 def _question(turn: Turn, event: Event, voter: str) -> Question:
     chosen: Chosen = event.chosen
-    by_id = {item.id: item for item in msgspec.json.decode(bytes(chosen.items), type=list[Item])}
+    by_id = {item.id: item for item in decode_items(bytes(chosen.items))}
     context = msgspec.json.decode(bytes(chosen.context))
     shown = [by_id[one] for one in event.shown]
     return Question(asking.reply(event), shown, context, turn.folded.tally.voters.get(voter, 0))

@@ -145,16 +145,16 @@ def _choose(turn: Turn, row: Line) -> None:
     chosen: Chosen = _body(row, Chosen)
     if row.event_id is None or turn.event(row.event_id) is not None:
         raise invalid(f"row {row.position} needs an event id of its own, got {row.event_id!r}")
-    ids, rows = turn.folded.brain.parse(bytes(chosen.items), bytes(chosen.context))
-    if any(not 0 <= k < len(ids) for k in (*chosen.shown, chosen.left)) or not 0 <= chosen.ticket < 1 << 64:
-        raise invalid(f"row {row.position} shows items it does not have")
+    read = turn.folded.brain.parse(bytes(chosen.items), bytes(chosen.context))
     try:
         choice = Choice(tuple(chosen.shown), Query(chosen.query), chosen.ticket, chosen.memo)
-        turn.folded.brain.check(choice, len(ids))
+        names = turn.folded.brain.check(read, choice)
     except (ValueError, TypeError) as error:
         raise invalid(f"row {row.position}: {error}") from None
-    chosen.ordinal, chosen.ids = turn.folded.tally.ordinal, ids
-    turn.append(chosen, row.event_id, row.voter, rows)
+    if names != chosen.names or chosen.left not in names or not 0 <= chosen.ticket < 1 << 64:
+        raise invalid(f"row {row.position} shows items it does not have")
+    chosen.ordinal = turn.folded.tally.ordinal
+    turn.append(chosen, row.event_id, row.voter, read)
     event = turn.event(row.event_id)
     if event is not None and event.active:
         expose(turn, event)

@@ -32,7 +32,8 @@ class ModelSettings(Strict):
     """Everything that makes a model, fixed at its creation; its log does the rest."""
 
     algorithm: str = "gnc"
-    model: Literal["diagonal", "full", "kernel"] = "diagonal"
+    model: str | None = None
+    """diagonal, full or kernel; None: the algorithm's own."""
     parameters: dict[str, Any] = {}
     features: FeatureSettings = msgspec.field(default_factory=FeatureSettings)
     seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0

@@ -39,9 +39,9 @@ class Turn:
             event = self.folded.cached(event_id)
         return event
 
-    def append(self, body: msgspec.Struct, event: str | None, voter: str | None = None, rows: Any = None) -> Entry:
+    def append(self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None) -> Entry:
         entry = Entry(self.folded.position + 1, self.now, event, voter, body)
-        self.folded.apply(entry, rows)
+        self.folded.apply(entry, read)
         self._unwritten.append(entry)
         return entry
 

@@ -33,7 +33,7 @@ def slow_fold(address: str, name: str) -> np.ndarray:
     for row in rows:
         if row.kind == "choose":
             body = row.body
-            _, X = brain.parse(bytes(body.items), bytes(body.context))
+            X = brain.parse(bytes(body.items), bytes(body.context)).rows
             choices[row.event] = X, Choice(tuple(body.shown), Query(body.query), body.ticket, body.memo)
         elif row.kind == "expose":
             X, choice = choices[row.event]

@@ -92,7 +92,7 @@ def test_kill_nine_loses_nothing_and_doubles_nothing(start, tmp_path: Path) -> N
     choices = {row.event: row.body for row in rows if row.kind == "choose"}
     assert len(choices) == sum(row.kind == "choose" for row in rows)
     for event, offer in diary.offers.items():
-        assert [choices[event].ids[k] for k in choices[event].shown] == [one["id"] for one in offer["shown"]]
+        assert list(choices[event].names) == [one["id"] for one in offer["shown"]]
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
 
 

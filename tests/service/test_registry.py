@@ -1,0 +1,36 @@
+"""Every registered algorithm can be served: it chooses, learns, is forgotten and read back to the same bits."""
+
+import numpy as np
+import pytest
+
+from conquer.registry import algorithms
+
+from .conftest import run
+
+ITEMS = [{"id": name, "vector": [float(name == other) for other in "abcd"]} for name in "abcd"]
+
+
+@pytest.mark.parametrize("algorithm", [one.name for one in algorithms()])
+def test_served(local, algorithm):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            made = await client.post("/v1/models", json={"name": "m", "algorithm": algorithm, "features": {"dim": 4}})
+            assert made.status_code == 201, made.text
+            for _ in range(12):
+                reply = await client.post("/v1/models/m/choose", json={"items": ITEMS})
+                assert reply.status_code == 200, reply.text
+                offer = reply.json()
+                if offer["query"] == "none":
+                    continue
+                winner = min(one["id"] for one in offer["shown"])
+                reply = await client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json={"winner": winner})
+                assert reply.json()["status"] == "learnt", reply.text
+            before = app.server.writer.models["m"].brain.learner.model.arrays()
+            app.server.writer.models.clear()
+            await client.get("/v1/models/m")
+            after = app.server.writer.models["m"].brain.learner.model.arrays()
+            assert before.keys() == after.keys()
+            assert all(np.array_equal(before[name], after[name], equal_nan=True) for name in before)
+
+    run(go())
