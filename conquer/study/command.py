@@ -142,21 +142,24 @@ class Bars:
 
 
 def show(finished: Finished, console: Any) -> None:
-    """Print the table of mean errors."""
+    """Print the table of mean errors; the last column is the ratio to the ceiling."""
+    from rich.box import SIMPLE
     from rich.table import Table
 
     from conquer.study import tables
 
     frame = tables.mean_errors(finished.results)
-    table = Table(title="mean test error (± half a 95 % interval)", title_justify="left")
+    table = Table(
+        title="mean test error ± half a 95 % interval", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0)
+    )
     sizes = [name.removeprefix("K=") for name in frame.columns if name.startswith("K=")]
     table.add_column("algorithm")
     for size in sizes:
         table.add_column(f"K = {size}", justify="right")
     table.add_column("mean", justify="right")
-    table.add_column("of ceiling", justify="right")
+    table.add_column("ratio", justify="right")
     for row in frame.iter_rows(named=True):
-        cells = [f"{row[f'K={size}']:.3f} ± {row[f'±{size}']:.3f}" for size in sizes]
+        cells = [f"{row[f'K={size}']:.3f}±{row[f'±{size}']:.3f}" for size in sizes]
         table.add_row(row["algorithm"], *cells, f"{row['mean']:.3f}", f"{row['of ceiling']:.2f}")
     console.print(table)
     for name, why in finished.left_out.items():

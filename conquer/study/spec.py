@@ -13,7 +13,7 @@ PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "ba
 RIDGE_PENALTIES = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 PRESETS = ("small", "paper")
 FEATURES = ("binary", "counts", "tfidf")
-_SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle", "shoes")
+_SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
