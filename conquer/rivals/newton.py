@@ -63,19 +63,21 @@ class Newtron:
         g = -((1.0 - p) / chance) * away if answer > 0 else (p / chance) * away
         step = (chance if answer > 0 else 1.0) * self.beta
         gain = 1.0 - step * float(g @ self.w[columns])
+        A, b = self.A.copy(), self.b.copy()
         if self.whole:
-            self.A += step * np.outer(g, g)
+            A += step * np.outer(g, g)
         else:
-            self.A[columns] += step * g * g
-        self.b[columns] += gain * g
-        self.w = self._leader()
+            A[columns] += step * g * g
+        b[columns] += gain * g
+        self.w = self._leader(A, b)
+        self.A, self.b = A, b
 
-    def _leader(self) -> Floats:
+    def _leader(self, A: Floats, b: Floats) -> Floats:
         """argmin w'Aw/2 + b.w within the ball: -(A + mu I)^-1 b with the smallest mu >= 0 that fits."""
         if self.whole:
-            values, vectors = np.linalg.eigh(self.A)
-            return np.asarray(vectors @ _shrunk(vectors.T @ self.b, values, self.radius))
-        return _shrunk(self.b, self.A, self.radius)
+            values, vectors = np.linalg.eigh(A)
+            return np.asarray(vectors @ _shrunk(vectors.T @ b, values, self.radius))
+        return _shrunk(b, A, self.radius)
 
     def scores(self, X: SparseRows) -> Floats:
         columns, items = self._local(X)

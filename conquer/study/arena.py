@@ -12,7 +12,7 @@ import numpy as np
 
 from conquer.kernels.tickets import stream, tickets
 from conquer.registry import ALGORITHMS, GROUPS, make
-from conquer.study.arena_page import write_page
+from conquer.study.arena_page import thinned, write_page
 from conquer.study.arena_worlds import PRESETS, SETTINGS, Setting, World
 from conquer.study.spec import key
 from conquer.types import Choice, Floats
@@ -215,8 +215,9 @@ def run_arena(
                 progress(f"{len(done)} cells, {len(left)} to do: {found['world']} {found['algorithm']}")
     cells = [done[_key(task)] for task in work]
     described = {s.name: {"text": s.text, "rounds": s.rounds, "items": s.items, "dim": s.dim} for s in settings}
-    result = {"settings": {**options, "worlds": described, "algorithms": list(names)}, "cells": cells}
-    (folder / "results.json").write_text(json.dumps(result, indent=0) + "\n")
+    told = {**options, "worlds": described, "algorithms": list(names)}
+    lines = ",\n".join(json.dumps(found) for found in thinned(cells))
+    (folder / "results.json").write_text(f'{{"settings": {json.dumps(told)},\n"cells": [\n{lines}\n]}}\n')
     return write_page(folder)
 
 

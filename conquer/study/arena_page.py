@@ -37,6 +37,44 @@ def ranking(cells: Iterable[Mapping[str, Any]], world: str, regret: str = "weak"
     return table
 
 
+def thinned(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The cells with curves for the eight best of each world that duel (of all, where none does) and for no other."""
+    kept = set()
+    for world in dict.fromkeys(found["world"] for found in cells):
+        rows = ranking(cells, world)
+        best = [row for row in rows if not row["single"]] or rows
+        kept |= {(world, row["algorithm"]) for row in best[: len(_COLOURS)]}
+    return [
+        {
+            name: value
+            for name, value in found.items()
+            if name != "curve" or (found["world"], found["algorithm"]) in kept
+        }
+        for found in cells
+    ]
+
+
+def verdicts(cells: Sequence[Mapping[str, Any]], regret: str = "weak") -> str:
+    """A Markdown table: in each world the best of ours and of the rivals that duel, and their paired difference."""
+    lines = [
+        "| world | best of ours | best rival | ours/rival | ours - rival [95 %] | next |",
+        "|---|---|---|---|---|---|",
+    ]
+    for world in dict.fromkeys(found["world"] for found in cells):
+        rows = [row for row in ranking(cells, world, regret) if not row["single"]]
+        ours, rival = (next((row for row in rows if row["group"] == group), None) for group in ("paper", "rivals"))
+        if ours is None or rival is None:
+            continue
+        gap = compare(ours[regret], rival[regret])
+        others = [row for row in rows if row not in (ours, rival)][:3]
+        told = ", ".join(f"{row['algorithm']} {row['mean']:.0f}" for row in others)
+        lines.append(
+            f"| {world} | {ours['algorithm']} {ours['mean']:.1f} | {rival['algorithm']} {rival['mean']:.1f} "
+            f"| {ours['mean'] / rival['mean']:.2f} | {gap.mean:.1f} [{gap.low:.1f}, {gap.high:.1f}] | {told} |"
+        )
+    return "\n".join(lines)
+
+
 def write_page(folder: Path) -> Path:
     """Make arena.html from results.json beside it."""
     result = json.loads((folder / "results.json").read_text())
@@ -84,8 +122,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _curves(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The eight best that duel as lines of cumulative regret."""
-    best = [row for row in rows if not row["single"]][: len(_COLOURS)] or rows[: len(_COLOURS)]
+    """The best as lines of cumulative regret."""
+    best = [row for row in rows if "curve" in row]
     top = max(max(row["curve"]["regret"]) for row in best) or 1.0
     last = max(best[0]["curve"]["round"])
     shapes = []

@@ -10,7 +10,7 @@ from conquer.registry import ALGORITHMS, GROUPS, make
 from conquer.rivals.answering import PickJudge
 from conquer.rivals.picks import decode
 from conquer.study.arena import names_of, play, run_arena, tune
-from conquer.study.arena_page import ranking
+from conquer.study.arena_page import ranking, verdicts
 from conquer.study.arena_worlds import SETTINGS
 from conquer.types import Choice, Query
 
@@ -35,6 +35,9 @@ def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
     rows = ranking(first["cells"], "linear")
     assert rows[0]["ratio"] == 1.0
     assert rows[0]["behind"] == 0.0
+    table = verdicts(first["cells"])
+    assert table.count("\n") == 3
+    assert "colstim" in table
 
 
 @pytest.mark.parametrize("name", SETTINGS)
