@@ -88,6 +88,11 @@ def _square(settings: ModelSettings) -> bool:
 
 def checked_settings(settings: ModelSettings) -> None:
     """Refuse what could not be built, before anything is stored."""
+    if settings.task == "parse":
+        if settings.covariance != "on-answer":
+            raise invalid("a parser counts pairs when they are answered: covariance must be 'on-answer'")
+        _parser(settings, None)
+        return
     if _square(settings) and settings.features.dim > 8192:
         raise invalid(f"a full model takes at most 8192 features here, got {settings.features.dim}: set features.dim")
     make_learner(settings)
@@ -95,10 +100,22 @@ def checked_settings(settings: ModelSettings) -> None:
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | None]:
     """What learns, fresh or from a snapshot, and the tally stored beside it."""
+    if settings.task == "parse":
+        return _parser(settings, data)
     if data is None:
         return LearnerBrain(settings, make_learner(settings)), None
     learner, extra, _ = registry.loads(data)
     return LearnerBrain(settings, learner), extra.get("service", {}).get("tally")
+
+
+def _parser(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | None]:
+    from conquer.service.parser_brain import ParserBrain
+
+    try:
+        brain = ParserBrain(settings)
+    except (ValueError, TypeError) as error:
+        raise invalid(str(error)) from None
+    return brain, None if data is None else brain.restore(data)
 
 
 def imported(data: bytes) -> ModelSettings:

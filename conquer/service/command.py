@@ -43,11 +43,13 @@ def serve(
     port: int | None = None,
     store: str | None = None,
     items: str | Path | None = None,
+    treebank: str | Path | None = None,
     **more: Any,
 ) -> None:
     """Serve until told to stop. None: the environment variable (CONQUER_HOST, ...) or the default.
 
-    `items` (JSON lines or CSV) starts a model named after the file, ready for questions, unless it is there already.
+    `items` (JSON lines or CSV) or `treebank` (CoNLL-U) starts a model named after the file, ready for questions,
+    unless it is there already.
     """
     import uvicorn
 
@@ -63,9 +65,10 @@ def serve(
     sys.setswitchinterval(0.0005)
     server = Server(settings)
     server.database.claim()
-    if items is not None:
-        with server.database.writing() as connection:
-            start_from_items(connection, items)
+    for path, parse in ((items, False), (treebank, True)):
+        if path is not None:
+            with server.database.writing() as connection:
+                start_from_file(connection, path, parse)
     PatientProtocol.seconds = settings.read_seconds
     app = make_app(server)
     config = uvicorn.Config(
@@ -88,8 +91,8 @@ def serve(
     uvicorn.Server(config).run()
 
 
-def start_from_items(connection: Connection, path: str | Path) -> str:
-    """A model with the file's items, named after it; an existing one stays as it is. Returns the name."""
+def start_from_file(connection: Connection, path: str | Path, parse: bool) -> str:
+    """A model with the file's items or sentences, named after it; an existing one stays. Returns the name."""
     from conquer.service import store
     from conquer.service.model_routes import create
     from conquer.service.pools import add_groups
@@ -98,8 +101,14 @@ def start_from_items(connection: Connection, path: str | Path) -> str:
 
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem).lstrip("._-")[:64] or "items"
     if name not in store.headers(connection, [name], lock=False):
-        groups = read_groups(Path(path).read_bytes())
-        add_groups(connection, create(connection, name, ModelSettings(algorithm="gnr", planted=0.05), 1 << 30), groups)
+        data = Path(path).read_bytes()
+        if parse:
+            from conquer.service.treebanks import read_treebank
+
+            settings, groups = ModelSettings(algorithm="parser", task="parse"), read_treebank(data)
+        else:
+            settings, groups = ModelSettings(algorithm="gnr", planted=0.05), read_groups(data)
+        add_groups(connection, create(connection, name, settings, 1 << 30), groups)
     return name
 
 

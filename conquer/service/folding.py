@@ -80,6 +80,8 @@ class Folded:
         self.since_snapshot = 0
         self.pool: list[Any] | None = None
         """Groups of uploaded items, once read."""
+        self.history: list[tuple[int, float]] = []
+        """A parser's score on held-out sentences by number of answers, as far as somebody looked."""
         self.events: OrderedDict[str, Event] = OrderedDict()
 
     def cached(self, event_id: str) -> Event | None:
@@ -153,13 +155,16 @@ class Folded:
             return
         if said.value is not None:
             self._learn(event, said.value)
-        self.tally.answer(event.shown, said.value, said.reason, entry.voter)
+        shown = _labels(event)
+        self.tally.answer(shown, said.value, said.reason, entry.voter)
         self.tally.timing(said.seconds)
+        if "word" in event.choice.memo and said.reason is None:
+            self.tally.asked.setdefault(event.choice.memo["sentence"], []).append(event.choice.memo["word"])
         if said.agreed is not None:
             self.tally.planted += 1
             self.tally.planted_agreed += said.agreed
         self.tally.note(
-            Recent(event.id, entry.position, said.winner, event.shown, entry.at, said.value is not None, entry.voter)
+            Recent(event.id, entry.position, said.winner, shown, entry.at, said.value is not None, entry.voter)
         )
 
     def dumps(self) -> bytes:
@@ -189,6 +194,14 @@ def _needed(event: Event | None, entry: Entry) -> Event:
     if event is None:
         raise RuntimeError(f"row {entry.position} speaks of event {entry.event!r}, which the log does not hold")
     return event
+
+
+def _labels(event: Event) -> tuple[str, ...]:
+    """What was shown, by names that mean the same in every event: a head is one of a word of a sentence."""
+    memo = event.choice.memo
+    if "word" not in memo:
+        return event.shown
+    return tuple(f"{memo['sentence']}: {memo['word']} < {name}" for name in event.shown)
 
 
 def _first_choice(event: Event) -> Choice:

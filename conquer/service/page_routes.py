@@ -105,6 +105,7 @@ ENDPOINTS = (
     Endpoint("GET", "/", None, "Models", models_page, page=True),
     Endpoint("GET", "/models/{name}", None, "A model", model_page, page=True),
     Endpoint("GET", "/pick/{name}", None, "Pick one of two", pick_page, page=True),
+    Endpoint("GET", "/parse/{name}", None, "Which word is the head?", pick_page, page=True),
     Endpoint("GET", "/login", None, "Sign in", login_page, page=True),
     Endpoint("POST", "/login", None, "Sign in", login, SignIn, page=True),
     Endpoint("POST", "/logout", None, "Sign out", logout, page=True),

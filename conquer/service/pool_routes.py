@@ -1,6 +1,6 @@
 """Uploading items and asking people, over HTTP."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -10,6 +10,7 @@ from conquer.service.requests import Identifier, Strict
 from conquer.service.routing import Call, Endpoint
 from conquer.service.turns import Turn
 from conquer.service.uploads import read_groups
+from conquer.service.wire import Reply
 
 
 class NextRequest(Strict):
@@ -36,7 +37,14 @@ class Task(msgspec.Struct):
 
 
 async def upload_items(call: Call) -> Uploaded:
-    groups = read_groups(call.body)
+    held_out = call.query.get("held_out", "") in ("1", "true")
+    info: Any = await call.server.writer.call(call.model, lambda turn: turn.folded.settings.task)
+    if info == "parse":
+        from conquer.service.treebanks import read_treebank
+
+        groups = read_treebank(call.body, held_out)
+    else:
+        groups = read_groups(call.body)
 
     def work(turn: Turn) -> Uploaded:
         return Uploaded(add_groups(turn.connection, turn.folded.id, groups), len(groups))
@@ -70,13 +78,41 @@ async def task(call: Call) -> Task:
     return reply
 
 
+async def parser_progress(call: Call) -> Any:
+    from conquer.service.treebanks import progress
+
+    return await call.server.writer.call(call.model, lambda turn: progress(turn, groups_of(turn)))
+
+
+async def parser_trees(call: Call) -> Reply:
+    from conquer.service.treebanks import trees
+
+    data: bytes = await call.server.writer.call(call.model, lambda turn: trees(turn, groups_of(turn)))
+    return Reply(data, kind="text/plain; charset=utf-8")
+
+
+async def parser_file(call: Call) -> Reply:
+    from conquer.parsing.parser import dumps
+    from conquer.service.treebanks import parser_of
+
+    data: bytes = await call.server.writer.call(call.model, lambda turn: dumps(parser_of(turn)))
+    disposition = f'attachment; filename="{call.model}.parser"'.encode()
+    return Reply(data, kind="application/octet-stream", headers=[(b"content-disposition", disposition)])
+
+
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON lines or CSV",
-        upload_items, bytes, Uploaded, upload=True,
+        upload_items, bytes, Uploaded, upload=True, query=("held_out",),
     ),
     Endpoint(
         "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question
+    ),
+    Endpoint("GET", "/v1/models/{name}/parser", "read", "A parser's progress", parser_progress, reply=dict[str, Any]),
+    Endpoint("GET", "/v1/models/{name}/trees", "read", "A parser's trees, CoNLL-U", parser_trees, kind="text/plain"),
+    Endpoint(
+        "GET", "/v1/models/{name}/parser/file", "read", "The parser for conquer parse predict", parser_file,
+        kind="application/octet-stream",
     ),
     Endpoint("GET", "/v1/models/{name}/task", "answer", "Instructions and progress", task, reply=Task),
 )  # fmt: skip

@@ -32,6 +32,8 @@ class Question(msgspec.Struct):
     answered: int
     reason: str | None = None
     """Without an event: why there is none now."""
+    parse: Any = None
+    """For a parse question: the sentence, its tree, the word and the two heads."""
 
 
 def add_groups(connection: Connection, model: int, groups: Sequence[Group]) -> int:
@@ -68,7 +70,12 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
     if not pool:
         raise RefusalError(409, "no_items", f"model {turn.folded.name!r} has no items: upload some first")
     taken = set() if shared else _taken(turn, voter)
-    event = _again(turn, voter) or _drawn(turn, pool, taken, voter)
+    if turn.folded.settings.task == "parse":
+        from conquer.service.treebanks import drawn
+
+        event = drawn(turn, pool, taken, voter)
+    else:
+        event = _again(turn, voter) or _drawn(turn, pool, taken, voter)
     if event is None:
         answered = turn.folded.tally.voters.get(voter, 0)
         reason = "everything is being answered by others" if taken else "nothing is left to ask: the model is sure"
@@ -110,9 +117,14 @@ def _lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
             "event_id": event.id,
             "until": turn.now + seconds,
         }
-        for item in event.shown
+        for item in _subjects(event)
     ]
     turn.connection.execute(insert(leases), rows)
+
+
+def _subjects(event: Event) -> tuple[str, ...]:
+    """What nobody else may be asked about meanwhile: the sentence, or the two items."""
+    return (str(event.choice.memo["sentence"]),) if "sentence" in event.choice.memo else event.shown
 
 
 def _drawn(turn: Turn, pool: list[Group], taken: set[str], voter: str) -> Event | None:
@@ -161,5 +173,9 @@ def _question(turn: Turn, event: Event, voter: str) -> Question:
     chosen: Chosen = event.chosen
     by_id = {item.id: item for item in decode_items(bytes(chosen.items))}
     context = msgspec.json.decode(bytes(chosen.context))
-    shown = [by_id[one] for one in event.shown]
-    return Question(asking.reply(event), shown, context, turn.folded.tally.voters.get(voter, 0))
+    answered = turn.folded.tally.voters.get(voter, 0)
+    if turn.folded.settings.task == "parse":
+        from conquer.service.treebanks import view
+
+        return Question(asking.reply(event), list(by_id.values()), None, answered, parse=view(turn, event))
+    return Question(asking.reply(event), [by_id[one] for one in event.shown], context, answered)

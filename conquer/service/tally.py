@@ -57,6 +57,8 @@ class Tally(msgspec.Struct):
     planted_agreed: int = 0
     voters: dict[str, int] = {}
     swept: int = 0
+    asked: dict[str, list[int]] = {}
+    """Parse questions: the words of each sentence that have been answered."""
 
     def _bin(self) -> Bin:
         place = (self.rounds - 1) // self.width if self.rounds else 0

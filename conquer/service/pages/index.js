@@ -6,7 +6,7 @@ async function refresh() {
   const { models } = await api("GET", "/v1/models");
   const cards = models.map(({ name, settings, summary }) => make("a", { class: "card model", href: `/models/${encodeURIComponent(name)}` },
     make("header", {}, make("b", {}, name), make("span", { class: "tag" }, settings.algorithm ?? "gnc")),
-    summary.rounds ? curve(summary.curve.bins, summary.curve.width, true) : make("p", { class: "note" }, "No rounds yet."),
+    summary.rounds ? curve(summary.curve.bins, true) : make("p", { class: "note" }, "No rounds yet."),
     make("div", { class: "legend" },
       make("span", {}, `${whole(summary.answers.learnt)} learnt`),
       make("span", {}, `${whole(summary.rounds)} rounds`),
@@ -34,9 +34,10 @@ find("form").addEventListener("submit", async (event) => {
   const name = find("name").value, [file] = find("file").files;
   try {
     const bytes = await file.arrayBuffer();
+    const parse = /\.conllu$/i.test(file.name);
     await api("POST", "/v1/models", {
-      name, algorithm: find("algorithm").value, question: find("question").value, instructions: find("instructions").value,
-      per_round: Number(find("per_round").value), planted: Number(find("planted").value),
+      name, task: parse ? "parse" : "pick", algorithm: parse ? "parser" : find("algorithm").value, question: find("question").value, instructions: find("instructions").value,
+      per_round: Number(find("per_round").value), planted: parse ? 0 : Number(find("planted").value),
     });
     try {
       await api("POST", `/v1/models/${encodeURIComponent(name)}/items`, bytes, true);
@@ -44,7 +45,7 @@ find("form").addEventListener("submit", async (event) => {
       await api("DELETE", `/v1/models/${encodeURIComponent(name)}`);
       throw error;
     }
-    location.assign(`/pick/${encodeURIComponent(name)}`);
+    location.assign(`/${parse ? "parse" : "pick"}/${encodeURIComponent(name)}`);
   } catch (error) { find("problem").textContent = error.message; }
 });
 

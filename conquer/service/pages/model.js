@@ -33,7 +33,7 @@ async function refresh() {
     "seconds an answer": summary.seconds_per_answer == null ? "–" : summary.seconds_per_answer.toFixed(1), "taken back": whole(summary.answers.undone),
   };
   find("tiles").replaceChildren(...Object.entries(tiles).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
-  find("curve").replaceChildren(summary.rounds ? curve(summary.curve.bins, summary.curve.width) : make("p", { class: "note" }, "It starts with the first round."));
+  find("curve").replaceChildren(summary.rounds ? curve(summary.curve.bins) : make("p", { class: "note" }, "It starts with the first round."));
   find("recent").replaceChildren(...summary.recent.map((row) => make("tr", {},
     make("td", {}, new Date(row.at * 1000).toLocaleTimeString()), make("td", { dir: "auto" }, row.winner), make("td", { dir: "auto" }, row.shown.join(" · ")),
     make("td", {}, row.voter ?? ""), make("td", { class: "note" }, row.learnt ? "learnt" : "not learnt"))));
@@ -47,8 +47,27 @@ async function features() {
   words(find("disliked"), disliked, largest);
 }
 
+async function parser() {
+  const found = await api("GET", `${base}/parser`);
+  const tiles = { "sentences": whole(found.sentences), "words asked": `${whole(found.asked)} of ${whole(found.words)}`, "held-out sentences": whole(found.held_out), "right heads (UAS)": percent(found.uas) };
+  find("parser").replaceChildren(...Object.entries(tiles).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
+  find("uas").replaceChildren(found.history.length > 1 ? curve(found.history.map(([, uas]) => [0, 0, 1, uas]), false, `${whole(found.history.at(-1)[0])} answers`) : "");
+}
+
 const problem = (error) => { find("problem").textContent = error.message; };
 await refresh().catch(problem);
 await features().catch(problem);
+const { settings: made } = await api("GET", base);
+if (made.task === "parse") {
+  find("parsing").hidden = false;
+  find("file").hidden = find("preferences").hidden = true;
+  find("trees").href = `${base}/trees`;
+  find("parserfile").href = `${base}/parser/file`;
+  find("heldout").addEventListener("change", async () => {
+    try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await parser(); } catch (error) { problem(error); }
+  });
+  await parser().catch(problem);
+  setInterval(() => { if (!document.hidden) parser().catch(problem); }, 5000);
+}
 setInterval(() => { if (!document.hidden) refresh().catch(problem); }, 2000);
 setInterval(() => { if (!document.hidden) features().catch(problem); }, 10000);

@@ -1,5 +1,6 @@
 // Ask, answer, next. An answer is kept in the browser until the server has it; the event id makes a retry harmless.
 import { ApiError, api, begin, find, make, pathPart, whole } from "/static/shell.js";
+import { drawTree } from "/static/tree.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
 const KEPT = `conquer:${name}:unsent`;
@@ -8,6 +9,13 @@ const history = JSON.parse(sessionStorage.getItem(`conquer:${name}:history`) || 
 
 await begin(name);
 const task = await api("GET", `${base}/task`);
+const parsing = task.task === "parse";
+document.body.classList.toggle("parse", parsing);
+if (parsing) {
+  document.title = "Which word is the head? · CONQUER";
+  find("both_bad").firstChild.textContent = "Neither ";
+  find("tie").hidden = true;
+}
 if (task.question) find("question").textContent = task.question;
 find("instructions").textContent = task.instructions;
 find("more").textContent = task.instructions;
@@ -47,6 +55,7 @@ function show(question) {
     return;
   }
   find("cards").hidden = false;
+  if (question.parse) return showParse(question);
   const byId = Object.fromEntries(question.items.map((item) => [item.id, item]));
   const right = event.shown.map((one) => one.id).find((id) => id !== event.left) ?? null;
   current.sides = { left: event.left, right };
@@ -58,6 +67,27 @@ function show(question) {
   find("context").textContent = typeof context === "string" ? context : JSON.stringify(context);
   find("progress").textContent = `${whole(question.answered)} answered by you`;
   find("say").textContent = `Question ${question.answered + 1}. Left: ${find("left").innerText}. Right: ${find("right").innerText}`;
+  since = performance.now();
+  free(true);
+}
+
+// The two candidate heads of one word; the root is "the sentence itself".
+function showParse(question) {
+  const { event, parse } = question;
+  const right = event.shown.map((one) => one.id).find((id) => id !== event.left);
+  current.sides = { left: event.left, right };
+  const named = (head) => (head === 0 ? "the sentence itself" : parse.forms[head - 1]);
+  const word = parse.forms[parse.word - 1];
+  find("question").replaceChildren("Which word is the head of ", make("mark", { dir: "auto" }, word), "?");
+  for (const side of ["left", "right"]) {
+    const head = Number(current.sides[side]);
+    const note = head === 0 ? "the main word of the sentence" : `word ${head} of ${parse.forms.length}`;
+    find(side).querySelector(".text").replaceChildren(make("strong", { dir: "auto" }, named(head)), make("span", { class: "note" }, ` ${note}`));
+  }
+  find("tree").hidden = false;
+  drawTree(find("tree"), parse, Number(current.sides.left), Number(current.sides.right));
+  find("progress").textContent = `${whole(question.answered)} answered by you`;
+  find("say").textContent = `${parse.forms.join(" ")}. Which word is the head of ${word}? Left: ${named(Number(event.left))}. Right: ${named(Number(right))}.`;
   since = performance.now();
   free(true);
 }

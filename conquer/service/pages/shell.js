@@ -69,7 +69,7 @@ export function draw(tag, attributes, ...children) {
 }
 
 // The learning curve: how often the first choice won, and how often a question was asked, over the rounds.
-export function curve(bins, width, small = false) {
+export function curve(bins, small = false, last = null) {
   const [w, h, left, bottom] = small ? [280, 56, 0, 2] : [720, 240, 40, 26];
   const chart = draw("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "img", "aria-label": "learning curve" });
   const x = (k) => left + ((w - left - 6) * (k + 0.5)) / Math.max(1, bins.length);
@@ -80,7 +80,7 @@ export function curve(bins, width, small = false) {
       chart.append(draw("text", { x: 0, y: y(share) + 4 }, `${share * 100} %`));
     }
     const rounds = bins.reduce((sum, bin) => sum + bin[0], 0);
-    chart.append(draw("text", { x: left, y: h - 6 }, "first round"), draw("text", { x: w, y: h - 6, "text-anchor": "end" }, `round ${whole(rounds)}`));
+    chart.append(draw("text", { x: left, y: h - 6 }, last ? "" : "first round"), draw("text", { x: w, y: h - 6, "text-anchor": "end" }, last ?? `round ${whole(rounds)}`));
   }
   const lines = { asked: [], won: [] };
   // Each point is the mean over a few neighbouring bins, so that single answers do not make it jump.

@@ -1,0 +1,148 @@
+"""Sentences as a model's items: uploads, the next question about them, the parser they make and how good it is."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from conquer.data.treebank import Sentence, TreebankError, parse, text_of
+from conquer.kernels.tickets import stream, ticket
+from conquer.parsing.evaluation import evaluate
+from conquer.parsing.parser import Parser
+from conquer.service import asking
+from conquer.service.events import Event
+from conquer.service.parser_brain import LONGEST, ParserBrain, read_sentence
+from conquer.service.refusals import RefusalError, invalid
+from conquer.service.requests import ChooseRequest, Item, Raw
+from conquer.service.turns import Turn
+from conquer.service.uploads import Group
+
+_json = msgspec.json.Encoder().encode
+_HELD_OUT = "held out"
+_MOST_HELD_OUT = 300
+
+
+class View(msgspec.Struct):
+    """A question as the page draws it: words from 1 on, 0 is the sentence itself; `heads` is the parser's tree now."""
+
+    id: str
+    forms: list[str]
+    tags: list[str]
+    heads: list[int]
+    word: int
+    candidates: list[int]
+
+
+class Progress(msgspec.Struct):
+    """How far the treebank has come; `history` are (answers, UAS on the held-out sentences) when it was looked at."""
+
+    sentences: int
+    words: int
+    asked: int
+    held_out: int
+    uas: float | None
+    history: list[tuple[int, float]]
+
+
+def read_treebank(data: bytes, held_out: bool = False) -> list[Group]:
+    """One group a sentence; held-out sentences need a tree each and are never asked about."""
+    try:
+        sentences = parse(data.decode("utf-8-sig"), heads="tree" if held_out else "ignore")
+    except (TreebankError, UnicodeDecodeError) as error:
+        raise invalid(f"not a CoNLL-U file: {error}") from None
+    kept = [sentence for sentence in sentences if len(sentence) <= LONGEST and (held_out or len(sentence) > 1)]
+    if not kept:
+        raise invalid("the file has no sentence to ask about")
+    context = _HELD_OUT if held_out else None
+    return [Group([_item(sentence, number)], context) for number, sentence in enumerate(kept, 1)]
+
+
+def _item(sentence: Sentence, number: int) -> Item:
+    name = f"{number}-{sentence.id}"[:150].translate({ord(mark): "-" for mark in "/?#\\"})
+    return msgspec.convert({"id": name, "text": text_of([sentence])}, Item)
+
+
+def drawn(turn: Turn, pool: Sequence[Group], taken: set[str], voter: str) -> Event | None:
+    """A question about one of the sentences with the fewest questions so far."""
+    folded = turn.folded
+    asked = folded.tally.asked
+    open_ = [
+        group.items[0]
+        for group in pool
+        if group.context is None
+        and group.items[0].id not in taken
+        and len(asked.get(group.items[0].id, ())) < _words(group)
+    ]
+    if not open_:
+        return None
+    fewest = min(len(asked.get(item.id, ())) for item in open_)
+    least = [item for item in open_ if len(asked.get(item.id, ())) == fewest]
+    rng = random.Random(ticket(stream("pool", folded.settings.seed), folded.tally.ordinal))
+    item = least[rng.randrange(len(least))]
+    words = ",".join(map(str, sorted(asked.get(item.id, ()))))
+    request = ChooseRequest(items=Raw(_json([item])), context=Raw(_json(words or None)), voter=voter)
+    reply = asking.choose(turn, request)
+    return turn.event(reply.event_id) if reply.query != "none" else None
+
+
+def _words(group: Group) -> int:
+    """How many words a sentence has: lines that begin with a whole number."""
+    text = group.items[0].text or ""
+    return sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
+
+
+def view(turn: Turn, event: Event) -> View:
+    brain = _brain(turn)
+    read = turn.folded.round_of(event)
+    sentence = read.sentence
+    return View(
+        sentence.id,
+        list(sentence.forms),
+        list(sentence.upos),
+        [int(head) for head in brain.learner.tree(sentence)],
+        int(event.choice.memo["word"]),
+        [int(name) for name in event.shown],
+    )
+
+
+def progress(turn: Turn, pool: Sequence[Group]) -> Progress:
+    """The UAS is worked out once per number of answers and kept for the page's curve."""
+    folded = turn.folded
+    asking_about = [group for group in pool if group.context is None]
+    gold = [_with_tree(group) for group in pool if group.context == _HELD_OUT][:_MOST_HELD_OUT]
+    answers = folded.tally.learnt
+    if gold and (not folded.history or folded.history[-1][0] != answers):
+        found = _brain(turn).parser().parse(gold)
+        folded.history.append((answers, evaluate(gold, found).uas_nopunct))
+    return Progress(
+        len(asking_about),
+        sum(_words(group) for group in asking_about),
+        sum(map(len, folded.tally.asked.values())),
+        len(gold),
+        folded.history[-1][1] if folded.history else None,
+        folded.history,
+    )
+
+
+def trees(turn: Turn, pool: Sequence[Group]) -> bytes:
+    """Every sentence with the parser's tree, in CoNLL-U."""
+    sentences = [read_sentence(group.items[0].text or "", group.items[0].id) for group in pool if group.context is None]
+    return text_of(_brain(turn).parser().parse(sentences)).encode()
+
+
+def _with_tree(group: Group) -> Sentence:
+    return replace(parse(group.items[0].text or "")[0], id=group.items[0].id)
+
+
+def parser_of(turn: Turn) -> Parser:
+    """What has been learnt, for `conquer parse predict`."""
+    return _brain(turn).parser()
+
+
+def _brain(turn: Turn) -> ParserBrain:
+    brain: Any = turn.folded.brain
+    if not isinstance(brain, ParserBrain):
+        raise RefusalError(409, "no_parser", f"model {turn.folded.name!r} does not parse")
+    return brain
