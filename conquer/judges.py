@@ -55,6 +55,8 @@ class LawJudge:
         values = np.asarray(rewards, dtype=np.float64)
         if choice.query == Query.NONE:
             return None
+        if not all(0 <= k < len(values) for k in choice.shown):
+            raise ValueError(f"shown items must be in [0, {len(values)}), got {choice.shown}")
         if choice.query == Query.BEST:
             worth = np.nanmean(values, axis=1) if values.ndim == 2 else values
             return 1.0 if worth[choice.shown[0]] >= worth.max() else -1.0
@@ -62,6 +64,8 @@ class LawJudge:
             raise ValueError(f"{self.law} needs {'(K, R) ratings' if values.ndim == 1 else '(K,) rewards'}")
         one, two = (values[k] for k in choice.shown)
         if values.ndim == 2:
+            if not one.size or np.isnan([one[0], two[0]]).any():
+                raise ValueError("each shown item needs at least one rating, NaN only after the last")
             return float(judging.prefer_once(self.code, float(self.scale), 0.0, 0.0, one.copy(), two.copy(), ticket))
         return float(
             judging.prefer_once(self.code, float(self.scale), float(one), float(two), _NO_RATINGS, _NO_RATINGS, ticket)

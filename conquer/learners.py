@@ -1,6 +1,7 @@
 """The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron are rows of one table."""
 
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from conquer.kernels import state as st
 from conquer.kernels.selecting import current_eta, pick
-from conquer.models.compiled import CompiledModel
+from conquer.models.compiled import LARGEST, CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Query
@@ -70,10 +71,10 @@ class Conquer:
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
         self._set_eta(policy.eta if eta is None else eta)
-        self.knobs[[st.RADIUS, st.DRIFT]] = _within("U", U, 0, math.inf), _within("Q", Q, 0, math.inf)
-        self.knobs[st.DELTA] = _within("delta", delta, 0, 1, open_ends=True)
-        self.knobs[st.GAMMA] = _within("gamma", gamma, 0, 1)
-        self.knobs[st.ALPHA] = _within("alpha", alpha, -1, 1)
+        self.knobs[[st.RADIUS, st.DRIFT]] = within("U", U, 0, LARGEST), within("Q", Q, 0, LARGEST)
+        self.knobs[st.DELTA] = within("delta", delta, 0, 1, open_ends=True)
+        self.knobs[st.GAMMA] = within("gamma", gamma, 0, 1)
+        self.knobs[st.ALPHA] = within("alpha", alpha, -1, 1)
         if policy.second == st.EXPLORE and gamma == 0:
             raise ValueError("gamma must be above 0, or Banditron would never explore")
 
@@ -88,7 +89,7 @@ class Conquer:
             self.plan[st.ETA_MODE] = ETA_MODES[eta]
         else:
             self.plan[st.ETA_MODE] = st.CONSTANT
-            self.knobs[st.ETA] = _within("eta", 0.0 if eta is None else eta, 0, math.inf)
+            self.knobs[st.ETA] = within("eta", 0.0 if eta is None else eta, 0, LARGEST)
 
     @property
     def dim(self) -> int:
@@ -103,6 +104,11 @@ class Conquer:
     def compiled(self) -> bool:
         """Whether the compiled loop can run it."""
         return self.policy.compiled
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it has learnt nothing and counted nothing yet."""
+        return not self.model.stats.any()
 
     @property
     def answers(self) -> int:
@@ -189,7 +195,7 @@ class Conquer:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         a, b = self.check(choice, rows.rows.size)
-        if not -1.0 <= answer <= 1.0:
+        if isinstance(answer, bool) or not -1.0 <= answer <= 1.0:
             raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
         if choice.query == Query.BEST and abs(answer) != 1.0:
             raise ValueError(f"the answer to BEST must be +1 or -1, got {answer!r}")
@@ -213,16 +219,18 @@ class Conquer:
             raise ValueError(
                 f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
             )
-        shown = choice.shown
-        other = shown[1] if len(shown) == 2 else choice.memo.get("greedy", -1)
+        shown = tuple(map(operator.index, choice.shown))
+        other = operator.index(shown[1] if len(shown) == 2 else choice.memo.get("greedy", -1))
         if len(shown) != (2 if self.duels else 1) or (self.duels and shown[0] == other):
             raise ValueError(f"{expected.name} needs {'two distinct items' if self.duels else 'one item'}, got {shown}")
-        if self.policy.second == st.EXPLORE and not 0 < (choice.memo.get("chance") or 0) <= 1:
-            raise ValueError(f"the choice must remember its chance in (0, 1], got {choice.memo.get('chance')!r}")
+        if not 0 <= operator.index(choice.ticket) < _FULL_RANGE:
+            raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
+        if choice.memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
+            raise ValueError("the choice says it was counted on show, and this learner has counted none")
         low = -1 if self.policy.second == st.ALONE else 0
         if not (0 <= shown[0] < count and low <= other < count):
             raise ValueError(f"shown items must be in [0, {count}), got {(shown[0], other)}")
-        return int(shown[0]), int(other)
+        return shown[0], other
 
     def expose(self, X: Any, choice: Choice) -> Choice:
         """Count a shown pair in the widths before its answer; returns the choice to learn from later."""
@@ -241,9 +249,10 @@ class Conquer:
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
 
 
-def _within(name: str, value: Any, low: float, high: float, open_ends: bool = False) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+def within(name: str, value: Any, low: float, high: float, open_ends: bool = False) -> float:
+    """`value` as a float between `low` and `high`, or a ValueError that names it."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not (low < value < high if open_ends else low <= value <= high):
-        ends = f"({low}, {high})" if open_ends else f"[{low}, {high}]"
-        raise ValueError(f"{name} must be a finite number in {ends}, got {value!r}")
+        ends = f"({low:g}, {high:g})" if open_ends else f"[{low:g}, {high:g}]"
+        raise ValueError(f"{name} must be a number in {ends}, got {value!r}")
     return float(value)

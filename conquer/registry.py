@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
+import numpy as np
+
 from conquer import policies
 from conquer.files import FileError, pack, unpack
-from conquer.learners import Conquer
+from conquer.learners import Conquer, within
 from conquer.models.compiled import CompiledModel
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
@@ -95,18 +97,25 @@ class Algorithm:
         allowed = {p.name: p for p in self.parameters if model in p.models}
         if unknown := sorted(set(given) - set(allowed)):
             raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
-        values = {name: given.get(name, p.default) for name, p in allowed.items()}
+        values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
         described = {"model": model, **values}
         if self.rival is not None:
             return Rival(self.rival.build(dim, model, values), dim=dim, name=self.name, parameters=described)
         assert self.policy is not None
-        if self.name == "confidit" and given.get("lam") is None:
-            values["lam"] = max((1.0 + values["alpha"]) ** 2, 1e-3) if isinstance(values["alpha"], int | float) else 4.0
+        if isinstance(values.get("eta"), str) and ("delta" not in allowed or values.get("budget") is not None):
+            raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
+        if "lam" in values and values["lam"] is None:
+            values["lam"] = max((1.0 + within("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)
         of_model = {p.name for p in SECOND_ORDER}
         settings = {name: value for name, value in values.items() if name in of_model}
         built = Perceptron(dim) if self.perceptron else MODELS[model](dim, **settings)
         rest = {name: value for name, value in values.items() if name not in of_model}
         return Conquer(built, self.policy, name=self.name, parameters={"model": model, **values}, **rest)
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar as the Python number that JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 _WIDE = (_grid((0.01, 0.1, 1.0, 10.0), (0.3, 3.0)), _grid((0.3, 1.0, 3.0, 10.0), (0.3, 3.0)))
@@ -149,7 +158,12 @@ _ROWS = (
         "confidit",
         "Confidit: one item by upper bound; is it the best?",
         policies.CONFIDIT,
-        (_eta(0.1), Parameter("alpha", 1.0, "a number in [-1, 1]"), *SECOND_ORDER),
+        (
+            Parameter("eta", 0.1, "a number of at least 0"),
+            Parameter("alpha", 1.0, "a number in [-1, 1]"),
+            Parameter("lam", None, "a number above 0; None: (1 + alpha)^2"),
+            *SECOND_ORDER[1:],
+        ),
         _grid((0.01, 0.1, 1.0, 10.0), (1.0, 4.0)),
     ),
     Algorithm(
@@ -206,7 +220,7 @@ def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) ->
 def describe(learner: Made) -> dict[str, Any]:
     """How to make this learner anew, JSON-able."""
     row = ALGORITHMS.get(learner.name)
-    if row is None or getattr(learner, "policy", None) is not row.policy:
+    if row is None or getattr(learner, "policy", None) != row.policy:
         raise ValueError("only learners made by name can be written: a policy of your own has no file form")
     return {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
 
@@ -237,7 +251,9 @@ def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Conqu
         learner = rebuild(header["learner"])
         learner.restore(own)
         extra = header["extra"]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        if not isinstance(extra, dict):
+            raise TypeError(f"extra must be an object, got {extra!r}")
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, MemoryError) as error:
         raise FileError(f"the model file does not fit together: {type(error).__name__}: {error}") from None
     return learner, extra, {name: array for name, array in arrays.items() if not name.startswith("model.")}
 
@@ -252,7 +268,7 @@ def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], large
         held = sum(array.nbytes for array in arrays.values())
         if held < 8 * dim * dim:
             raise ValueError(f"a full model of {dim} features needs {8 * dim * dim} bytes, got {held}")
-    elif model == "full" and not _is_perceptron(description) and arrays["weights"].shape != (dim,):
-        raise ValueError(f"a full model of {dim} features needs as many weights, got {arrays['weights'].shape}")
+    elif model == "full" and not _is_perceptron(description) and arrays["inverse"].shape != (dim, dim):
+        raise ValueError(f"a full model of {dim} features needs a square of them, got {arrays['inverse'].shape}")
     if dim > largest:
         raise ValueError(f"dim must be at most {largest}, got {dim}; largest_dim= allows more to a file you trust")

@@ -1,5 +1,6 @@
 """Sparse rows and rounds: the one shape in which items reach the kernels, checked here and nowhere else."""
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ _LARGEST_DIM = 2**31 - 1
 
 
 def _fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view: kernels see one array type, and nobody edits what has been checked."""
+    """A read-only view: kernels see one array type."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -30,11 +31,17 @@ def _vector(values: ArrayLike, dtype: Any, name: str) -> NDArray[Any]:
         limits = np.iinfo(dtype)
         if array.min() < limits.min or array.max() > limits.max:
             raise ValueError(f"{name} must fit {np.dtype(dtype).name}, got values in [{array.min()}, {array.max()}]")
-    return np.ascontiguousarray(array, dtype=dtype)
+    return _own(np.ascontiguousarray(array, dtype=dtype), values)
+
+
+def _own(array: NDArray[Any], given: Any) -> NDArray[Any]:
+    """The array, copied if the caller could still write to it: what has been checked must stay as it was."""
+    shared = isinstance(given, np.ndarray) and array.flags.writeable and np.may_share_memory(array, given)
+    return array.copy() if shared else array
 
 
 class SparseRows:
-    """K sparse rows of dimension D, without copying what is already int64/int32/float64.
+    """K sparse rows of dimension D. Arrays handed over read-only are shared, others copied.
 
     Indices may come in any order; repeated ones are summed. Every index and value is checked once, here.
 
@@ -59,7 +66,7 @@ class SparseRows:
         ids = _vector(indices, np.int32, "indices")
         values = _vector(data, np.float64, "data")
         code, row = checking.check_rows(_fixed(starts), _fixed(ids), _fixed(values), dim)
-        if code == checking.BAD_INDPTR:
+        if code == checking.BAD_INDPTR or starts[0] != 0:
             raise ValueError(
                 f"indptr must rise from 0 to at most {min(ids.size, values.size)}; it does not at row {row}"
             )
@@ -69,6 +76,8 @@ class SparseRows:
             raise ValueError(f"row {row} has a value that is not finite")
         if code == checking.REPEATED:
             starts, ids, values = _summed(starts, ids, values, dim)
+            if not np.isfinite(values).all():
+                raise ValueError("the values of a repeated index add up to more than a number can hold")
         self._set(starts, ids, values, dim, np.arange(starts.size - 1, dtype=np.int64))
 
     def _set(self, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int, rows: Ints) -> None:
@@ -81,6 +90,9 @@ class SparseRows:
 
     def __len__(self) -> int:
         return self.rows.size
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.indptr, self.indices, self.data, self.dim, self.rows)
 
     def __repr__(self) -> str:
         return f"SparseRows({len(self)} x {self.dim})"
@@ -120,6 +132,14 @@ class SparseRows:
         return csr_array((rows.data.copy(), rows.indices.copy(), rows.indptr.copy()), shape=self.shape)
 
 
+def _unpickled(*state: Any) -> SparseRows:
+    """Rows that travelled between processes: read-only again, so that the kernels see the type they know."""
+    indptr, indices, data, dim, rows = state
+    whole = object.__new__(SparseRows)
+    whole._set(indptr, indices, data, dim, rows)
+    return whole
+
+
 def _summed(indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) -> tuple[Ints, NDArray[np.int32], Floats]:
     from scipy.sparse import csr_array
 
@@ -137,6 +157,13 @@ def checked_dim(dim: int) -> int:
     if isinstance(dim, bool) or int(dim) != dim or not 1 <= dim <= _LARGEST_DIM:
         raise ValueError(f"dim must be a whole number in [1, {_LARGEST_DIM}], got {dim!r}")
     return int(dim)
+
+
+def checked_seed(seed: Any) -> int:
+    """`seed` as an int, whatever whole-number type it came in: the same number is the same stream."""
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise TypeError(f"seed must be a whole number, got {seed!r}")
+    return operator.index(seed)
 
 
 def as_rows(X: Any, dim: int) -> SparseRows:
@@ -157,11 +184,14 @@ def as_rows(X: Any, dim: int) -> SparseRows:
 
 def _converted(X: Any) -> SparseRows:
     if hasattr(X, "tocsr"):
-        matrix = X.tocsr()
+        matrix = _as_csr(X)
         return SparseRows(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
     try:
-        dense = np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(X)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(f"got {given.dtype}")
+        dense = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             f"items must be a (K, D) array of numbers, a scipy sparse matrix or SparseRows: {error}"
         ) from None
@@ -179,6 +209,18 @@ def _converted(X: Any) -> SparseRows:
         indptr, indices[:used], data[:used], checked_dim(dense.shape[1]), np.arange(dense.shape[0], dtype=np.int64)
     )
     return rows
+
+
+def _as_csr(X: Any) -> Any:
+    """A scipy matrix as CSR; other formats are checked first, since scipy converts them without looking."""
+    if X.format == "coo":
+        for axis, size in enumerate(X.shape):
+            places = X.coords[axis] if hasattr(X, "coords") else (X.row, X.col)[axis]
+            if places.size and (places.min() < 0 or places.max() >= size):
+                raise ValueError(f"a coordinate is outside [0, {size}) on axis {axis}")
+    elif X.format != "csr" and hasattr(X, "check_format"):
+        X.check_format(full_check=True)
+    return X.tocsr()
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -207,7 +249,7 @@ class Rounds:
             raise ValueError(
                 f"sets must be a (T, K) array of row numbers, got {members.dtype} of shape {members.shape}"
             )
-        members = np.ascontiguousarray(members, dtype=np.int64)
+        members = _own(np.ascontiguousarray(members, dtype=np.int64), sets)
         sizes = np.zeros(members.shape[0], np.int64)
         bad = checking.check_sets(members, sizes, len(rows))
         if bad >= 0:
@@ -224,6 +266,9 @@ class Rounds:
         object.__setattr__(self, "sizes", _fixed(sizes))
         object.__setattr__(self, "rewards", _fixed(values))
         object.__setattr__(self, "ratings", _fixed(_ratings(ratings, len(rows))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rounds, (self.X, self.sets, self.rewards, self.ratings if self.ratings.size else None)
 
     def __len__(self) -> int:
         return int(self.sets.shape[0])
@@ -242,7 +287,7 @@ class Rounds:
 def _ratings(ratings: ArrayLike | None, items: int) -> Floats:
     if ratings is None:
         return np.empty((0, 0))
-    values = np.ascontiguousarray(ratings, dtype=np.float64)
+    values = _own(np.ascontiguousarray(ratings, dtype=np.float64), ratings)
     if values.ndim != 2 or values.shape[0] != items:
         raise ValueError(f"ratings must be ({items}, R), got shape {values.shape}")
     present = np.isfinite(values)

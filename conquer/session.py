@@ -1,5 +1,7 @@
 """Ask and tell with names: offers for people or products, answers late and in any order, each exactly once."""
 
+import json
+import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from conquer.files import FileError, write_atomically
 from conquer.kernels import tickets
 from conquer.learners import Conquer
 from conquer.registry import LARGEST_DIM_IN_FILE, describe, dumps, loads, rebuild
-from conquer.rows import SparseRows, as_rows, stack
+from conquer.rows import SparseRows, as_rows, checked_seed, stack
 from conquer.types import Choice, Ledger, Offer, Query
 
 RESERVED = frozenset({"first", "second", "left", "right", "tie", "skip", "both_bad", "yes", "no"})
@@ -70,8 +72,7 @@ class Session:
             raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
         if featurizer is not None and featurizer.dim != learner.dim:
             raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise TypeError(f"seed must be a whole number, got {seed!r}")
+        seed = checked_seed(seed)
         if covariance == "on-show":
             learner.begin_exposing()
         self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
@@ -125,12 +126,15 @@ class Session:
         return Offer(offer_id, choice, shown, left, choice.memo.get("chance"))
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
-        matrix = isinstance(items, SparseRows | np.ndarray) or hasattr(items, "tocsr")
-        if matrix and context is None:
+        """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
+        vectors = isinstance(items, list | tuple) and all(isinstance(x, list | tuple | np.ndarray) for x in items)
+        matrix = isinstance(items, SparseRows | np.ndarray) or hasattr(items, "tocsr") or (vectors and len(items) > 0)
+        if matrix and context is None and self.featurizer is None:
             return as_rows(items, self.learner.dim)
-        if self.featurizer is None:
-            self.featurizer = Featurizer(dim=self.learner.dim)
-        return as_rows(self.featurizer(items, context=context), self.learner.dim)
+        if isinstance(items, SparseRows):
+            items = items.csr()
+        featurizer = self.featurizer or Featurizer(dim=self.learner.dim)
+        return as_rows(featurizer(items, context=context), self.learner.dim)
 
     def tell(self, offer_id: str, answer: str | float | None) -> str:
         """Learn an answer: "first", "second", "tie", "skip", a shown item's id, or a strength in [-1, 1].
@@ -139,6 +143,8 @@ class Session:
         answer to the same offer is an AnswerError.
         """
         self._check_whole()
+        if not isinstance(offer_id, str):
+            raise AnswerError(f"an offer's id is a string, got {offer_id!r}")
         if told := self._told.get(offer_id):
             query, shown, before = told
             value = read_answer(answer, query, shown)
@@ -150,7 +156,12 @@ class Session:
         rows, choice, shown = self._pending[offer_id]
         value = read_answer(answer, choice.query, shown)
         if value is not None:
-            self.learner.learn(rows, choice, value)
+            self._broken = True
+            try:
+                self.learner.learn(rows, choice, value)
+            except Exception:
+                self._broken = False  # a refusal leaves the learner as it was; an interruption may not
+                raise
         self._append({"kind": "tell", "id": offer_id, "answer": value})
         del self._pending[offer_id]
         self._told[offer_id] = (choice.query, shown, value)
@@ -174,10 +185,12 @@ class Session:
         if self.featurizer is not None:
             extra["featurizer"] = self.featurizer.settings()
             arrays = {f"featurizer.{name}": array for name, array in self.featurizer.arrays().items()}
+        # Among the arrays, for a long session has told more than a header may hold.
+        arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
         if pending:
             rows = stack([p.rows for p in self._pending.values()])
             arrays |= {"pending.indptr": rows.indptr, "pending.indices": rows.indices, "pending.data": rows.data}
-        return dumps(self.learner, {"session": extra}, arrays)
+        return dumps(self.learner, {"kind": "session"}, arrays)
 
 
 class _Pending(NamedTuple):
@@ -210,7 +223,7 @@ def read_answer(answer: str | float | None, query: Query, shown: tuple[str, ...]
     >>> read_answer("second", Query.DUEL, ("a", "b")), read_answer("b", Query.DUEL, ("a", "b"))
     (-1.0, -1.0)
     """
-    if answer is None or answer in ("skip", "both_bad"):
+    if answer is None or (isinstance(answer, str) and answer in ("skip", "both_bad")):
         return None
     words = {
         Query.NONE: {},
@@ -220,14 +233,13 @@ def read_answer(answer: str | float | None, query: Query, shown: tuple[str, ...]
     values = {**words[query], **dict(zip(shown, (1.0, -1.0), strict=False))}
     if query != Query.NONE and isinstance(answer, str) and answer in values:
         return values[answer]
-    number = isinstance(answer, int | float | np.number) and not isinstance(answer, bool)
-    strong = number and -1 <= float(answer) <= 1 and (query == Query.DUEL or abs(float(answer)) == 1)
-    if query == Query.NONE or not strong:
-        expected = (
-            "nothing but 'skip', for nothing was asked" if query == Query.NONE else f"one of {sorted(values)}, 'skip'"
-        )
-        raise AnswerError(f"the answer must be {expected} or a strength in [-1, 1], got {answer!r}")
-    return float(answer)
+    number = isinstance(answer, int | float | np.integer | np.floating) and not isinstance(answer, bool)
+    whole = query == Query.BEST  # a question of yes or no has no strength
+    if query != Query.NONE and number and not isinstance(answer, str) and (abs(answer) == 1 or abs(answer) < 1 - whole):
+        return float(answer)
+    silent = query == Query.NONE
+    expected = "nothing but 'skip', for nothing was asked" if silent else f"one of {sorted(values)}, 'skip'"
+    raise AnswerError(f"the answer must be {expected} or a strength in [-1, 1], got {answer!r}")
 
 
 def _record(choice: Choice) -> dict[str, Any]:
@@ -250,7 +262,7 @@ def _opening(learner: Conquer) -> dict[str, Any]:
         opening["learner"] = describe(learner)
     except ValueError:
         return opening  # a policy of one's own: replay() is then given a fresh learner
-    return opening | ({"snapshot": dumps(learner)} if learner.answers else {})
+    return opening | ({} if learner.fresh else {"snapshot": dumps(learner)})
 
 
 def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Conquer | None = None) -> Conquer:
@@ -270,8 +282,12 @@ def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Conquer | None
     for row in rows:
         kind = row["kind"]
         if kind == "open":
+            if learner is None and "learner" not in row:
+                raise ValueError("the ledger is of a policy of one's own: give replay() a fresh learner of it")
             if learner is None:
-                learner = loads(row["snapshot"])[0] if "snapshot" in row else rebuild(row["learner"])
+                trusted = 2**31 - 1
+                snapshot = row.get("snapshot")
+                learner = rebuild(row["learner"]) if snapshot is None else loads(snapshot, largest_dim=trusted)[0]
         elif learner is None:
             raise ValueError("the ledger must begin with its 'open' row, or a learner must be given")
         elif kind == "ask":
@@ -306,11 +322,11 @@ def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE
 def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
     """The learner or session in a file's bytes, which may come from anyone; a FileError if they do not fit."""
     learner, extra, arrays = loads(data, largest_dim=largest_dim)
-    if "session" not in extra:
+    if extra.get("kind") != "session":
         return learner
     try:
-        return _session_of(learner, extra["session"], arrays)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        return _session_of(learner, json.loads(arrays["session"].tobytes()), arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise FileError(f"the session in the file does not fit together: {type(error).__name__}: {error}") from None
 
 
@@ -320,17 +336,36 @@ def _session_of(learner: Conquer, extra: Mapping[str, Any], arrays: Mapping[str,
         own = {name.removeprefix("featurizer."): a for name, a in arrays.items() if name.startswith("featurizer.")}
         featurizer = Featurizer.from_settings(extra["featurizer"], own)
     session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"])
-    session.ordinal = int(extra["ordinal"])
-    session._told = {
-        str(name): (Query(query), tuple(shown), value) for name, (query, shown, value) in extra["told"].items()
-    }
+    session.ordinal = operator.index(extra["ordinal"])
+    told = {name: (Query(query), tuple(shown), value) for name, (query, shown, value) in extra["told"].items()}
+    if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in told):
+        raise ValueError(f"the next ordinal must be above every offer's, got {session.ordinal}")
+    for query, shown, value in told.values():
+        _checked_ids(shown)
+        if value is not None:
+            read_answer(value, query, shown)
+    session._told = told
     if extra["pending"]:
         indptr, indices, data = (arrays[f"pending.{name}"] for name in ("indptr", "indices", "data"))
         rows, start = SparseRows(indptr, indices, data, learner.dim), 0
         for row in extra["pending"]:
-            items = rows.take(np.arange(start, start + int(row["items"]))).packed()
-            choice = _choice_of(row)
-            learner.check(choice, len(items))
-            session._pending[str(row["id"])] = _Pending(items, choice, tuple(row["shown_ids"]))
-            start += len(items)
+            count = operator.index(row["items"])
+            if not 0 < count <= len(rows) - start:
+                raise ValueError(f"offer {row['id']!r} claims {count} items, {len(rows) - start} are left")
+            _take_up(session, row, rows.take(np.arange(start, start + count)).packed())
+            start += count
     return session
+
+
+def _take_up(session: Session, row: Mapping[str, Any], items: SparseRows) -> None:
+    """Put a stored open offer back, checked, and into the new ledger, so that a replay of it finds the offer."""
+    choice, shown = _choice_of(row), tuple(_checked_ids(row["shown_ids"]))
+    session.learner.check(choice, len(items))
+    if len(shown) != len(choice.shown) or not isinstance(row["memo"], dict):
+        raise ValueError(f"offer {row['id']!r} must name what it showed and remember it in an object")
+    if not 0 <= int(row["id"]) < session.ordinal or row["id"] in session._told:
+        raise ValueError(f"offer id {row['id']!r} is not one of this session's open ones")
+    if bool(row["memo"].get("exposed")) != (session.covariance == "on-show" and choice.query == Query.DUEL):
+        raise ValueError(f"offer {row['id']!r} does not fit covariance {session.covariance!r}")
+    session._append({"kind": "ask", "id": row["id"], "rows": items, **_record(choice)})
+    session._pending[row["id"]] = _Pending(items, choice, shown)

@@ -14,8 +14,8 @@ from conquer.kernels.tickets import stream, tickets
 from conquer.learners import Conquer
 from conquer.metrics import regrets
 from conquer.registry import MODELS, make
-from conquer.rows import Rounds
-from conquer.types import Choice, Floats, Ints, Query
+from conquer.rows import Rounds, checked_seed
+from conquer.types import Choice, Floats, Ints, Judge, Query
 
 _QUERIES = np.array([q.name for q in Query])
 
@@ -76,7 +76,7 @@ def simulate(
     algorithm: str | Conquer,
     rounds: Rounds,
     *,
-    judge: str | LawJudge = "linear",
+    judge: str | Judge = "linear",
     seed: int | np.random.Generator = 0,
     delay: int = 0,
     batch: int = 1,
@@ -89,7 +89,8 @@ def simulate(
 
     Answers arrive `delay` rounds late and are learnt `batch` at a time; those still out at the end are learnt then.
     An int seed gives the tickets that a Session of that seed would use; a Generator gives its next draws. The
-    judge's stream is its own, so all algorithms meet the same judge. `progress(t)` is called now and then.
+    judge's stream is its own, so all algorithms meet the same judge; a judge of your own (any function of choice,
+    rewards and ticket) is asked call by call. `progress(t)` is called now and then.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 3)); X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -104,7 +105,8 @@ def simulate(
         raise TypeError(f"parameters belong to a learner made by name, got {sorted(parameters)}")
     else:
         learner = algorithm
-    law = make_judge(judge)
+    law = make_judge(judge) if isinstance(judge, str | LawJudge) else judge
+    compiled = compiled and isinstance(law, LawJudge)
     _check(learner, rounds, law, delay, batch, covariance)
     policy_tickets, judge_tickets = _tickets(seed, len(rounds))
     world = World(
@@ -114,8 +116,8 @@ def simulate(
         rounds.ratings,
         policy_tickets,
         judge_tickets,
-        np.array([law.code, delay, batch], np.int64),
-        float(law.scale),
+        np.array([law.code if isinstance(law, LawJudge) else 0, delay, batch], np.int64),
+        float(law.scale) if isinstance(law, LawJudge) else 1.0,
     )
     size = len(rounds)
     log = Log(np.full((size, 2), -1, np.int64), np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
@@ -142,12 +144,14 @@ def warm() -> Iterator[tuple[str, float]]:
         yield model, time.perf_counter() - start
 
 
-def _check(learner: Conquer, rounds: Rounds, law: LawJudge, delay: int, batch: int, covariance: str) -> None:
+def _check(learner: Conquer, rounds: Rounds, law: Judge, delay: int, batch: int, covariance: str) -> None:
     if learner.dim != rounds.X.dim:
         raise ValueError(f"the learner has {learner.dim} features, the rounds {rounds.X.dim}")
     if learner.duels and len(rounds) and rounds.sizes.min() < 2:
         raise ValueError(f"{learner.name} shows two items; round {int(rounds.sizes.argmin())} has one")
-    if law.law == "raters" and not rounds.ratings.size:
+    if not callable(law):
+        raise ValueError(f"judge must be a name or a function of choice, rewards and ticket, got {law!r}")
+    if _rates(law) and not rounds.ratings.size:
         raise ValueError("judge='raters' needs rounds with ratings")
     if delay < 0 or delay != int(delay) or batch < 1 or batch != int(batch):
         raise ValueError(f"delay must be a whole number >= 0 and batch >= 1, got {delay!r} and {batch!r}")
@@ -155,11 +159,16 @@ def _check(learner: Conquer, rounds: Rounds, law: LawJudge, delay: int, batch: i
         raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
 
 
+def _rates(law: Judge) -> bool:
+    return isinstance(law, LawJudge) and law.law == "raters"
+
+
 def _tickets(seed: int | np.random.Generator, count: int) -> tuple[Any, Any]:
     if isinstance(seed, np.random.Generator):
         judge = seed.spawn(1)[0]
         return _draws(seed, count), _draws(judge, count)
-    return tickets(stream("policy", seed), 0, count), tickets(stream("judge", seed), 0, count)
+    number = checked_seed(seed)
+    return tickets(stream("policy", number), 0, count), tickets(stream("judge", number), 0, count)
 
 
 def _draws(rng: np.random.Generator, count: int) -> Any:
@@ -195,7 +204,7 @@ def _run_compiled(
 def _run_plainly(
     learner: Conquer,
     rounds: Rounds,
-    law: LawJudge,
+    law: Judge,
     world: World,
     log: Log,
     on_show: bool,
@@ -210,7 +219,7 @@ def _run_plainly(
         choice = learner.choose(here.items, int(world.tickets[t]))
         log.query[t], log.picks[t, : len(choice.shown)] = choice.query, choice.shown
         log.reals[t, 0] = np.nan if choice.memo["chance"] is None else choice.memo["chance"]
-        values = here.ratings if law.law == "raters" and choice.query == Query.DUEL else here.rewards
+        values = here.ratings if _rates(law) and choice.query == Query.DUEL else here.rewards
         assert values is not None
         log.reals[t, 1] = law(choice, values, int(world.judge_tickets[t])) or 0.0
         if on_show and choice.query == Query.DUEL:

@@ -1,10 +1,14 @@
 """Outside arrays: what is bad never reaches a kernel, what is good is not copied."""
 
+import copy
+import pickle
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import bsr_array, coo_array, csc_array, csr_array
 from strategies import matrices
 
 from conquer.models.diagonal import Diagonal
@@ -17,13 +21,51 @@ def test_dense_round_trip(X):
         np.testing.assert_array_equal(as_rows(form, X.shape[1]).dense(), X)
 
 
-def test_good_arrays_are_shared_and_become_read_only_views():
+def test_what_has_been_checked_stays_as_it_was():
     indptr, indices, data = np.array([0, 1]), np.array([1], np.int32), np.array([2.0])
     rows = SparseRows(indptr, indices, data, 3)
-    assert np.shares_memory(rows.data, data)
-    assert data.flags.writeable
+    indices[0], data[0], indptr[1] = 2**30, np.nan, 2**40
+    np.testing.assert_array_equal(rows.dense(), [[0.0, 2.0, 0.0]])
     with pytest.raises(ValueError, match="read-only"):
         rows.data[0] = 5.0
+    matrix = csr_array(np.array([[0.0, 0.0, 2.0], [3.0, 0.0, 4.0]]))
+    matrix.data[0] = 0.0
+    sets = np.array([[0, 1]])
+    rounds = Rounds(matrix, sets, [0.0, 1.0])
+    matrix.eliminate_zeros()
+    sets[0, 0] = 2**40
+    np.testing.assert_array_equal(rounds[0].items.dense(), [[0.0, 0.0, 0.0], [3.0, 0.0, 4.0]])
+
+
+def test_read_only_arrays_are_shared():
+    data = np.array([2.0])
+    data.flags.writeable = False
+    assert np.shares_memory(SparseRows([0, 1], [1], data, 3).data, data)
+
+
+@pytest.mark.parametrize("form", [csc_array, coo_array, partial(bsr_array, blocksize=(1, 1))])
+def test_other_broken_formats_are_refused_before_scipy_converts_them(form):
+    parts = {"csc": ("indices", "indptr"), "bsr": ("indices", "indptr"), "coo": ("row", "col")}
+    for part in parts[form(np.eye(4)).format]:
+        for value in (2**30, -1):
+            matrix = form(np.arange(16.0).reshape(4, 4))
+            getattr(matrix, part)[2] = value
+            with pytest.raises(ValueError, match="index|indptr|coordinate|indices|pointer"):
+                as_rows(matrix, 4)
+
+
+def test_rows_and_rounds_travel_between_processes_read_only():
+    rounds = Rounds(np.eye(3), [[0, 1, 2]], [0.0, 1.0, -1.0], ratings=[[1.0]] * 3)
+    for travelled in (pickle.loads(pickle.dumps(rounds)), copy.deepcopy(rounds)):
+        for array in (travelled.sets, travelled.rewards, travelled.ratings, travelled.X.data, travelled.X.rows):
+            assert not array.flags.writeable
+        np.testing.assert_array_equal(travelled.X.dense(), np.eye(3))
+
+
+@pytest.mark.parametrize("bad", [[[10**400, 1]], [[1j, 2]], [["1", "2"]], [[None, 1.0]], [[[1.0]]]])
+def test_what_is_no_matrix_of_numbers_is_refused(bad):
+    with pytest.raises((TypeError, ValueError), match="items|finite"):
+        as_rows(bad, 2)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +76,7 @@ def test_good_arrays_are_shared_and_become_read_only_views():
         ([0, 3], [0, 1], [1.0, 1.0], 5, "indptr"),
         ([0, 2, 1], [0, 1], [1.0, 1.0], 5, "indptr"),
         ([-1, 2], [0, 1], [1.0, 1.0], 5, "indptr"),
+        ([1, 2], [0, 1], [1.0, 1.0], 5, "indptr"),
         ([], [0], [1.0], 5, "indptr"),
         ([0, 2], [0, 1], [1.0], 5, "indptr"),
         ([0, 1], [0], [np.nan], 5, "not finite"),
@@ -67,6 +110,11 @@ def test_a_broken_scipy_matrix_never_reaches_a_kernel(data):
     model = Diagonal(4)
     with pytest.raises(ValueError, match="row|indptr"):
         model.scores(matrix)
+
+
+def test_repeated_indices_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="add up"):
+        SparseRows([0, 2], [0, 0], [1e308, 1e308], 1)
 
 
 def test_repeated_indices_are_summed():

@@ -89,9 +89,9 @@ class Diagonal(CompiledModel):
 
     def merge(self, other: "Diagonal") -> None:
         """Add what `other` learnt from other answers: A - lam and b = A w add. Coordinate updates only."""
+        check_mergeable(self, other)
         if self.plan[st.UPDATE] != st.COORDINATE or other.plan[st.UPDATE] != st.COORDINATE:
             raise ValueError("only update='coordinate' has statistics that add; margin and implicit depend on order")
-        check_mergeable(self, other)
         mine, theirs = self.cells, other.cells
         total = mine[:, A] + (theirs[:, A] - self.lam)
         w = (mine[:, A] * mine[:, W] + theirs[:, A] * theirs[:, W]) / total
@@ -101,6 +101,8 @@ class Diagonal(CompiledModel):
 
 def check_mergeable(one: CompiledModel, two: CompiledModel) -> None:
     """Raise unless the statistics of the two models add."""
+    if type(one) is not type(two):
+        raise TypeError(f"models to merge must be of one kind, got {type(one).__name__} and {type(two).__name__}")
     if one.dim != two.dim or one.lam != two.lam:
         raise ValueError(f"models to merge need one dim and lam, got {one.dim}, {one.lam} and {two.dim}, {two.lam}")
     if one.projection is not None or two.projection is not None:

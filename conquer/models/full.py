@@ -62,8 +62,8 @@ class Full(CompiledModel):
         w, inverse, stats = self._adopt(arrays, shapes)
         shown = self._adopt(arrays, {"shown": square})[0] if stats[st.EXPOSED] > 0 else inverse
         for matrix in (inverse, shown):
-            if not np.array_equal(matrix, matrix.T) or (matrix.diagonal() <= 0).any() or (stats < 0).any():
-                raise ValueError("A^-1 must be symmetric with a positive diagonal, and statistics not negative")
+            if not np.array_equal(matrix, matrix.T) or (matrix.diagonal() < 0).any() or (stats < 0).any():
+                raise ValueError("A^-1 must be symmetric, its diagonal and the statistics not negative")
         self.w[:], self.inverse[:], self.stats[:] = w, inverse, stats
         if shown is not inverse:
             self.shown = shown.copy()

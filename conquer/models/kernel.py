@@ -8,13 +8,21 @@ from numpy.typing import NDArray
 
 from conquer.kernels import dual_calls
 from conquer.kernels import state as st
-from conquer.kernels.dual import COEFFICIENT, ENTRIES, ITEMS, PAIRS, RHS
+from conquer.kernels.dual import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
 from conquer.models.compiled import CompiledModel, one_of, positive
 from conquer.models.diagonal import check_mergeable
 from conquer.rows import SparseRows
 from conquer.types import Ints
 
 KERNELS = {"linear": st.LINEAR, "rbf": st.RBF, "poly": st.POLY}
+
+
+_BLOCK = 256
+
+
+def _units(ids: Ints, dim: int) -> SparseRows:
+    """The unit vectors of these features, as rows."""
+    return SparseRows(np.arange(ids.size + 1), ids, np.ones(ids.size), dim)
 
 
 class Kernel(CompiledModel):
@@ -47,11 +55,11 @@ class Kernel(CompiledModel):
         super().__init__(dim, lam=lam, projection=projection)
         self.plan[st.KERNEL] = one_of("kernel", kernel, KERNELS)
         self.knobs[st.SCALE] = positive("scale", scale)
-        if isinstance(degree, bool) or degree != int(degree) or not 1 <= degree <= 20:
+        if isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= 20:
             raise ValueError(f"degree must be a whole number in [1, 20], got {degree!r}")
         self.knobs[st.DEGREE] = degree
         if budget is not None:
-            if isinstance(budget, bool) or budget != int(budget) or budget < 1:
+            if isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= 2**31:
                 raise ValueError(f"budget must be a whole number of at least 1, or None, got {budget!r}")
             if projection is not None:
                 raise ValueError("budget bounds the stored pairs, and projection stores items besides: choose one")
@@ -107,7 +115,8 @@ class Kernel(CompiledModel):
         """(D,): w, where the kernel is linear."""
         if self.plan[st.KERNEL] != st.LINEAR:
             raise ValueError("only a linear kernel has weights over the features")
-        return self.scores(np.eye(self.dim))
+        blocks = (np.arange(low, min(low + _BLOCK, self.dim)) for low in range(0, self.dim, _BLOCK))
+        return np.concatenate([self.scores(_units(ids, self.dim)) for ids in blocks])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The stored items as sparse rows, each with its pair and weight, the answers and the packed factor."""
@@ -138,6 +147,10 @@ class Kernel(CompiledModel):
             "stats": self.stats.shape,
         }
         item, pair, factor, stats = self._adopt(arrays, shapes)
+        squares = np.add.reduceat(np.append(rows.data**2, 0.0), rows.indptr[:-1]) if items else np.empty(0)
+        squares[np.diff(rows.indptr) == 0] = 0.0
+        if not np.allclose(item[:, SQUARE], squares, rtol=1e-9, atol=0.0) or (pairs and (pair[NORM] < 0).any()):
+            raise ValueError("the stored squares must be those of the stored items, and norms not negative")
         if (stats < 0).any() or (pairs and (factor[np.cumsum(np.arange(1, pairs + 1)) - 1] <= 0).any()):
             raise ValueError("the factor's diagonal must be above 0 and statistics not negative")
         self._allocate(max(pairs, 16), max(items, 64), max(entries, 1024))
@@ -149,7 +162,8 @@ class Kernel(CompiledModel):
     def merge(self, other: "Kernel") -> None:
         """Learn the other's pairs as well: with the same kernel, the order of pairs does not matter."""
         check_mergeable(self, other)
-        same = np.array_equal(self.plan, other.plan) and np.array_equal(self.knobs, other.knobs)
+        same = all(self.plan[k] == other.plan[k] for k in (st.KERNEL, st.BUDGET))
+        same = same and all(self.knobs[k] == other.knobs[k] for k in (st.SCALE, st.DEGREE))
         if not same or self.plan[st.BUDGET] > 0:
             raise ValueError("kernel models merge only with one kernel and without a budget")
         items, pairs, entries = (int(n) for n in other.counts)

@@ -84,6 +84,11 @@ class EdgeLearner:
         return self.model.dim
 
     @property
+    def fresh(self) -> bool:
+        """Whether it has learnt nothing yet."""
+        return not self.model.stats.any()
+
+    @property
     def answers(self) -> int:
         """How many steps have been learnt."""
         return int(self.model.stats[st.LEARNT])

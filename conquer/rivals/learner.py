@@ -115,6 +115,11 @@ class Rival:
         """Whether items are known by their place in the round, so that every round must hold the same ones."""
         return bool(getattr(self.model, "fixed_arms", False))
 
+    @property
+    def fresh(self) -> bool:
+        """Whether it has learnt nothing yet."""
+        return self.answers == 0
+
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
         rows = as_rows(X, self.dim)
