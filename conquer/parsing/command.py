@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from conquer.data import treebank
@@ -13,7 +14,7 @@ from conquer.parsing.edges import Features
 from conquer.parsing.evaluation import Evaluation, evaluate
 from conquer.parsing.learner import Rule
 from conquer.parsing.parser import Parser
-from conquer.parsing.training import Recipe, Training, supervise
+from conquer.parsing.training import Recipe, Training, settle, supervise
 
 PathLike = str | os.PathLike[str]
 FULL = "full-supervision"
@@ -23,7 +24,7 @@ def train(
     treebank_file: PathLike,
     model: PathLike,
     *,
-    ask: str = "gnc",
+    ask: str = "pair",
     questions: int = 1,
     passes: int = 1,
     seed: int = 0,
@@ -37,6 +38,8 @@ def train(
     neither: str = "skip",
     scale: str = "edge",
     average: bool = False,
+    punctuation: bool = False,
+    settled: bool = True,
     features: str = "standard",
     bits: int = 16,
     several_roots: bool = False,
@@ -44,7 +47,8 @@ def train(
     """Train a parser and write it to the file `model`; returns a line that says what was done.
 
     Answers are simulated from the treebank's own trees, or taken from the file `answers` (then HEAD is not read).
-    `ask="full-supervision"` learns whole trees, averaged; `passes` of it are taken as given.
+    In the end the weights are fitted anew to all answers, unless not `settled`. `ask="full-supervision"` learns whole
+    trees, averaged, in as many `passes` as are asked for.
     """
     if passes < 1:
         raise ValueError(f"passes must be at least 1, got {passes}")
@@ -53,26 +57,27 @@ def train(
     heads: Heads = "ignore" if answers is not None else ("forest" if several_roots else "tree")
     sentences = _read(treebank_file, heads)
     about = {"treebank": Path(treebank_file).name, "sentences": len(sentences), "passes": passes, "seed": seed}
-    if answers is not None or ask == FULL:
-        log = recorded.read(answers, sentences) if answers is not None else []
-        known = recorded.known_heads(sentences, log) if answers is not None else sentences
-        if answers is not None and not any(q.answer in ("first", "second") for q in log):
+    words = sum(map(len, sentences))
+    if answers is not None:
+        log = recorded.read(answers, sentences)
+        if not any(question.answer in ("first", "second") for question in log):
             raise TreebankError(f"{answers}: no answer names a head, so there is nothing to learn")
-        strength = lam if lam is not None else (0.3 if answers is not None else 1.0)
-        going = supervise(space.encode(known), space, lam=strength, average=average or ask == FULL, seed=seed)
-        for _ in range(passes):
-            _, weights = next(going)
-        about |= {"ask": ask if answers is None else "recorded", "lam": strength, "questions": len(log)}
-        said = f"{len(log)} recorded answers" if answers is not None else "whole trees"
+        weights = settle(space.encode(recorded.known_heads(sentences, log)), space, seed)
+        about |= {"ask": "recorded", "questions": len(log)}
+        said = f"{len(log)} recorded answers"
+    elif ask == FULL:
+        going = supervise(space.encode(sentences), space, lam=1.0 if lam is None else lam, seed=seed)
+        *_, (_, weights) = islice(going, passes)
+        about |= {"ask": FULL, "questions": words}
+        said = "whole trees"
     else:
         rule = Rule(ask=ask, eta=eta, neither=neither, scale=scale, several_roots=several_roots)
         recipe = Recipe(rule=rule, annotator=Annotator(error, refusal), questions=questions, replay=replay)
-        recipe = replace(recipe, average=average, lam=0.3 if lam is None else lam)
+        recipe = replace(recipe, average=average, punctuation=punctuation, lam=0.3 if lam is None else lam)
         training = Training(space.encode(sentences), space, recipe, seed)
         training.visit(passes * len(sentences))
-        weights = training.weights()
-        about |= {"recipe": recipe.as_dict(), "questions": training.questions}
-        words = sum(map(len, sentences))
+        weights = training.settled() if settled else training.weights()
+        about |= {"recipe": recipe.as_dict(), "questions": training.questions, "settled": settled}
         said = f"{training.questions} questions ({training.questions / words:.1%} of {words} edges)"
         if save_answers is not None:
             recorded.write(save_answers, sentences, training.log())

@@ -24,7 +24,7 @@ from conquer.study.results import Cells, Row, versions, write_frame
 from conquer.study.run import Progress, Quiet
 from conquer.types import Floats
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised whenever the same cell would give other numbers, so that old cells are not taken for new."""
 CEILING = "full-supervision"
 PARTS = ("train", "dev", "test")
@@ -37,7 +37,7 @@ class ParsingSpec:
     """One study of one treebank. `errors` are annotators' error rates, each with its own curves."""
 
     folder: str
-    ask: tuple[str, ...] = ("gnc", "margin", "confusion", "random")
+    ask: tuple[str, ...] = ("pair", "gnc", "margin", "confusion", "random")
     questions: int = 1
     passes: int = 1
     seeds: int = 5
@@ -182,6 +182,9 @@ def _curve(cell: Cell, data: Bank, recipe: Recipe) -> list[Row]:
         said = np.bincount(training.progress.log[: training.questions, 4], minlength=4)
         shares = dict(zip(("first", "second", "neither", "refused"), (said / max(1, said.sum())).tolist(), strict=True))
         scores = data.score("test", cell.features, training.weights())
+        if end % training.sentences == 0:
+            anew = data.score("test", cell.features, training.settled())
+            scores |= {f"settled_{name}": value for name, value in anew.items()}
         points.append({"visits": end, "questions": training.questions, **shares, **scores})
     return points
 
@@ -206,7 +209,17 @@ def frame_of(rows: Sequence[Row]) -> Any:
     """One line a point: ask, seed, error, questions, share of edges asked, uas, uas_nopunct, exact, ..."""
     import polars as pl
 
-    names = ("visits", "questions", "uas", "uas_nopunct", "exact", "first", "second", "neither", "refused")
+    names = (
+        "visits",
+        "questions",
+        "uas",
+        "uas_nopunct",
+        "exact",
+        "settled_uas",
+        "settled_uas_nopunct",
+        "settled_exact",
+    )
+    names += ("first", "second", "neither", "refused")
     lines = [
         {
             "ask": row["ask"],

@@ -14,7 +14,7 @@ from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import ASK, EdgeLearner, Rule
-from conquer.parsing.training import Recipe, Training, check_status, parse_heads, supervise
+from conquer.parsing.training import Recipe, Training, check_status, parse_heads, settle, supervise
 
 FEATURES = Features("standard", bits=9)
 BANK = random_treebank(2, 60)
@@ -59,12 +59,12 @@ def by_hand(recipe, seed, visits):
     return learner, log
 
 
-RECIPES = [Recipe(rule=Rule(ask=ask), replay=2) for ask in ASK]
+RECIPES = [Recipe(rule=Rule(ask=ask), replay=2, punctuation=True) for ask in ASK]
 RECIPES += [
     Recipe(rule=Rule(ask="gnc", neither="tie", scale="tree"), questions=2, replay=0, update="implicit"),
     Recipe(rule=Rule(ask="gnc", neither="coin", several_roots=True), update="coordinate", replay=1, lam=2.0),
     Recipe(rule=Rule(ask="margin", silent=True, eta=3.0), annotator=Annotator(0.3, 0.2), replay=3, questions=3),
-    Recipe(rule=Rule(ask="pair"), punctuation=False, replay=1),
+    Recipe(rule=Rule(ask="pair"), replay=1),
 ]
 
 
@@ -109,8 +109,21 @@ def test_a_little_supervision_learns_and_heads_may_be_missing():
     assert (parse_heads(TEXT, FEATURES, weights)[words] == TEXT.heads[words]).mean() > 0.8
 
 
+def test_settled_weights_come_from_the_answers_alone():
+    training = Training(TEXT, FEATURES, Recipe(annotator=Annotator(refusal=1.0)))
+    training.visit(20)
+    assert not training.settled().any()
+    training = Training(TEXT, FEATURES, Recipe(annotator=Annotator(error=0.3)))
+    training.visit(2 * len(BANK))
+    known = np.full(TEXT.heads.size, -1)
+    for q in training.log():
+        if q.answer in ("first", "second"):
+            known[TEXT.offsets[q.sentence] + q.word] = q.heads[q.answer == "second"]
+    assert (training.settled() == settle(TEXT._replace(heads=known), FEATURES)).all()
+
+
 def test_every_word_is_asked_once_at_most():
-    training = Training(TEXT, FEATURES, Recipe(questions=2), seed=0)
+    training = Training(TEXT, FEATURES, Recipe(questions=2, punctuation=True), seed=0)
     training.visit(8 * len(BANK))
     seen = [(q.sentence, q.word) for q in training.log()]
     assert len(seen) == len(set(seen)) == training.questions
