@@ -32,7 +32,7 @@ def interval(results: Frame, algorithm: str, items: int) -> tuple[float, float]:
     """(mean, half width of its 95 % interval) of the test error at K = `items`.
 
     What a trial's difficulty adds to all algorithms alike is taken out first, as the comparison is paired; trials of
-    one domain are averaged, so that domains are the sample (repetitions where there is one domain only).
+    one domain are averaged, so that domains are the sample (single trials where there are fewer than five domains).
     """
     import polars as pl
 
@@ -41,8 +41,9 @@ def interval(results: Frame, algorithm: str, items: int) -> tuple[float, float]:
         (pl.col("error") - pl.col("error").mean().over("domain", "repetition") + pl.col("error").mean()).alias("level")
     ).filter(pl.col("algorithm") == algorithm)
     mean = float(level["error"].mean())
-    unit = "domain" if level["domain"].n_unique() > 1 else "repetition"
-    units = level.group_by(unit, maintain_order=True).agg(pl.col("level").mean())["level"].to_numpy()
+    many = level["domain"].n_unique() >= 5
+    domains = level.group_by("domain", maintain_order=True).agg(pl.col("level").mean())
+    units = (domains if many else level)["level"].to_numpy()
     if units.size < 2:
         return mean, float("nan")
     from scipy.stats import t

@@ -1,0 +1,72 @@
+"""Which update, features and lam are good without tuning: every combination on the same rounds, a table of errors.
+
+Run it as `python -m conquer.study.defaults DATA OUT.csv [repetitions]`.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from conquer.data import splits
+from conquer.kernels.tickets import stream
+from conquer.study import learning, rounds
+from conquer.study.domains import Domain, load, sources, store
+from conquer.study.spec import CEILING, FEATURES, Spec
+
+UPDATES = ("implicit", "margin", "coordinate")
+LAMS = (0.1, 0.3, 1.0, 3.0, 10.0)
+ALGORITHMS = ("ttg", "gnr", "gnw")
+
+
+def compare(spec: Spec, items: int = 5) -> Any:
+    """A frame with a row for each features, update, algorithm: mean test error at each lam over domains, repetitions.
+
+    The ceiling is a row of its own. A learner that diverges counts as choosing at random.
+    """
+    import polars as pl
+
+    with tempfile.TemporaryDirectory() as folder:
+        rows = []
+        for source in sources(spec):
+            if store(source, Path(folder))["reviews"] >= spec.minimum:
+                domain = load(source, folder)
+                for repetition in range(spec.repetitions):
+                    rows += list(_trials(spec, domain, repetition, items))
+    frame = pl.DataFrame(rows, schema=["features", "update", "algorithm", "lam", "error"], orient="row")
+    wide = frame.group_by("features", "update", "algorithm", "lam").agg(pl.col("error").mean()).sort("lam")
+    order = ["features", "update", "algorithm"]
+    return wide.pivot(on="lam", index=order, values="error").sort(order)
+
+
+def _trials(spec: Spec, domain: Domain, repetition: int, items: int) -> Iterator[tuple[str, str, str, str, float]]:
+    held = splits.development(domain.strata, domain.hashes)
+    parts = splits.repetition(domain.units, held, repetition, spec.seed, domain.name)
+    for kind in FEATURES:
+        part = rounds.restricted(domain, parts.training, parts.test, kind)
+        name = (spec.seed, domain.name, repetition)
+        course = rounds.course(part, items, part.learning.size, 1, spec.test_sets, (1.0,), *name)
+        development = rounds.draw(part, held, spec.test_sets, items, stream("development", items, *name))
+        found, _ = learning.ridge(part, [(development, course.tests)], held)
+        yield kind, "", CEILING, "tuned", found[0]["error"]
+        for update in UPDATES:
+            chosen = replace(spec, features=kind, update=update)
+            for algorithm in ALGORITHMS:
+                for lam in LAMS:
+                    yield kind, update, algorithm, f"lam {lam:g}", _error(chosen, algorithm, lam, part, course)
+
+
+def _error(spec: Spec, algorithm: str, lam: float, part: rounds.Part, course: rounds.Course) -> float:
+    try:
+        return learning.follow(spec, algorithm, {"lam": lam}, part, course).errors[-1]
+    except ArithmeticError:
+        return rounds.test_error(part, course.tests, 0.0 * part.stars)
+
+
+if __name__ == "__main__":
+    data, out, repetitions = sys.argv[1], Path(sys.argv[2]), int((*sys.argv, "3")[3])
+    table = compare(Spec(data=data, repetitions=repetitions))
+    out.write_text(table.write_csv(float_precision=4))
+    print(table)
