@@ -1,0 +1,93 @@
+"""The whole benchmark in one run: measure, compare with the goals, write bench.json, a table and the growth plots."""
+
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import tempfile
+import time
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from conquer.bench import decisions, dense, growth, report
+
+_PACKAGES = (
+    "numpy", "numba", "scipy", "scikit-learn", "vowpalwabbit", "river", "mabwiser", "contextualbandits",
+    "bayesianbandits",
+)  # fmt: skip
+
+
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _note(text: str) -> None:
+    print(f"measuring: {text}", flush=True)
+
+
+def measure_all(*, quick: bool) -> dict[str, Any]:
+    """Every measurement but the service's, JSON-able."""
+    from conquer.simulation import warm
+
+    start = time.perf_counter()
+    load = os.getloadavg()
+    _note("(compiling first, where needed)")
+    for _ in warm():
+        pass
+    with tempfile.TemporaryDirectory() as folder:
+        sparse, missing = decisions.measure(Path(folder), quick=quick, note=_note)
+    full, also_missing = dense.measure(quick=quick, note=_note)
+    goals = report.decision_goals(sparse[report.MAIN]) + report.matrix_goals(full["D = 1000"])
+    grown = growth.measure(quick=quick, note=_note)
+    _note("files, memory, text")
+    text = growth.texts(quick=quick)
+    return {
+        "quick": quick,
+        "machine": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "load": load,
+        "clock": "processor time of this process, all threads",
+        "versions": _versions(),
+        "goals": report.goal_rows(goals),
+        "races": {
+            **{f"decisions, {name}": report.race_rows(race) for name, race in sparse.items()},
+            **{f"full matrix, {name}": report.race_rows(race) for name, race in full.items()},
+        },
+        "growth": report.growth_rows(grown),
+        "files": growth.files_and_memory(quick=quick),
+        "texts": {**text, "ratio": asdict(text["ratio"])},
+        "cannot": decisions.CANNOT,
+        "missing": sorted({*missing, *also_missing}),
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def run_bench(*, quick: bool, service: bool, out: Path) -> int:
+    """Measure, print the table and write `out`/bench.json, bench.md and growth.png; returns an exit code."""
+    limits = importlib.import_module("threadpoolctl").threadpool_limits
+    out.mkdir(parents=True, exist_ok=True)
+    with limits(1):  # BLAS competes on equal terms
+        results = measure_all(quick=quick)
+    lines = report.table(results)
+    if service and importlib.util.find_spec("conquer.bench.service"):
+        from conquer.bench import service as serving
+
+        results["service"] = serving.run(quick)
+        lines += "\n```\n" + serving.table(results["service"]) + "\n```\n"
+    (out / "bench.json").write_text(json.dumps(results, indent=1) + "\n")
+    (out / "bench.md").write_text(lines)
+    from conquer.study.figures_bench import draw_growth
+
+    draw_growth(results["growth"], out / "growth.png")
+    print(lines)
+    print(f"written to {out}: bench.json, bench.md, growth.png ({results['seconds']:.0f} s)")
+    return 0

@@ -1,0 +1,116 @@
+"""The cost of a decision: choose and learn over millions of sparse features, beside what a user would pick instead."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conquer.bench.timing import Race, each, race
+from conquer.bench.work import PAPER_DIM, draw_rounds, zipf_items
+from conquer.features.featurizer import Featurizer
+from conquer.kernels.streaming import stream
+from conquer.kernels.tickets import tickets
+from conquer.registry import make
+from conquer.rows import Rounds
+from conquer.simulation import simulate
+from conquer.types import Query
+
+ALGORITHMS = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit")
+CANNOT = {
+    "contextualbandits": "dense contexts with one model an arm: no features of items, no sparse state",
+    "bayesianbandits": "a precision matrix of D x D, also when sparse: not at 6 million features",
+    "mabwiser": "dense contexts and a D x D matrix an arm",
+    "river": "a dense D x D matrix an arm",
+}
+
+Contenders = dict[str, Callable[[], float]]
+
+
+def compiled(name: str, rounds: Rounds) -> Callable[[], float]:
+    """The simulation loop; the learner lives on from turn to turn, so that its memory has been touched."""
+    learner = make(name, dim=rounds.X.dim)
+    return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
+
+
+def by_calls(name: str, rounds: Rounds, limit: int) -> Callable[[], float]:
+    """choose and learn from Python on rows already built, with all their checks."""
+    learner = make(name, dim=rounds.X.dim)
+    views = [rounds[t].items for t in range(min(limit, len(rounds)))]
+    numbers = tickets(7, 0, len(views)).tolist()
+
+    def work() -> None:
+        for view, number in zip(views, numbers, strict=True):
+            choice = learner.choose(view, number)
+            if choice.query is not Query.NONE:
+                learner.learn(view, choice, 1.0)
+
+    return each(work, len(views))
+
+
+def by_dicts(name: str, rounds: Rounds, limit: int) -> Callable[[], float]:
+    """The same from dicts of named numbers, hashed on the fly."""
+    X = rounds.X
+    featurizer = Featurizer(dim=2**22)
+    learner = make(name, dim=2**22)
+    few = []
+    for members in rounds.sets[:limit].tolist():
+        spans = [slice(X.indptr[row], X.indptr[row + 1]) for row in members]
+        few.append(
+            [{f"f{r}": v for r, v in zip(X.indices[s].tolist(), X.data[s].tolist(), strict=True)} for s in spans]
+        )
+
+    def work() -> None:
+        for number, items in enumerate(few):
+            rows = featurizer(items)
+            choice = learner.choose(rows, number)
+            learner.learn(rows, choice, 1.0)
+
+    return each(work, len(few))
+
+
+def with_scipy(rounds: Rounds, limit: int) -> Callable[[], float]:
+    """ttg as one would write it first: a CSR matrix, its rows by number, numpy for the rest."""
+    X = rounds.X.csr()
+    w, A = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    sets: Any = rounds.sets[:limit]
+
+    def work() -> None:
+        for members in sets:
+            items = X[members]
+            second, first = np.argsort(items @ w)[-2:]
+            u = (items[[first]] - items[[second]]).tocoo()
+            ids, values = u.coords[1], u.data / 2
+            scaled = values / A[ids]
+            w[ids] += (1.0 - values @ w[ids]) / (1.0 + values @ scaled) * scaled
+            A[ids] += values * values
+
+    return each(work, len(sets))
+
+
+def measure(folder: Path, *, quick: bool, note: Callable[[str], None]) -> tuple[dict[str, Race], list[str]]:
+    """{what: race} for each K and order of ids, and the names of the rivals that are not installed."""
+    turns, size = (3, 1000) if quick else (7, 3000)
+    races, missing = {}, []
+    for ordered in (True,) if quick else (True, False):
+        X = zipf_items(10_000 if quick else 50_000, 150, PAPER_DIM, seed=0, ordered=ordered)
+        for count in (10,) if quick or not ordered else (5, 10, 20, 50):
+            rounds = draw_rounds(X, max(300, size * 10 // count), count, seed=1)
+            note(f"decisions, K = {count}, ids {'by frequency' if ordered else 'shuffled'}")
+            names = ALGORITHMS if count == 10 else ("ttg", "gnc", "gnt")
+            field: Contenders = {name: compiled(name, rounds) for name in names}
+            field["stream"] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets), len(rounds))
+            if count == 10 and ordered:
+                field |= {f"{name} calls": by_calls(name, rounds, 1000) for name in ("ttg", "gnc", "gnt")}
+                field["ttg dicts"] = by_dicts("ttg", rounds, 50)
+                field["ttg scipy"] = with_scipy(rounds, 300)
+            if count == 10:
+                try:
+                    from conquer.bench.vowpal import contenders
+
+                    field |= contenders(draw_rounds(X, size // 2, count, seed=1), folder)
+                except ImportError:
+                    missing.append("vowpalwabbit")
+            races[f"K = {count}, ids {'by frequency' if ordered else 'shuffled'}"] = race(field, turns)
+    return races, missing

@@ -1,0 +1,137 @@
+"""How cost grows with rounds, features, items and non-zeros; memory and files; text beside scikit-learn."""
+
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conquer.bench.timing import Ratio, each, processor_seconds, race
+from conquer.bench.work import PAPER_DIM, draw_rounds, zipf_items
+from conquer.features.featurizer import Featurizer
+from conquer.models.diagonal import Diagonal
+from conquer.registry import make
+from conquer.rows import Rounds
+from conquer.session import load, save
+from conquer.simulation import simulate
+
+Points = dict[str, list[float]]
+
+
+def _cost(rounds: Rounds, turns: int, name: str = "ttg") -> float:
+    """Median microseconds a round, a warm turn left out."""
+    learner = make(name, dim=rounds.X.dim)
+    work = each(lambda: simulate(learner, rounds, seed=0), len(rounds))
+    work()
+    return float(np.median([work() for _ in range(turns)]))
+
+
+def slope(x: list[float], y: list[float]) -> float:
+    """The power of growth: the slope of log y over log x.
+
+    >>> round(slope([1, 10, 100], [5, 50, 500]), 6)
+    1.0
+    """
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def over_rounds(most: int) -> Points:
+    """Cost a round after t rounds, one learner living on."""
+    block = 5000
+    rounds = draw_rounds(zipf_items(5000, 150, 10**6, seed=0), block, 10, seed=1)
+    learner = make("ttg", dim=10**6)
+    marks = [float(t) for t in (10**3 * 10 ** np.arange(0, 3.01, 0.5)).astype(int) if t <= most]
+    at, cost, done = [], [], 0
+    for mark in marks:
+        while done < mark:
+            spent = each(lambda: simulate(learner, rounds, seed=0), block)()
+            done += block
+        at.append(mark)
+        cost.append(spent)
+    return {"x": at, "microseconds": cost}
+
+
+def over(values: list[int], rounds_for: Callable[[int], Rounds], turns: int) -> Points:
+    return {"x": [float(v) for v in values], "microseconds": [_cost(rounds_for(v), turns) for v in values]}
+
+
+def kernel_over_rounds(most: int, budget: int | None) -> Points:
+    """Cost a round of gnc with the kernel model around t answers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 20)) / np.sqrt(20)
+    block = 50
+    learner = make("gnc", dim=20, model="kernel", eta=1e6, **({} if budget is None else {"budget": budget}))
+    points: Points = {"x": [], "microseconds": []}
+    for done in range(0, most, block):
+        sets = np.array([rng.choice(200, 10, replace=False) for _ in range(block)])
+        rounds = Rounds(X, sets, rng.random(200) * 2 - 1)
+        points["microseconds"].append(each(partial(simulate, learner, rounds, seed=0), block)())
+        points["x"].append(float(done + block))
+    return points
+
+
+def measure(*, quick: bool, note: Callable[[str], None]) -> dict[str, Points]:
+    """{what grows: points}."""
+    note("growth")
+    turns, size = (2, 500) if quick else (5, 2000)
+    base = zipf_items(5000, 150, 10**6, seed=0)
+
+    def of_dim(dim: int) -> Rounds:
+        return draw_rounds(zipf_items(5000, 150, dim, seed=0), size, 10, seed=1)
+
+    def of_items(count: int) -> Rounds:
+        return draw_rounds(base, max(50, size * 5 // count), count, seed=1)
+
+    def of_nonzeros(nonzeros: int) -> Rounds:
+        return draw_rounds(zipf_items(2000, nonzeros, 10**6, seed=0), max(100, size * 50 // nonzeros), 10, seed=1)
+
+    return {
+        "rounds t": over_rounds(10**5 if quick else 10**6),
+        "features D": over([10**4, 10**5, 10**6, 10**7], of_dim, turns),
+        "items K": over([2, 5, 10, 20, 50, 100, 200], of_items, turns),
+        "non-zeros": over([10, 30, 100, 300, 1000, 2000], of_nonzeros, turns),
+        "kernel, answers t": kernel_over_rounds(300 if quick else 800, None),
+        "kernel, budget 100": kernel_over_rounds(300 if quick else 800, 100),
+    }
+
+
+def files_and_memory(*, quick: bool) -> dict[str, float]:
+    """Bytes a feature, and saving and loading a learner of the paper's size after some rounds."""
+    size = 2000 if quick else 20_000
+    rounds = draw_rounds(zipf_items(10_000, 150, PAPER_DIM, seed=0), size, 10, seed=1)
+    learner = make("ttg", dim=PAPER_DIM)
+    simulate(learner, rounds, seed=0)
+    assert isinstance(learner.model, Diagonal)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.safetensors"
+        saving = processor_seconds(lambda: save(learner, path))
+        loading = processor_seconds(lambda: load(path))
+        stored = path.stat().st_size
+    moved = int((learner.model.precision() != learner.model.lam).sum())
+    return {
+        "bytes_a_feature": learner.model.cells.nbytes / PAPER_DIM,
+        "features_moved": moved,
+        "save_seconds": saving,
+        "load_seconds": loading,
+        "file_megabytes": stored / 1e6,
+    }
+
+
+def texts(*, quick: bool) -> dict[str, Any]:
+    """Documents a second from raw text to rows, uni- and bigrams, beside scikit-learn's HashingVectorizer."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    rng = np.random.default_rng(0)
+    ranks = np.exp(rng.random((500 if quick else 2000, 100)) * np.log(50_000)).astype(int)
+    documents = [" ".join(f"word{rank}" for rank in line) for line in ranks.tolist()]
+    featurizer = Featurizer(dim=2**20)
+    vectorizer = HashingVectorizer(ngram_range=(1, 2), n_features=2**20, binary=True)
+    field = {
+        "conquer": each(lambda: featurizer(documents), len(documents)),
+        "HashingVectorizer": each(lambda: vectorizer.transform(documents), len(documents)),
+    }
+    turns = race(field, 3 if quick else 7)
+    ratio: Ratio = turns.ratio("HashingVectorizer", "conquer")
+    return {"documents_a_second": {name: 1e6 / turns.median(name) for name in field}, "ratio": ratio}

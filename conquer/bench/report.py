@@ -1,0 +1,104 @@
+"""What was measured against what was aimed at, as plain data and as a table for people."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from conquer.bench.growth import Points, slope
+from conquer.bench.timing import Race, Ratio
+
+MAIN = "K = 10, ids by frequency"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A ratio with its aims; `larger`: whether a larger one is better."""
+
+    what: str
+    ratio: Ratio
+    must: float
+    stretch: float
+    larger: bool
+
+    @property
+    def verdict(self) -> str:
+        if not self.ratio.stable:
+            return "unstable"
+        sign = 1 if self.larger else -1
+        if sign * self.ratio.median >= sign * self.stretch:
+            return "stretch"
+        return "must" if sign * self.ratio.median >= sign * self.must else "missed"
+
+
+def decision_goals(race: Race) -> list[Goal]:
+    """The goals that the race over sparse features decides; those of an absent rival are left out."""
+    goals = []
+    aims = {"ttg": (5, 8), "gnr": (5, 8), "gnw": (5, 8), "gnu": (2.5, 4), "gnc": (2.5, 4), "gnt": (1.5, 3)}
+    if "vw cache" in race.turns:
+        for name, (must, stretch) in aims.items():
+            goals.append(Goal(f"VW from its cache / {name}", race.ratio("vw cache", name), must, stretch, True))
+    goals.append(Goal("ttg / streaming the rows", race.ratio("ttg", "stream"), 4, 2.5, False))
+    calls = ("ttg", "gnc", "gnt")
+    return goals + [Goal(f"{n} call by call / compiled", race.ratio(f"{n} calls", n), 2, 1.4, False) for n in calls]
+
+
+def matrix_goals(race: Race) -> list[Goal]:
+    """The goals of the full matrix at D = 1000."""
+    goals = [Goal("full ttg / dsymv + dsyr", race.ratio("ttg", "dsymv + dsyr"), 2, 1.3, False)]
+    goals += [Goal(f"full {n} / dsymm + dsyr", race.ratio(n, "dsymm + dsyr"), 2, 1.3, False) for n in ("gnu", "gnc")]
+    if "mabwiser LinUCB" in race.turns:
+        goals.append(Goal("MABWiser LinUCB / full gnu", race.ratio("mabwiser LinUCB", "gnu"), 10, 100, True))
+    return goals
+
+
+def goal_rows(goals: list[Goal]) -> list[dict[str, Any]]:
+    """The goals as JSON; an unstable ratio keeps its spread and loses its median."""
+    rows = []
+    for goal in goals:
+        row = {**asdict(goal), "verdict": goal.verdict}
+        if not goal.ratio.stable:
+            row["ratio"]["median"] = None
+        rows.append(row)
+    return rows
+
+
+def race_rows(race: Race) -> dict[str, dict[str, float]]:
+    """{contender: median, fastest and slowest microseconds a round}."""
+    return {
+        name: {"median": race.median(name), "low": float(turns.min()), "high": float(turns.max())}
+        for name, turns in race.turns.items()
+    }
+
+
+def growth_rows(growth: Mapping[str, Points]) -> dict[str, dict[str, Any]]:
+    """The points with the fitted power of growth; for t and D also the change a decade."""
+    rows: dict[str, dict[str, Any]] = {}
+    for name, points in growth.items():
+        power = slope(points["x"], points["microseconds"])
+        rows[name] = {**points, "power": power, "change_a_decade": 10.0**power - 1.0}
+    return rows
+
+
+def table(results: Mapping[str, Any]) -> str:
+    """Everything in `results` as Markdown."""
+    lines = [f"Load average {results['load'][0]:.1f} on {results['cores']} cores; processor time, not wall time.", ""]
+    lines += ["| goal | ratio (middle half of the turns) | must | stretch | reached |", "|---|---|---|---|---|"]
+    for row in results["goals"]:
+        ratio = Ratio(row["ratio"]["median"] or float("inf"), row["ratio"]["low"], row["ratio"]["high"])
+        shown = str(ratio) if row["ratio"]["median"] else f"no stable value: {ratio.low:.2f} to {ratio.high:.2f}"
+        sign = ">=" if row["larger"] else "<="
+        lines.append(f"| {row['what']} | {shown} | {sign} {row['must']} | {sign} {row['stretch']} | {row['verdict']} |")
+    for title, race in results["races"].items():
+        lines += ["", f"**{title}**, microseconds a round: median (fastest to slowest turn)", ""]
+        lines += ["| contender | microseconds |", "|---|---|"]
+        for name, row in race.items():
+            lines.append(f"| {name} | {row['median']:.1f} ({row['low']:.1f} to {row['high']:.1f}) |")
+    lines += ["", "| growth with | power | change a decade |", "|---|---|---|"]
+    for name, row in results["growth"].items():
+        lines.append(f"| {name} | {row['power']:.2f} | {row['change_a_decade']:+.0%} |")
+    lines += ["", *(f"- {name.replace('_', ' ')}: {value:,.6g}" for name, value in results["files"].items())]
+    text = results["texts"]
+    lines += [f"- documents a second, {name}: {value:,.0f}" for name, value in text["documents_a_second"].items()]
+    lines += [f"- {name} cannot take this work: {why}" for name, why in results["cannot"].items()]
+    lines += [f"- {name} is not installed and was not measured" for name in results["missing"]]
+    return "\n".join(lines) + "\n"

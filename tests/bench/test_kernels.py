@@ -1,0 +1,74 @@
+"""What makes the kernels fast changes no result: the table of normals, rows fetched ahead, four rows at a time."""
+
+import numba
+import numpy as np
+import pytest
+
+from conquer.bench.work import zipf_items
+from conquer.kernels import full, normals, sparse, tickets
+from conquer.kernels.state import Items
+from conquer.rows import SparseRows
+
+
+@numba.njit
+def _normals(ticket, counters, out):
+    for j in range(out.size):
+        out[j] = normals.normal(ticket, counters[j])
+
+
+def test_table_normals_are_the_quantiles():
+    counters = np.arange(200_000, dtype=np.uint64)
+    table, exact = np.empty(counters.size), np.empty(counters.size)
+    _normals(np.uint64(11), counters, table)
+    tickets.ticket_normals(np.uint64(11), counters, exact)
+    assert (np.abs(exact) > 3.5).any()
+    np.testing.assert_allclose(table, exact, rtol=0, atol=1e-13)
+
+
+@numba.njit
+def _dots(items, table, plain, ahead):
+    last = items.rows.size - 1
+    for i in range(items.rows.size):
+        plain[i] = sparse.dot_column(items, i, table, 1)
+        ahead[i] = sparse.dot_column_ahead(items, i, min(i + 1, last), table, 1)
+
+
+@pytest.mark.parametrize("nonzeros", [1, 3, 4, 7, 30])
+def test_fetching_ahead_keeps_the_bits(nonzeros):
+    X = zipf_items(9, nonzeros, 50, seed=0)
+    table = np.random.default_rng(0).normal(size=(50, 4))
+    plain, ahead = np.empty(9), np.empty(9)
+    _dots(Items(X.indptr, X.indices, X.data, X.rows), table, plain, ahead)
+    np.testing.assert_array_equal(plain, ahead)
+    np.testing.assert_allclose(plain, X.dense() @ table[:, 1], rtol=1e-13)
+
+
+@numba.njit
+def _add_rows(matrix, x, y):
+    full.add_rows(matrix, x, y, x.shape[0])
+
+
+@pytest.mark.parametrize("dim", [1, 3, 4, 9, 513, 1030])
+def test_four_rows_at_a_time_sum_in_ascending_order(dim):
+    rng = np.random.default_rng(0)
+    matrix, x = rng.normal(size=(dim, dim)), rng.normal(size=(3, dim))
+    x[1, ::2] = 0.0
+    y = np.zeros((3, dim))
+    _add_rows(matrix, x, y)
+    expected = np.zeros((3, dim))
+    for j in range(dim):
+        expected += x[:, j : j + 1] * matrix[j]
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("size", [2, 300, 5000])
+def test_repeated_features_are_found_in_any_order(size):
+    rng = np.random.default_rng(size)
+    ids = rng.permutation(100 * size)[:size].astype(np.int32)
+    whole = SparseRows([0, size, 2 * size], np.concatenate([ids, ids]), np.ones(2 * size), 100 * size)
+    np.testing.assert_array_equal(whole.indices, np.concatenate([ids, ids]))
+    again = ids.copy()
+    again[rng.integers(1, size)] = again[0]
+    summed = SparseRows([0, size, 2 * size], np.concatenate([ids, again]), np.ones(2 * size), 100 * size)
+    assert summed.indices.size == 2 * size - 1
+    assert summed.dense()[1].max() == 2.0 if size < 1000 else summed.data.max() == 2.0

@@ -1,0 +1,80 @@
+"""Turns become ratios, unstable ratios are refused, and a whole small run writes what it promises."""
+
+import json
+
+import numpy as np
+import pytest
+
+from conquer.bench import report
+from conquer.bench.timing import Race, Ratio, race
+
+
+def test_contenders_take_turns():
+    order = []
+
+    def contender(name):
+        return lambda: order.append(name) or 1.0
+
+    race({"a": contender("a"), "b": contender("b")}, 2)
+    assert order == ["a", "b"] * 3
+
+
+def test_a_ratio_is_the_median_over_the_turns():
+    one = Race({"a": np.array([2.0, 4.0, 6.0]), "b": np.array([1.0, 2.0, 3.0])})
+    assert one.ratio("a", "b") == Ratio(2.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("median", "larger", "verdict"),
+    [
+        (9.0, True, "stretch"),
+        (6.0, True, "must"),
+        (4.0, True, "missed"),
+        (4.0, False, "stretch"),
+        (9.0, False, "missed"),
+    ],
+)
+def test_verdicts(median, larger, verdict):
+    must, stretch = (5.0, 8.0) if larger else (8.0, 5.0)
+    assert report.Goal("x", Ratio(median, median, median), must, stretch, larger).verdict == verdict
+
+
+def test_an_unstable_ratio_has_no_verdict_and_no_median():
+    (row,) = report.goal_rows([report.Goal("x", Ratio(4.0, 1.0, 9.0), 2, 3, True)])
+    assert row["verdict"] == "unstable"
+    assert row["ratio"]["median"] is None
+
+
+def results():
+    names = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit", "stream", "ttg calls", "gnc calls", "gnt calls")
+    rng = np.random.default_rng(0)
+    sparse = Race({name: 10 + rng.random(5) for name in names})
+    full = Race({name: 10 + rng.random(5) for name in ("ttg", "gnu", "gnc", "dsymv + dsyr", "dsymm + dsyr")})
+    growth = {"rounds t": {"x": [1.0, 10.0, 100.0], "microseconds": [5.0, 5.0, 5.0]}}
+    return {
+        "load": (0.0, 0.0, 0.0),
+        "cores": 2,
+        "goals": report.goal_rows(report.decision_goals(sparse) + report.matrix_goals(full)),
+        "races": {"decisions": report.race_rows(sparse)},
+        "growth": report.growth_rows(growth),
+        "files": {"bytes_a_feature": 32.0},
+        "texts": {"documents_a_second": {"conquer": 10.0}},
+        "cannot": {"river": "a dense matrix"},
+        "missing": ["mabwiser"],
+    }
+
+
+def test_the_table_names_what_is_missing_and_what_cannot():
+    found = results()
+    json.dumps(found)
+    text = report.table(found)
+    assert "mabwiser is not installed" in text
+    assert "river cannot take this work" in text
+    assert found["growth"]["rounds t"]["power"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_growth_is_drawn(tmp_path):
+    from conquer.study.figures_bench import draw_growth
+
+    draw_growth(results()["growth"], tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").read_bytes()[:4] == b"\x89PNG"
