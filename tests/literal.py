@@ -213,7 +213,8 @@ class Literal:
         if self.name == "banditron":
             draw = uniform(ticket, 1)
             g = min(int(draw / self.gamma * count), count - 1) if draw < self.gamma else m
-            return (g,), m, (1 - self.gamma) * (g == m) + self.gamma / count
+            tied = [i for i in range(count) if s[i] == s.max()]
+            return (g,), m, (1 - self.gamma) * (g in tied) / len(tied) + self.gamma / count
         if self.name in ("gnr", "unr"):
             return (m, best(np.zeros(count), m, ticket, 1)), None, None
         if self.name == "gnc":
@@ -229,12 +230,13 @@ class Literal:
             values = s + width
         return (m, best(values, m, ticket, 1)), None, None
 
-    def learn(self, X, shown, greedy, chance, answer, ticket):
+    def learn(self, X, shown, greedy, answer, ticket):
         if self.name == "random":
             return
         if self.name == "banditron":
             if answer > 0:
-                self.model.w = self.model.w + X[shown[0]] / chance
+                p = (1 - self.gamma) * (shown[0] == greedy) + self.gamma / len(X)
+                self.model.w = self.model.w + X[shown[0]] / p
             self.model.w = self.model.w - X[greedy]
             return
         w, _, _ = project(self.model, X, self.mode, ticket)

@@ -1,5 +1,6 @@
 """Model files: whole or not at all, and harmless whoever made them."""
 
+import copy
 import json
 import struct
 
@@ -116,6 +117,37 @@ def test_stored_indices_are_checked():
         broken["model.ids"][-1] = value
         with pytest.raises(FileError):
             loads(pack(header, broken))
+
+
+def test_a_file_cannot_make_its_reader_allocate_what_it_does_not_hold():
+    header, arrays = unpack(dumps(taught(model="full")))
+    header["learner"]["dim"] = 40_000
+    arrays["model.weights"] = np.zeros(40_000)
+    with pytest.raises(FileError, match="square"):
+        loads(pack(header, arrays))
+
+
+def test_stored_squares_are_those_of_the_items():
+    header, arrays = unpack(dumps(taught(model="kernel", kernel="rbf")))
+    for value in (-5.0, 1e308):
+        arrays["model.item"][0, 1] = value
+        with pytest.raises(FileError, match="squares"):
+            loads(pack(header, arrays))
+
+
+def test_what_numpy_made_can_be_saved_and_so_can_copies():
+    learner = make("gnc", dim=3, lam=np.int64(2), eta=np.float32(2))
+    assert loads(dumps(copy.deepcopy(learner)))[0].parameters["lam"] == 2
+    unscaled = make("gnc", dim=1, model="full")
+    X = np.array([[1e9], [-1e9]])
+    unscaled.learn(X, unscaled.choose(X, 1), 1.0)
+    loads(dumps(unscaled))
+
+
+@pytest.mark.parametrize("extra", [5, None, []])
+def test_extra_must_be_an_object(extra):
+    with pytest.raises(FileError):
+        restore(reheaded(dumps(taught()), lambda h: h.update(extra=extra)))
 
 
 def test_a_huge_header_is_not_read():

@@ -46,7 +46,7 @@ def play(name, kind, rounds, sparse=False, update="implicit", seed=0, size=1.0, 
         if choice.query.name != "NONE":
             answer = float(rng.choice([-1.0, 1.0]))
             learner.learn(given, choice, answer)
-            slow.learn(X, shown, greedy, chance, answer, ticket)
+            slow.learn(X, shown, greedy, answer, ticket)
             asked += 1
     X = rng.normal(size=(COUNT, DIM)) * 0.01
     expected = slow.model.scores(X, slow.model.w) if name != "random" else np.zeros(COUNT)
@@ -72,28 +72,35 @@ def test_all_three_diagonal_updates(name, update):
     play(name, "diagonal", 200, update=update, lam=30.0)
 
 
+DUELS = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit")
+both = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+
+
 @pytest.mark.parametrize("projection", ["sequential", "exact"])
 @pytest.mark.parametrize("kind", ["diagonal", "full"])
-@pytest.mark.parametrize("name", ["ttg", "gnu", "gnc", "gnt", "confidit"])
+@pytest.mark.parametrize("name", DUELS)
 def test_with_projection(name, kind, projection):
     for sparse in (False, True):
         learner, _ = play(name, kind, 200, sparse, size=2.0, projection=projection, lam=0.5)
         assert np.abs(learner.model.weights()).max() > 0
 
 
-@pytest.mark.parametrize("name", ["ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit"])
+@pytest.mark.parametrize("name", DUELS)
 def test_kernel_equals_the_explicit_dual(name):
     play(name, "kernel", 200, kernel="rbf", scale=0.05, lam=0.5)
+    play(name, "kernel", 60, sparse=True, kernel="rbf", scale=0.05, lam=0.5)
 
 
+@both
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_other_kernels(kernel, sparse):
     for name in ("gnc", "gnt"):
         play(name, "kernel", 60, sparse, kernel=kernel, scale=0.05, lam=0.5)
 
 
+@both
 @pytest.mark.parametrize("projection", ["sequential", "exact"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_kernel_with_projection(kernel, projection):
-    play("gnc", "kernel", 60, kernel=kernel, scale=0.05, projection=projection, lam=0.2)
+def test_kernel_with_projection(kernel, projection, sparse):
+    for name in ("gnc", "gnt", "ttu"):
+        play(name, "kernel", 40, sparse, kernel=kernel, scale=0.05, projection=projection, lam=0.2)

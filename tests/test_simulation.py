@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from conquer.kernels import tickets
 from conquer.learners import Conquer
 from conquer.models.full import Full
 from conquer.policies import CONFIDENT, GREEDY, RELATIVE_UCB, Policy
 from conquer.registry import make
-from conquer.rows import Rounds
+from conquer.rows import Rounds, SparseRows
 from conquer.simulation import simulate
 
 
@@ -37,13 +36,20 @@ def test_same_seed_same_trace_other_seed_other_trace():
 
 
 def test_all_algorithms_meet_the_same_judge():
+    rounds = world(400, count=3)
+    one, two = (simulate(name, rounds, seed=1) for name in ("ttg", "gnr"))
+    same = (one.shown == two.shown).all(axis=1)
+    assert 40 < same.sum() < 400
+    np.testing.assert_array_equal(one.answers[same], two.answers[same])
+    assert (one.answers[~same] != two.answers[~same]).any()
+
+
+def test_a_judge_of_ones_own_is_asked_call_by_call():
     rounds = world()
-    shown = simulate("ttg", rounds, seed=1)
-    assert (
-        tickets.tickets(tickets.stream("judge", 1), 0, 3) == tickets.tickets(tickets.stream("judge", 1), 0, 3)
-    ).all()
-    again = simulate("ttg", rounds, seed=1, progress=lambda t: None)
-    np.testing.assert_array_equal(shown.answers, again.answers)
+    trace = simulate("gnr", rounds, judge=lambda choice, rewards, ticket: -1.0)
+    assert (trace.answers == -1).all()
+    with pytest.raises(ValueError, match="function of choice"):
+        simulate("gnr", rounds, judge=3)
 
 
 def test_progress_rises_to_the_end():
@@ -60,6 +66,22 @@ def test_a_kernel_model_grows_in_mid_loop():
     np.testing.assert_array_equal(fast.shown, slow.shown)
     np.testing.assert_array_equal(fast.learner.scores(np.eye(5)), slow.learner.scores(np.eye(5)))
     assert fast.learner.model.counts[1] == 200
+
+
+def test_many_items_need_no_square_of_them():
+    X = SparseRows(np.arange(30_001), np.zeros(30_000, int), np.linspace(0, 1, 30_000), 5)
+    learner = make("ttg", dim=5)
+    learner.learn(X, learner.choose(X, 1), 1.0)
+    assert learner.model.work.nbytes < 30_000 * 8 * 10
+
+
+def test_the_paper_size_fits_in_32_bytes_a_feature():
+    dim, rng = 6_255_811, np.random.default_rng(0)
+    ids = np.sort(rng.integers(0, dim, (300, 150)), axis=1)
+    X = SparseRows(np.arange(301) * 150, ids.ravel(), np.full(ids.size, 150**-0.5), dim)
+    trace = simulate("gnc", Rounds(X, rng.integers(0, 300, (500, 10)), rng.uniform(-1, 1, 300)))
+    model = trace.learner.model
+    assert sum(array.nbytes for array in (*model.state, model.work)) <= 32 * dim + 10_000
 
 
 def test_raters_answer_from_ratings():

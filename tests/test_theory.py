@@ -98,6 +98,32 @@ def test_running_sums_are_those_of_the_definition():
     np.testing.assert_allclose(learner.model.stats[:3], [50, sum_h, sum_loss], rtol=1e-9)
 
 
+@pytest.mark.parametrize("model", ["full", "kernel"])
+@pytest.mark.parametrize("mode", ["theory", "tight"])
+def test_eta_follows_its_definition_after_every_answer(mode, model):
+    rng = np.random.default_rng(0)
+    kernel = {"kernel": "linear"} if model == "kernel" else {}
+    learner = make("gnc", dim=3, model=model, eta=mode, projection="exact", delta=0.1, U=2.0, Q=0.5, lam=1.5, **kernel)
+    A, learnt = 1.5 * np.eye(3), []
+    for _ in range(60):
+        X = rng.normal(size=(4, 3)) * 0.4
+        choice = learner.choose(X, rng)
+        if choice.query == Query.NONE:
+            continue
+        m, n = choice.shown
+        u, answer = (X[m] - X[n]) / 2, float(rng.choice([-1.0, 1.0]))
+        before = learner.scores(X)
+        learner.learn(X, choice, answer)
+        A += np.outer(u, u)
+        learnt.append((answer - (before[m] - before[n]) / 2, u @ np.linalg.solve(A, u)))
+        losses, h = np.array(learnt).T
+        start = 1.5 / 2 * 2.0**2 + 2 * 0.5
+        theory = start + 2 * h.sum() + 36 * np.log((1 + len(h) + 4) / 0.1)
+        tight = start + 0.5 * (losses**2 * h).sum() + np.log(1 / 0.1)
+        assert learner.eta == pytest.approx(2 * (theory if mode == "theory" else tight), rel=1e-9)
+    assert len(learnt) > 20
+
+
 @pytest.mark.parametrize("mode", ["theory", "tight"])
 def test_lemma_1_round_by_round(mode):
     for seed in range(5):
@@ -157,5 +183,9 @@ def test_eta_bounds_are_refused_where_they_do_not_hold():
         make("gnc", dim=3, eta="tight")
     with pytest.raises(ValueError, match="projection"):
         make("gnc", dim=3, model="full", eta="theory")
+    with pytest.raises(ValueError, match="duels"):
+        make("confidit", dim=3, model="full", eta="tight")
+    with pytest.raises(ValueError, match="pairs kept"):
+        make("gnc", dim=3, model="kernel", eta="tight", budget=5)
     with pytest.raises(ValueError, match="'theory' or 'tight'"):
         make("gnc", dim=3, model="full", eta="large")

@@ -1,0 +1,58 @@
+"""The folder of compiled code: keyed by what it was made from, and nobody else's."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conquer.kernels import compiling
+
+
+def run(code, **environment):
+    env = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_key_covers_everything_a_kernel_calls():
+    used = compiling._sources("diagonal_calls", {})
+    assert {"diagonal_calls", "diagonal", "steps", "looping", "state", "sparse", "tickets", "compiling"} <= set(used)
+    assert "full" not in used
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
+    assert compiling._usable(tmp_path / "mine")
+    assert (tmp_path / "mine").stat().st_mode & 0o077 == 0
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    assert not compiling._usable(tmp_path / "open")
+    (tmp_path / "file").write_text("")
+    assert not compiling._usable(tmp_path / "file" / "below")
+
+
+def test_a_bad_override_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    code, said = run("import conquer.kernels.tickets", CONQUER_CACHE=str(tmp_path / "file"))
+    assert code != 0
+    assert str(tmp_path / "file") in said
+
+
+def test_without_any_folder_it_still_compiles(monkeypatch):
+    monkeypatch.setattr(compiling, "_candidates", lambda key: iter(()))
+    monkeypatch.delenv("CONQUER_CACHE", raising=False)
+    compiling._cache_folder.cache_clear()
+    try:
+        assert compiling.jit(lambda x: x + 1)(2) == 3
+    finally:
+        compiling._cache_folder.cache_clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="users without a home are a matter of POSIX")
+def test_a_user_without_a_home_has_a_cache(monkeypatch):
+    monkeypatch.delenv("CONQUER_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    folders = list(compiling._candidates("key"))
+    assert len(folders) == 2
+    assert "~" not in str(folders[-1])
