@@ -97,9 +97,9 @@ def write_page(folder: Path) -> Path:
 
 def command(settings: Mapping[str, Any]) -> str:
     """The command that makes these results again."""
-    worlds = ",".join(settings["worlds"])
+    worlds, names = ",".join(settings["worlds"]), ",".join(settings["algorithms"])
     return (
-        f"conquer arena --worlds {worlds} --repetitions {settings['repetitions']} --tuning {settings['tuning']} "
+        f"conquer arena --worlds {worlds} --algorithms {names} --repetitions {settings['repetitions']} --tuning {settings['tuning']} "
         f"--share {settings['share']} --seed {settings['seed']}"
     )
 

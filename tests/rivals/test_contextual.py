@@ -7,7 +7,7 @@ import pytest
 from literal import normal
 from rivals.driving import compare, draw, largest, world
 
-from conquer.registry import make
+from conquer.registry import dumps, loads, make
 
 
 def sigma(x):
@@ -276,3 +276,55 @@ def test_robust_weights_limit_what_one_answer_can_do():
         learner.learn(X[0], learner.choose(X[0], 0), 1.0)
     step = np.linalg.norm(robust.model.estimator.theta)
     assert step <= 0.1 * 0.5 + 1e-12 < np.linalg.norm(plain.model.estimator.theta)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("pairucb", {"model": "full", "estimator": "mle"}),
+        ("maxinp", {"model": "full", "estimator": "mle-curved", "warmup": 5}),
+        ("colstim", {"model": "diagonal", "estimator": "probit", "robust": 0.3}),
+        ("toptwo", {"model": "full", "estimator": "linear", "forget": 0.9}),
+        ("toptwo", {"model": "diagonal", "estimator": "linear", "window": 7}),
+        ("twots", {"model": "kernel", "budget": 10, "gate": "gnc"}),
+        ("vacdb", {"model": "full", "estimator": "mle", "alpha": 0.3}),
+        ("rank-breaking", {"model": "full", "estimator": "probit"}),
+        ("rucb", {"arms": "features"}),
+    ],
+)
+def test_options_survive_a_file(name, parameters):
+    X, taste = world(60, 5, 4, 13)
+    X[:] = X[0] if name == "rucb" else X
+    learner = make(name, dim=4, **parameters)
+    for t in range(60):
+        if t in (0, 3, 30):
+            learner = loads(dumps(learner))[0]
+        choice = learner.choose(X[t], t)
+        twin = loads(dumps(learner))[0]
+        assert twin.choose(X[t], t) == choice
+        if choice.query.name == "DUEL":
+            answer = float(np.sign(taste @ (X[t][choice.shown[0]] - X[t][choice.shown[1]])))
+            learner.learn(X[t], choice, answer)
+            twin.learn(X[t], choice, answer)
+        for one, two in zip(learner.arrays().values(), twin.arrays().values(), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("maxinp", {"estimator": "mle"}, "does not go with"),
+        ("maxinp", {"estimator": "other"}, "estimator must be one of"),
+        ("maxinp", {"eta": -1.0}, "eta must be"),
+        ("maxinp", {"gate": "door"}, "gate must be one of"),
+        ("maxinp", {"warmup": -1}, "warmup must be"),
+        ("toptwo", {"forget": 0.9}, "only estimator='linear' forgets"),
+        ("toptwo", {"estimator": "linear", "forget": 0.9, "window": 3}, "choose forget or window"),
+        ("vacdb", {"alpha": 0.0}, "alpha must be"),
+        ("rucb", {"arms": "colour"}, "arms must be one of"),
+        ("ucb-mnl", {"show": 1}, "show must be"),
+    ],
+)
+def test_bad_options_are_refused_by_name(name, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make(name, dim=4, **parameters)
