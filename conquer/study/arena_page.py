@@ -98,10 +98,8 @@ def write_page(folder: Path) -> Path:
 def command(settings: Mapping[str, Any]) -> str:
     """The command that makes these results again."""
     worlds, names = ",".join(settings["worlds"]), ",".join(settings["algorithms"])
-    return (
-        f"conquer arena --worlds {worlds} --algorithms {names} --repetitions {settings['repetitions']} --tuning {settings['tuning']} "
-        f"--share {settings['share']} --seed {settings['seed']}"
-    )
+    rest = " ".join(f"--{name} {settings[name]}" for name in ("repetitions", "tuning", "share", "seed"))
+    return f"conquer arena --worlds {worlds} --algorithms {names} {rest}"
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
