@@ -87,7 +87,7 @@ def _ranking(facts: _Facts) -> Claim | None:
     verdict = HOLDS if all(agree) else PARTLY if swapped <= pairs // 3 else FAILS
     order = ", ".join(f"{name} {facts.mean[name]:.3f}" for name in here)
     ours = [name for name in ("gnt", "gnw") if facts.has(name)]
-    extra = "".join(f" Ours beside them: {name} {facts.mean[name]:.3f}." for name in ours)
+    extra = " Ours beside them: " + ", ".join(f"{name} {facts.mean[name]:.3f}" for name in ours) + "." if ours else ""
     evidence = f"From best to worst here: {order}; {swapped} of {pairs} pairs are the other way round.{extra}"
     return Claim("Top Two Greedy is best, Greedy + Random second, GNC third, then Confidit and GNU.", verdict, evidence)
 
@@ -163,7 +163,7 @@ def _silence(facts: _Facts) -> Claim | None:
     verdict = HOLDS if harmless and trend == "falls" else PARTLY if harmless or trend == "falls" else FAILS
     evidence = (
         f"GNC stays silent in {rates}: the rate {trend} with K. It was silent at least once in {int(quiet.sum())} of "
-        f"{quiet.size} cells; its error relative to {reference} is {hurt:+.4f} "
+        f"{quiet.size} cells; its error relative to {reference} is {abs(hurt):.4f} "
         f"{'higher' if hurt > 0 else 'lower'} in those than in the others."
         if (rest == 1).any()
         else f"GNC stays silent in {rates}: the rate {trend} with K. It was silent in every cell; its error is "
