@@ -75,7 +75,7 @@ def bodies(count: int, items: int, width: int, seed: int) -> list[bytes]:
 async def pairs(port: int, seconds: float, connections: int, width: int, rate: float) -> dict[str, Any]:
     """Choose and answer in turn on every connection; `rate` above 0 paces all of them together."""
     loop = asyncio.get_running_loop()
-    ready = [request("/v1/models/bench/choose", body) for body in bodies(200, 5, width, 1)]
+    ready = [request(f"/v1/models/bench-{width}/choose", body) for body in bodies(200, 5, width, 1)]
     took: list[float] = []
     end = time.perf_counter() + seconds
 
@@ -92,7 +92,7 @@ async def pairs(port: int, seconds: float, connections: int, width: int, rate: f
             middle = time.perf_counter()
             event = between(reply, b'"event_id":"').decode()
             winner = between(reply, b'"shown":[{"id":"')
-            await link.ask(request(f"/v1/models/bench/events/{event}/answer", b'{"winner":"' + winner + b'"}'))
+            await link.ask(request(f"/v1/models/bench-{width}/events/{event}/answer", b'{"winner":"' + winner + b'"}'))
             took.extend((middle - start, time.perf_counter() - middle))
             done += 1
         return done
@@ -107,7 +107,7 @@ async def batches(port: int, seconds: float, connections: int, width: int, size:
     rng = random.Random(0)
     ready = [
         request(
-            "/v1/models/bench/choose/batch",
+            f"/v1/models/bench-{width}/choose/batch",
             b'{"rounds":[' + b",".join(rng.choice(rounds) for _ in range(size)) + b"]}",
         )
         for _ in range(20)
@@ -130,7 +130,7 @@ async def batches(port: int, seconds: float, connections: int, width: int, size:
                 + b'"}'
                 for part in parts
             ]
-            await link.ask(request("/v1/models/bench/answers", b'{"answers":[' + b",".join(answers) + b"]}"))
+            await link.ask(request(f"/v1/models/bench-{width}/answers", b'{"answers":[' + b",".join(answers) + b"]}"))
             took.append(time.perf_counter() - start)
             done += size
         return done

@@ -20,7 +20,7 @@ MUST = {"pairs": 1500.0, "batches": 5000.0, "p99_ms": 50.0}
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
-    """(port, process id) of a server with an empty store in the folder and one model, gnr over 256 features."""
+    """(port, process id) of a server with an empty store in the folder and a gnr model per length of vectors."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -29,9 +29,10 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
         server = subprocess.Popen([sys.executable, "-c", _SERVE, store, str(port)], stderr=log, stdout=log)
     try:
         _wait(port, server, folder / "server.log")
-        body = json.dumps({"name": "bench", "algorithm": "gnr", "features": {"dim": 256}}).encode()
-        made = urllib.request.Request(f"http://127.0.0.1:{port}/v1/models", body, {"Content-Type": "application/json"})
-        urllib.request.urlopen(made).close()
+        for width in _WIDTHS.values():
+            body = json.dumps({"name": f"bench-{width}", "algorithm": "gnr", "features": {"dim": width}}).encode()
+            head = {"Content-Type": "application/json"}
+            urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/v1/models", body, head)).close()
         yield port, server.pid
     finally:
         server.terminate()

@@ -1,6 +1,7 @@
 """What the command line calls: serve a store, manage its keys, back it up, restore, erase and replay."""
 
 import contextlib
+import gc
 import json
 import logging
 import re
@@ -63,6 +64,9 @@ def serve(
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     # Threads hand over often: the one that parses requests must not wait long for the one that commits.
     sys.setswitchinterval(0.0005)
+    # Cached events are many and free of cycles: looking through them for garbage every few requests is wasted.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     server = Server(settings)
     server.database.claim()
     for path, parse in ((items, False), (treebank, True)):

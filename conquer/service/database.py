@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,14 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from conquer.service.migrations import upgrade
+
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "secure_delete=ON",
+    # Checkpoints are made in the background; a commit makes one only if those fall far behind.
+    "wal_autocheckpoint=8192",
+)
 
 
 class StoreError(Exception):
@@ -76,6 +85,16 @@ class Database:
         os.write(handle, str(os.getpid()).encode())
         self._lock = handle
 
+    def checkpoint(self) -> None:
+        """Move committed pages from SQLite's log into its file, beside the writer rather than inside its commits."""
+        if self.shared:
+            return
+        connection = self.engine.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        finally:
+            connection.close()
+
     def bytes_used(self) -> int:
         """The size of the store on disk."""
         if self.path is not None:
@@ -121,10 +140,15 @@ def _durable(engine: Engine) -> None:
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}").fetchall()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("conquer_writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        # Straight to the driver: this runs for every commit.
+        raw: Any = connection.connection.driver_connection
+        try:
+            raw.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        except sqlite3.Error as error:
+            raise DBAPIError.instance("BEGIN", None, error, sqlite3.Error, dialect=connection.dialect) from error

@@ -20,6 +20,7 @@ from conquer.service.writer import Writer
 
 logger = logging.getLogger("conquer.service")
 _PRUNING = 600.0
+_CHECKPOINT = 1.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -52,6 +53,7 @@ class Server:
         self._tasks = [
             asyncio.create_task(self._warm()),
             asyncio.create_task(self._every(1.0, self.refresh_keys)),
+            asyncio.create_task(self._every(_CHECKPOINT, self.database.checkpoint)),
             asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
         ]
         if self.settings.retention_days:

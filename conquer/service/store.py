@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from conquer.service.entries import Entry, decoded, encoded
 from conquer.service.events import Event
@@ -30,7 +30,6 @@ _OF_EVENTS = (
     .order_by(log.c.position)
 )
 _ROWS = 500
-_ADVANCE = update(models).where(models.c.id == bindparam("model")).values(position=bindparam("head"))
 _LOCK = (
     select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base)
     .where(models.c.name.in_(bindparam("names", expanding=True)))
@@ -100,12 +99,17 @@ def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
         for row in part:
             values += (model, row.position, row.kind, row.event, row.voter, row.at, encoded(row.body))
         connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
-    connection.execute(_ADVANCE, {"model": model, "head": rows[-1].position})
+    mark = _mark(connection.dialect.paramstyle)
+    connection.exec_driver_sql(f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
+
+
+def _mark(paramstyle: str) -> str:
+    return "?" if paramstyle == "qmark" else "%s"
 
 
 @functools.cache
 def _insert(rows: int, paramstyle: str) -> str:
-    mark = "?" if paramstyle == "qmark" else "%s"
+    mark = _mark(paramstyle)
     one = f"({', '.join([mark] * 7)})"
     return f"INSERT INTO log (model_id, position, kind, event_id, voter, at, body) VALUES {', '.join([one] * rows)}"
 

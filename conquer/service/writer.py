@@ -133,7 +133,9 @@ class Writer:
 
     def _finished(self, jobs: list[Job]) -> None:
         deliver(job for job in jobs if not isinstance(job.future, Future))
-        self._next()
+        # Let the loop send these replies and read what has come meanwhile: the next commit then carries more.
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self._next)
 
     def _drain(self) -> None:
         """Without an event loop, as from the command line."""
