@@ -215,7 +215,7 @@ def run_arena(
                 progress(f"{len(done)} cells, {len(left)} to do: {found['world']} {found['algorithm']}")
     cells = [done[_key(task)] for task in work]
     described = {s.name: {"text": s.text, "rounds": s.rounds, "items": s.items, "dim": s.dim} for s in settings}
-    told = {**options, "worlds": described, "algorithms": list(names)}
+    told = {**options, "worlds": described}
     lines = ",\n".join(json.dumps(found) for found in thinned(cells))
     (folder / "results.json").write_text(f'{{"settings": {json.dumps(told)},\n"cells": [\n{lines}\n]}}\n')
     return write_page(folder)

@@ -82,24 +82,24 @@ def write_page(folder: Path) -> Path:
     parts = [
         f"<!doctype html><html lang=en><meta charset=utf-8><title>The arena</title><style>{_STYLE}</style>",
         f"<h1>The arena</h1><p>{_ABOUT}</p>",
-        f"<p><code>{html.escape(command(settings))}</code></p>",
     ]
     for world, about in settings["worlds"].items():
         rows = ranking(result["cells"], world)
         parts.append(
             f"<h2 id={world}>{world}</h2><p>{html.escape(about['text'])}. {about['rounds']} rounds, "
-            f"{about['items']} items, {about['dim']} features.</p>{_curves(rows)}{_table(rows)}"
+            f"{about['items']} items, {about['dim']} features.</p>"
+            f"<p><code>{html.escape(command(settings, rows))}</code></p>{_curves(rows)}{_table(rows)}"
         )
     page = folder / "arena.html"
     page.write_text("\n".join(parts) + "\n")
     return page
 
 
-def command(settings: Mapping[str, Any]) -> str:
-    """The command that makes these results again."""
-    worlds, names = ",".join(settings["worlds"]), ",".join(settings["algorithms"])
+def command(settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """The command that makes the results of one world again."""
+    names = ",".join(sorted(row["algorithm"] for row in rows))
     rest = " ".join(f"--{name} {settings[name]}" for name in ("repetitions", "tuning", "share", "seed"))
-    return f"conquer arena --worlds {worlds} --algorithms {names} {rest}"
+    return f"conquer arena --worlds {rows[0]['world']} --algorithms {names} {rest}"
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -22,7 +22,7 @@ def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
     assert len(told) == 3 + 4  # rucb only where arms are fixed
     first = json.loads((tmp_path / "results.json").read_text())
     text = page.read_text()
-    assert "conquer arena --worlds linear,copeland" in text
+    assert "conquer arena --worlds copeland --algorithms colstim,gnt,rucb,ttg --repetitions 3" in text
     assert text.count("<polyline") == 7
     (tmp_path / "cells.jsonl").write_text((tmp_path / "cells.jsonl").read_text()[:-40])
     told.clear()
