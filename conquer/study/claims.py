@@ -155,7 +155,7 @@ def _silence(facts: _Facts) -> Claim | None:
             OPEN,
             f"GNC as tuned was never silent ({rates}).",
         )
-    reference = "gnu" if facts.has("gnu") else "ttg"
+    reference = next(name for name in ("gnu", "ttg", "gnr", CEILING) if facts.has(name))
     gap = facts.trials["gnc"].to_numpy() - facts.trials[reference].to_numpy()
     rest = part.sort("domain", "items", "repetition")["query_rate"].to_numpy()
     hurt = float(gap[rest < 1].mean() - gap[rest == 1].mean()) if (rest == 1).any() else float(gap.mean())

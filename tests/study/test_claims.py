@@ -60,6 +60,12 @@ def test_results_turned_round_refute_it() -> None:
     assert found["Staying"] != claims.HOLDS
 
 
+@pytest.mark.parametrize("name", [name for name in PAPER_LIKE if name not in ("random", CEILING)])
+def test_any_single_algorithm_can_be_judged(name: str) -> None:
+    found = claims.judge(made({name: 0.2, CEILING: 0.1}))
+    assert found[-1].evidence.startswith(f"K = 5: {name}")
+
+
 def test_one_versus_one_counts() -> None:
     results = made({"ttg": 0.1, "gnr": 0.2, CEILING: 0.05, "random": 0.4})
     duels = tables.one_versus_one(results)
