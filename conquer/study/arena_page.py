@@ -55,13 +55,16 @@ def thinned(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def verdicts(cells: Sequence[Mapping[str, Any]], regret: str = "weak") -> str:
-    """A Markdown table: in each world the best of ours and of the rivals that duel, and their paired difference."""
+    """A Markdown table: in each world the best of ours and of the rivals that duel, and their paired difference.
+
+    `toptwo` is left out: over a linear estimator it is our own ttg.
+    """
     lines = [
         "| world | best of ours | best rival | ours/rival | ours - rival [95 %] | next |",
         "|---|---|---|---|---|---|",
     ]
     for world in dict.fromkeys(found["world"] for found in cells):
-        rows = [row for row in ranking(cells, world, regret) if not row["single"]]
+        rows = [row for row in ranking(cells, world, regret) if not row["single"] and row["algorithm"] != "toptwo"]
         ours, rival = (next((row for row in rows if row["group"] == group), None) for group in ("paper", "rivals"))
         if ours is None or rival is None:
             continue
