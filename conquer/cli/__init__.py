@@ -92,6 +92,19 @@ def arena(
 
 
 @app.command()
+def bench(
+    quick: Annotated[bool, typer.Option(help="A minute instead of ten; wider spreads.")] = False,
+    service: Annotated[bool, typer.Option(help="Measure the service as well.")] = False,
+    out: Annotated[Path, typer.Option(help="Where bench.json and the plots go.")] = Path("bench"),
+) -> None:
+    """Measure speed beside other packages, as ratios in one run."""
+    need("bench")
+    from conquer.bench.command import run_bench
+
+    raise typer.Exit(run_bench(quick=quick, service=service, out=out))
+
+
+@app.command()
 def algorithms(name: Annotated[str | None, typer.Argument(help="Show the parameters of this one.")] = None) -> None:
     """List the algorithms, or the parameters of one."""
     from conquer.registry import ALGORITHMS
@@ -120,7 +133,7 @@ def warmup() -> None:
 def main() -> int:
     """Run the command line: mistakes in a call are one line and exit code 2, never a traceback."""
     try:
-        app(standalone_mode=False)
+        status = app(standalone_mode=False)
     except (ValueError, TypeError, OSError, ArithmeticError, ImportError) as error:
         typer.echo(f"conquer: {error}", err=True)
         return 2
@@ -133,4 +146,4 @@ def main() -> int:
             raise
         show()
         return int(getattr(error, "exit_code", 2))
-    return 0
+    return status if isinstance(status, int) else 0
