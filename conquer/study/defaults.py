@@ -38,7 +38,8 @@ def compare(spec: Spec, items: int = 5) -> Any:
     frame = pl.DataFrame(rows, schema=["features", "update", "algorithm", "lam", "error"], orient="row")
     wide = frame.group_by("features", "update", "algorithm", "lam").agg(pl.col("error").mean()).sort("lam")
     order = ["features", "update", "algorithm"]
-    return wide.pivot(on="lam", index=order, values="error").sort(order)
+    table = wide.pivot(on="lam", index=order, values="error").sort(order)
+    return table.select(*order, *(f"lam {lam:g}" for lam in LAMS), "tuned")
 
 
 def _trials(spec: Spec, domain: Domain, repetition: int, items: int) -> Iterator[tuple[str, str, str, str, float]]:
