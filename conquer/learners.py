@@ -22,6 +22,8 @@ _FULL_RANGE = 2**64
 
 def draw_ticket(rng: np.random.Generator | int) -> np.uint64:
     """The round's ticket: one 64-bit draw of a generator, or the number itself."""
+    if type(rng) is int and 0 <= rng < _FULL_RANGE:
+        return np.uint64(rng)
     if isinstance(rng, np.random.Generator):
         bits = rng.bit_generator
         # The raw word of PCG64 is the very number that integers() would give, at a sixth of the cost.
@@ -66,11 +68,13 @@ class Conquer:
     ) -> None:
         self.model, self.policy, self.name = model, policy, name
         self.parameters: Mapping[str, Any] = dict(parameters or {})
-        self.plan, self.knobs = model.plan, model.knobs
+        self.plan, self.knobs, self._compiled = model.plan, model.knobs, policy.compiled
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
         self._set_eta(policy.eta if eta is None else eta)
+        if policy.second == st.THOMPSON and model.exact:
+            model.need_squares()
         self.knobs[[st.RADIUS, st.DRIFT]] = within("U", U, 0, LARGEST), within("Q", Q, 0, LARGEST)
         self.knobs[st.DELTA] = within("delta", delta, 0, 1, open_ends=True)
         self.knobs[st.GAMMA] = within("gamma", gamma, 0, 1)
@@ -103,7 +107,7 @@ class Conquer:
     @property
     def compiled(self) -> bool:
         """Whether the compiled loop can run it."""
-        return self.policy.compiled
+        return self._compiled
 
     @property
     def fresh(self) -> bool:
@@ -142,7 +146,7 @@ class Conquer:
         if rows.rows.size < 2 and self.duels:
             raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
         ticket = draw_ticket(rng)
-        if not self.policy.compiled:
+        if not self._compiled:
             return self._choose_plainly(rows, int(ticket))
         model = self.model
         if model.work.shape[1] < rows.rows.size:
@@ -206,7 +210,7 @@ class Conquer:
         memo = choice.memo
         status = model.calls.learn(
             rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
-            np.uint64(choice.ticket), a, b, float(memo.get("chance") or 1.0), float(answer),
+            np.uint64(choice.ticket), a, b, float(answer),
             bool(memo.get("exposed")),
         )  # fmt: skip
         if status != st.OK:
@@ -245,7 +249,9 @@ class Conquer:
         if self.policy.reply != st.REPLY_IGNORE:
             model.reserve(rows)
             arrays = rows.indptr, rows.indices, rows.data, rows.rows
-            model.calls.expose(*arrays, *model.state, self.plan, self.knobs, a, b)
+            status = model.calls.expose(*arrays, *model.state, self.plan, self.knobs, a, b)
+            if status != st.OK:
+                model.fail(status)
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
 
 

@@ -2,9 +2,26 @@
 
 import numpy as np
 
-from conquer.kernels.compiling import jit
+from conquer.kernels.compiling import jit, part
 
 FINE, BAD_INDPTR, BAD_INDEX, NOT_FINITE, REPEATED = range(5)
+
+
+@part
+def repeats(indices, start, stop, seen):
+    """Whether an index occurs twice among entries start to stop; `seen` is a hash table of entries, 2^n long.
+
+    Entries of earlier rows have smaller numbers, so they count as free and nothing has to be cleared.
+    """
+    mask = seen.size - 1
+    for j in range(start, stop):
+        slot = ((indices[j] * 2654435761) >> 15) & mask
+        while seen[slot] >= start:
+            if indices[seen[slot]] == indices[j]:
+                return True
+            slot = (slot + 1) & mask
+        seen[slot] = j
+    return False
 
 
 @jit
@@ -17,6 +34,7 @@ def check_rows(indptr, indices, data, dim):
         if indptr[i + 1] < indptr[i]:
             return BAD_INDPTR, i
     repeated = -1
+    seen = np.full(512, -1)
     for i in range(rows):
         rising = True
         for j in range(indptr[i], indptr[i + 1]):
@@ -27,11 +45,10 @@ def check_rows(indptr, indices, data, dim):
             if j > indptr[i] and indices[j] <= indices[j - 1]:
                 rising = False
         if not rising and repeated < 0:
-            ordered = np.sort(indices[indptr[i] : indptr[i + 1]])
-            for j in range(1, ordered.size):
-                if ordered[j] == ordered[j - 1]:
-                    repeated = i
-                    break
+            while seen.size < 2 * (indptr[i + 1] - indptr[i]):
+                seen = np.full(2 * seen.size, -1)
+            if repeats(indices, indptr[i], indptr[i + 1], seen):
+                repeated = i
     if repeated >= 0:
         return REPEATED, repeated
     return FINE, 0

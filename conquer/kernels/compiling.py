@@ -23,13 +23,23 @@ def _candidates(key: str) -> Iterator[Path]:
         yield Path(override) / key
         return
     yield Path(__file__).parent / "__pycache__" / key
-    yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "conquer" / key
-    yield Path(tempfile.gettempdir()) / f"conquer-{os.getuid() if hasattr(os, 'getuid') else 0}" / key
+    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if not cache_home.startswith("~"):  # a user without a home
+        yield Path(cache_home) / "conquer" / key
+    yield Path(tempfile.gettempdir()) / f"conquer-{_user()}-{key}"
 
 
-def _writable(folder: Path) -> bool:
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _usable(folder: Path) -> bool:
+    """Whether we can write there and nobody else can: what lies in the folder is run."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        info = folder.stat()
+        if hasattr(os, "getuid") and (info.st_uid != _user() or info.st_mode & 0o022):
+            return False
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:
@@ -51,8 +61,8 @@ def _sources(module: str, found: dict[str, bytes]) -> dict[str, bytes]:
 
 
 @cache
-def _cache_folder(module: str) -> str:
-    """The first writable folder named after a hash of the module's source and of all it imports.
+def _cache_folder(module: str) -> str | None:
+    """The first usable folder named after a hash of the module's source and of all it imports; None if there is none.
 
     Numba's own check sees an edit in the compiled file but not in a function it calls from another file.
     """
@@ -62,18 +72,21 @@ def _cache_folder(module: str) -> str:
     for _, source in sorted(_sources(module, {}).items()):
         digest.update(source)
     for folder in _candidates(f"{module}-{digest.hexdigest()}"):
-        if _writable(folder):
+        if _usable(folder):
             return str(folder)
-    raise OSError("no writable folder for compiled kernels; set CONQUER_CACHE to one")
+    if override := os.environ.get("CONQUER_CACHE"):
+        raise OSError(f"CONQUER_CACHE must be a folder that only you can write to, got {override!r}")
+    return None
 
 
 def jit(function: F) -> F:
     """Compile without fastmath: the same bits on every machine. Releases the interpreter lock."""
     settings: Any = config
     before = settings.CACHE_DIR
-    settings.CACHE_DIR = _cache_folder(function.__module__.rpartition(".")[2])
+    folder = _cache_folder(function.__module__.rpartition(".")[2])
+    settings.CACHE_DIR = folder or before
     try:
-        compiled = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
+        compiled = numba.njit(cache=folder is not None, error_model="numpy", nogil=True)(function)
     finally:
         settings.CACHE_DIR = before
     return cast(F, compiled)
@@ -84,18 +97,22 @@ def inline(function: F) -> F:
     return cast(F, numba.njit(error_model="numpy", nogil=True)(function))
 
 
+_PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def part(function: F) -> F:
+    """Compile a function that only compiled code calls: no entry from Python, which takes longest to compile."""
+    return cast(F, numba.njit(**_PART)(function))
+
+
 def implements(primitive: Callable[..., Any], state: type) -> Callable[[F], F]:
     """Register the decorated function as `primitive` for compiled callers whose first argument is a `state`."""
 
     def register(function: F) -> F:
-        compiled = inline(function)
-
         def typer(*types: Any) -> Any:
-            if getattr(types[0], "instance_class", None) is state:
-                return lambda *arguments: compiled(*arguments)
-            return None
+            return function if getattr(types[0], "instance_class", None) is state else None
 
-        overload(primitive, strict=False)(typer)
-        return compiled
+        overload(primitive, strict=False, jit_options=_PART)(typer)
+        return part(function)
 
     return register

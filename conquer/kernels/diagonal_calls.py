@@ -18,21 +18,21 @@ def choose(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket)
 
 
 @jit
-def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, a, b, chance, answer, exposed):
+def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, a, b, answer, exposed):
     state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
-    return steps.learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed)
 
 
 @jit
-def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, picks, weights, target):
+def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, picks, weights, target, exposed):
     state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
-    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, False)
+    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
 
 
 @jit
 def expose(indptr, indices, data, rows, cells, stats, plan, knobs, a, b):
     state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
-    steps.show(state, items, plan, knobs, a, b)
+    return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit

@@ -63,7 +63,6 @@ def learn(
     ticket,
     a,
     b,
-    chance,
     answer,
     exposed,
 ):
@@ -71,7 +70,7 @@ def learn(
         Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed)
 
 
 @jit
@@ -98,12 +97,13 @@ def update(
     picks,
     weights,
     target,
+    exposed,
 ):
     state, items = (
         Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, False)
+    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
 
 
 @jit
@@ -132,7 +132,7 @@ def expose(
         Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    steps.show(state, items, plan, knobs, a, b)
+    return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit

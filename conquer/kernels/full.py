@@ -5,14 +5,16 @@ Compiled here and not handed to BLAS: its bits would change with the thread coun
 
 import math
 
+import numpy as np
+
 from conquer.kernels import state as st
-from conquer.kernels.compiling import implements, inline
+from conquer.kernels.compiling import implements, part
 from conquer.kernels.selecting import draw_from_gram
-from conquer.kernels.sparse import dot, inner, row_bounds
+from conquer.kernels.sparse import dot, feature, inner, row_bounds
 from conquer.kernels.state import Full
 
 # Columns handled together: a block of every item's product stays in the nearest cache.
-BLOCK = 256
+BLOCK = 512
 
 
 @implements(st.prepare, Full)
@@ -31,20 +33,37 @@ def scores(state, items, knobs, out):
         out[i] = dot(items, i, state.w)
 
 
-@inline
+@part
 def add_rows(matrix, x, y, count):
-    """y[i] += matrix x[i] for `count` vectors; each entry of y sums in ascending order whatever the block."""
+    """y[i] += matrix x[i] for `count` vectors; each entry of y sums in ascending order whatever the block.
+
+    Four rows at a time: a quarter of the loads and stores of y, and the same bits as one after the other.
+    """
     dim = matrix.shape[0]
-    for low in range(0, dim, BLOCK):
-        high = min(low + BLOCK, dim)
-        for j in range(dim):
-            row = matrix[j]
+    four = dim // 4 * 4
+    for start in range(0, dim, BLOCK):
+        # Unsigned, or the inner loops would not vectorise.
+        low, high = np.uint64(start), np.uint64(min(start + BLOCK, dim))
+        for j in range(0, four, 4):
+            one, two, three, last = matrix[j], matrix[j + 1], matrix[j + 2], matrix[j + 3]
             for i in range(count):
-                scale = x[i, j]
-                if scale != 0.0:
+                p, q, r, s = x[i, j], x[i, j + 1], x[i, j + 2], x[i, j + 3]
+                if p != 0.0 or q != 0.0 or r != 0.0 or s != 0.0:
                     target = y[i]
                     for c in range(low, high):
-                        target[c] += scale * row[c]
+                        target[c] = (((target[c] + p * one[c]) + q * two[c]) + r * three[c]) + s * last[c]
+        for j in range(four, dim):
+            one = matrix[j]
+            for i in range(count):
+                p, target = x[i, j], y[i]
+                for c in range(low, high):
+                    target[c] += p * one[c]
+
+
+@part
+def fill_zero(vector):
+    for r in range(vector.size):
+        vector[r] = 0.0
 
 
 @implements(st.widen, Full)
@@ -52,11 +71,11 @@ def widen(state, items, plan, knobs):
     """room[0] := the items, room[1] := A^-1 items."""
     x, y = state.room[0], state.room[1]
     for i in range(items.rows.size):
-        x[i] = 0.0
-        y[i] = 0.0
+        fill_zero(x[i])
+        fill_zero(y[i])
         start, stop = row_bounds(items, i)
         for j in range(start, stop):
-            x[i, items.indices[j]] = items.data[j]
+            x[i, feature(items, j)] = items.data[j]
     add_rows(state.shown, x, y, items.rows.size)
 
 
@@ -88,7 +107,7 @@ def gram(state, items, plan, knobs, work):
 
 @implements(st.noise, Full)
 def noise(state, items, plan, knobs, work, ticket, out):
-    gram(state, items, plan, knobs, work)
+    st.gram(state, items, plan, knobs, work)
     draw_from_gram(work, items.rows.size, ticket, out)
 
 
@@ -100,20 +119,20 @@ def shift(state, items, plan, knobs, mu):
                 state.w[r] -= mu[i] * state.room[1, i, r]
 
 
-@inline
+@part
 def direction(matrix, items, picks, weights, u, gain):
     """u := sum_k weights[k] phi_picks[k], gain := matrix u; returns u . gain."""
-    u[0] = 0.0
-    gain[0] = 0.0
+    fill_zero(u[0])
+    fill_zero(gain[0])
     for k in range(picks.size):
         start, stop = row_bounds(items, picks[k])
         for j in range(start, stop):
-            u[0, items.indices[j]] += weights[k] * items.data[j]
+            u[0, feature(items, j)] += weights[k] * items.data[j]
     add_rows(matrix, u, gain, 1)
     return inner(u[0], gain[0], u.shape[1])
 
 
-@inline
+@part
 def shrink(matrix, gain, confidence):
     """matrix -= gain gain' / (1 + confidence), exactly symmetric."""
     root = math.sqrt(1.0 + confidence)
@@ -133,7 +152,7 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
     u, gain = state.room[0], state.room[1]
     confidence = max(0.0, direction(state.inverse, items, picks, weights, u, gain))
     loss = target - inner(u[0], state.w, state.w.size)
-    if not (math.isfinite(loss) and math.isfinite(confidence)):
+    if not (abs(loss) < 1e100 and confidence < 1e200):
         return st.DIVERGED
     rate = loss / (1.0 + confidence)
     for r in range(state.w.size):

@@ -34,26 +34,41 @@ def learn(
     ticket,
     a,
     b,
-    chance,
     answer,
     exposed,
 ):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed)
 
 
 @jit
 def update(
-    indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, picks, weights, target
+    indptr,
+    indices,
+    data,
+    rows,
+    w,
+    inverse,
+    shown,
+    room,
+    stats,
+    plan,
+    knobs,
+    work,
+    ticket,
+    picks,
+    weights,
+    target,
+    exposed,
 ):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, False)
+    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
 
 
 @jit
 def expose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, a, b):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    steps.show(state, items, plan, knobs, a, b)
+    return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit

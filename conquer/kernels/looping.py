@@ -6,7 +6,7 @@ from numpy import float64, int64, uint64
 from numpy.typing import NDArray
 
 from conquer.kernels import state as st
-from conquer.kernels.compiling import inline
+from conquer.kernels.compiling import part
 from conquer.kernels.judging import is_best, prefer
 from conquer.kernels.steps import choose, learn, show
 
@@ -35,12 +35,12 @@ class Log(NamedTuple):
     cursor: NDArray[int64]
 
 
-@inline
+@part
 def round_items(items, world, t):
     return st.Items(items.indptr, items.indices, items.data, world.sets[t, : world.sizes[t]])
 
 
-@inline
+@part
 def due(world, chosen, learned, total):
     """How many rounds' answers must have been learnt before the next choice."""
     if chosen == total:
@@ -48,7 +48,7 @@ def due(world, chosen, learned, total):
     return max(learned, chosen - world.order[1]) if chosen % world.order[2] == 0 else learned
 
 
-@inline
+@part
 def answer_round(world, t, a, b, query):
     members = world.sets[t]
     if query == st.NONE:
@@ -68,7 +68,7 @@ def answer_round(world, t, a, b, query):
     )
 
 
-@inline
+@part
 def loop(state, items, plan, knobs, work, world, log, limit):
     """Run until `limit` rounds are chosen (and, at the end, all are learnt) or the state is full; returns a status."""
     total = world.sets.shape[0]
@@ -81,8 +81,8 @@ def loop(state, items, plan, knobs, work, world, log, limit):
                 if not st.has_room(state, now, plan):
                     return st.FULL
                 exposed = plan[st.COVARIANCE] == 1 and log.query[t] == st.DUEL
-                a, b, chance, answer = log.picks[t, 0], log.picks[t, 1], log.reals[t, 0], log.reals[t, 1]
-                status = learn(state, now, plan, knobs, work, world.tickets[t], a, b, chance, answer, exposed)
+                a, b, answer = log.picks[t, 0], log.picks[t, 1], log.reals[t, 1]
+                status = learn(state, now, plan, knobs, work, world.tickets[t], a, b, answer, exposed)
                 if status != st.OK:
                     return status
             cursor[LEARNED] = t + 1
@@ -97,6 +97,8 @@ def loop(state, items, plan, knobs, work, world, log, limit):
             log.picks[t, 0], log.picks[t, 1], log.query[t], log.reals[t, 0] = a, b, query, chance
             log.reals[t, 1] = answer_round(world, t, a, b, query)
             if plan[st.COVARIANCE] == 1 and query == st.DUEL:
-                show(state, now, plan, knobs, a, b)
+                status = show(state, now, plan, knobs, a, b)
+                if status != st.OK:
+                    return status
             cursor[CHOSEN] = t + 1
     return st.OK

@@ -6,7 +6,7 @@ import numpy as np
 
 from conquer.kernels import state as st
 from conquer.kernels import tickets
-from conquer.kernels.compiling import inline, jit
+from conquer.kernels.compiling import jit, part
 
 
 @jit
@@ -49,7 +49,7 @@ def current_eta(plan, knobs, stats):
     return 2.0 * (start + 0.5 * stats[st.SUM_LOSS_H] + math.log(1.0 / knobs[st.DELTA]))
 
 
-@inline
+@part
 def draw_from_gram(work, count, ticket, out):
     """out ~ N(0, G) for the Gram matrix in `work`, which it overwrites by a factor that skips null directions."""
     for i in range(count):
@@ -71,7 +71,7 @@ def draw_from_gram(work, count, ticket, out):
         out[i] = total
 
 
-@inline
+@part
 def violation(scores, count):
     largest = 0.0
     for i in range(count):
@@ -79,7 +79,7 @@ def violation(scores, count):
     return largest
 
 
-@inline
+@part
 def project(plan, knobs, work, count, ticket):
     """Multipliers mu and projected scores s - G mu with |s_i| <= 1, in `work`; returns a status.
 

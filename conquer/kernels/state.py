@@ -28,7 +28,7 @@ COORDINATE, MARGIN, IMPLICIT, PERCEPTRON = range(4)
 LINEAR, RBF, POLY = range(3)
 NONE, DUEL, BEST = range(3)
 
-OK, NOT_CONVERGED, DIVERGED, FULL = range(4)
+OK, NOT_CONVERGED, DIVERGED, FULL, WILD = range(5)
 
 # Rows of `work`, the scratch of a round: then K more rows for the Gram matrix.
 SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)
@@ -49,7 +49,7 @@ class Diagonal(NamedTuple):
 
 
 class Full(NamedTuple):
-    """w (D,), inverse and shown (D, D): A^-1 of answered and of shown pairs; room (2, D, K) for the round's items."""
+    """w (D,), inverse and shown (D, D): A^-1 of answered and of shown pairs; room (2, K, D) for the round's items."""
 
     w: NDArray[float64]
     inverse: NDArray[float64]

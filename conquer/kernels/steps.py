@@ -6,11 +6,12 @@ import numpy as np
 
 from conquer.kernels import state as st
 from conquer.kernels import tickets
-from conquer.kernels.compiling import inline
+from conquer.kernels.compiling import part
 from conquer.kernels.selecting import current_eta, pick, project, violation
+from conquer.kernels.sparse import row_bounds
 
 
-@inline
+@part
 def measured(state, items, plan, knobs, work, ticket):
     """Scores of the round in work[SCORES], projected if the plan says so; returns a status."""
     count = items.rows.size
@@ -25,7 +26,7 @@ def measured(state, items, plan, knobs, work, ticket):
     return project(plan, knobs, work, count, ticket)
 
 
-@inline
+@part
 def fill_values(rule, eta, count, work):
     """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta."""
     for i in range(count):
@@ -39,7 +40,7 @@ def fill_values(rule, eta, count, work):
             work[st.VALUES, i] = work[st.SCORES, i]
 
 
-@inline
+@part
 def choose(state, items, plan, knobs, work, ticket):
     """(status, a, b, query, chance): a is shown first; b second (a duel), or the greedy item (Banditron), or -1.
 
@@ -58,13 +59,19 @@ def choose(state, items, plan, knobs, work, ticket):
     fill_values(first, eta, count, work)
     a, ties = pick(work[st.VALUES], count, -1, ticket, tickets.FIRST)
     chance = 1.0 / ties
+    if plan[st.PROJECTION] == st.SEQUENTIAL:
+        for i in range(count):
+            if work[st.MULTIPLIERS, i] != 0.0:
+                chance = math.nan  # the scores themselves depend on the ticket's order
     if second == st.ALONE:
         return st.OK, a, -1, st.BEST, chance
     if second == st.EXPLORE:
         gamma = knobs[st.GAMMA]
         draw = tickets.uniform(ticket, tickets.SECOND)
         shown = min(int(draw / gamma * count), count - 1) if draw < gamma else a
-        return st.OK, shown, a, st.BEST, (1.0 - gamma if shown == a else 0.0) + gamma / count
+        if work[st.VALUES, shown] != work[st.VALUES, a]:
+            chance = 0.0
+        return st.OK, shown, a, st.BEST, (1.0 - gamma) * chance + gamma / count
     if second == st.THOMPSON:
         st.widen(state, items, plan, knobs)
         st.noise(state, items, plan, knobs, work, ticket, work[st.VALUES])
@@ -88,8 +95,8 @@ def choose(state, items, plan, knobs, work, ticket):
     return st.OK, a, b, st.DUEL, chance
 
 
-@inline
-def learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed):
+@part
+def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
     """Turn the answer to (a, b) into one step of the model; returns a status, state untouched unless OK."""
     reply = plan[st.REPLY]
     if reply == st.REPLY_IGNORE:
@@ -105,43 +112,64 @@ def learn(state, items, plan, knobs, work, ticket, a, b, chance, answer, exposed
         wrong = tickets.uniform(ticket, tickets.SECOND) < 0.5 * (1.0 + knobs[st.ALPHA])
         target = 1.0 if answer > 0.0 or not wrong else -1.0
     else:
+        gamma = knobs[st.GAMMA]
+        chance = (1.0 - gamma if a == b else 0.0) + gamma / items.rows.size
         picks[1], weights[0], weights[1] = b, (1.0 / chance if answer > 0.0 else 0.0), -1.0
     return move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
 
 
-@inline
+@part
+def tame(items, picks, weights):
+    """Whether the entries of u are so small that no square or quotient of a step can overflow."""
+    for k in range(picks.size):
+        start, stop = row_bounds(items, picks[k])
+        for j in range(start, stop):
+            if not abs(weights[k] * items.data[j]) <= 1e90:
+                return False
+    return True
+
+
+@part
 def move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed):
-    """The model's step, taken from the projected w."""
-    if plan[st.PROJECTION] == st.NO_PROJECTION:
-        # Only the moved items matter, and preparing the others costs the kernel model most of its time.
-        moving = st.Items(items.indptr, items.indices, items.data, items.rows[picks])
-        st.prepare(state, moving, plan, knobs)
-        return st.step(state, moving, np.arange(picks.size), weights, target, plan, knobs, exposed)
-    status = measured(state, items, plan, knobs, work, ticket)
-    if status != st.OK:
-        return status
-    moved = False
-    for i in range(items.rows.size):
-        moved = moved or work[st.MULTIPLIERS, i] != 0.0
-    if moved:
-        st.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
-    return st.step(state, items, picks, weights, target, plan, knobs, exposed)
+    """The model's step, taken from the projected w; returns a status, state untouched unless OK."""
+    if not tame(items, picks, weights):
+        return st.WILD
+    if plan[st.PROJECTION] != st.NO_PROJECTION:
+        status = measured(state, items, plan, knobs, work, ticket)
+        if status != st.OK:
+            return status
+        moved = False
+        for i in range(items.rows.size):
+            moved = moved or work[st.MULTIPLIERS, i] != 0.0
+        if moved:
+            st.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
+    # Only the moved items matter, and preparing the others costs the kernel model most of its time.
+    rows, order = np.empty(picks.size, np.int64), np.empty(picks.size, np.int64)
+    for k in range(picks.size):
+        rows[k], order[k] = items.rows[picks[k]], k
+    moving = st.Items(items.indptr, items.indices, items.data, rows)
+    st.prepare(state, moving, plan, knobs)
+    return st.step(state, moving, order, weights, target, plan, knobs, exposed)
 
 
-@inline
+@part
 def show(state, items, plan, knobs, a, b):
-    """Count the pair in the widths before its answer."""
+    """Count the pair in the widths before its answer; returns a status, state untouched unless OK."""
     picks, weights = np.empty(2, np.int64), np.empty(2)
     picks[0], picks[1], weights[0], weights[1] = a, b, 0.5, -0.5
+    if not tame(items, picks, weights):
+        return st.WILD
     st.expose(state, items, picks, weights, plan, knobs)
+    return st.OK
 
 
-@inline
+@part
 def measure(state, items, plan, knobs, work, pivot, out):
     """out := scores (pivot -2), variances (-1) or contrasts with the pivot; returns a status."""
     if pivot == -2:
         status = measured(state, items, plan, knobs, work, np.uint64(0))
-        out[:] = work[st.SCORES, : out.size]
+        for i in range(out.size):
+            out[i] = work[st.SCORES, i]
         return status
     st.prepare(state, items, plan, knobs)
     st.widen(state, items, plan, knobs)

@@ -15,14 +15,20 @@ from conquer.types import Floats, Ints
 
 _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
+    st.WILD: "the items' values are too large to learn from (above 1e90): scale them",
     st.DIVERGED: "the model diverged: its next step is not finite; a larger lam or update='implicit' keeps it finite",
 }
 
 
+LARGEST = 1e100
+"""No parameter is larger, nor smaller than its inverse: squares and quotients of parameters stay finite."""
+
+
 def positive(name: str, value: Any) -> float:
     """`value` as a float above 0, or a ValueError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 1 / LARGEST <= value <= LARGEST:
+        raise ValueError(f"{name} must be a number above 0, in [{1 / LARGEST:g}, {LARGEST:g}], got {value!r}")
     return float(value)
 
 
@@ -53,6 +59,7 @@ class CompiledModel:
         self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS]] = self.lam, 1e-12, 100_000
         self.stats: Floats = np.zeros(st.STATS_SIZE)
         self.work: Floats = np.zeros((st.GRAM, 0))
+        self.squares = projection is not None
         self.state: tuple[NDArray[Any], ...] = ()
 
     def reserve(self, X: SparseRows) -> None:
@@ -61,7 +68,12 @@ class CompiledModel:
             self._resize(max(X.rows.size, 2 * self.work.shape[1]))
 
     def _resize(self, count: int) -> None:
-        self.work = np.zeros((st.GRAM + count, count))
+        self.work = np.zeros((st.GRAM + (count if self.squares else 0), count))
+
+    def need_squares(self) -> None:
+        """Keep room for the K x K matrix of a round; without it K may be as large as the items fit."""
+        self.squares = True
+        self._resize(max(2, self.work.shape[1]))
 
     def fail(self, status: int) -> None:
         """Raise what a kernel's status means."""
@@ -107,7 +119,7 @@ class CompiledModel:
         self.make_room(rows)
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
         common = self.plan, self.knobs, self.work, np.uint64(ticket)
-        status = self.calls.update(*arrays, *self.state, *common, picks, values, float(target))
+        status = self.calls.update(*arrays, *self.state, *common, picks, values, float(target), False)
         if status != st.OK:
             self.fail(status)
 
