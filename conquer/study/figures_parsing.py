@@ -7,6 +7,7 @@ from typing import Any
 from conquer.study.parsing import CEILING
 
 _STYLE = {
+    "pair": ("#CC79A7", "P"),
     "gnc": ("#0072B2", "o"),
     "margin": ("#E69F00", "s"),
     "confusion": ("#D55E00", "D"),
@@ -59,13 +60,15 @@ def curves(frame: Any, error: float) -> Any:
     order = part.group_by("ask").agg(pl.col("uas_nopunct").max()).sort("uas_nopunct", descending=True)["ask"].to_list()
     for name in order:
         _band(axis, part.filter(pl.col("ask") == name), "asked", name)
-    _ceiling_line(axis, frame)
+    # Room above the ceiling, or its line would hide behind the frame.
+    axis.set_ylim(top=_ceiling_line(axis, frame) + 0.02)
     axis.set_xscale("log")
     axis.set_xlabel("questions", fontsize=9)
     axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
     edges = float((part["questions"] / part["share"]).max())
     upper = axis.secondary_xaxis("top", functions=(lambda q: q / edges * 100, lambda s: s * edges / 100))
     upper.set_xlabel("% of the training edges asked", fontsize=8)
+    upper.xaxis.set_major_formatter("{x:g}")
     upper.tick_params(labelsize=7)
     axis.legend(fontsize=8, frameon=False, loc="lower right")
     return figure
