@@ -94,7 +94,7 @@ def measure(folder: Path, *, quick: bool, note: Callable[[str], None]) -> tuple[
     turns, size = (3, 1000) if quick else (7, 3000)
     races, missing = {}, []
     for ordered in (True,) if quick else (True, False):
-        X = zipf_items(10_000 if quick else 50_000, 150, PAPER_DIM, seed=0, ordered=ordered)
+        X = zipf_items(50_000, 150, PAPER_DIM, seed=0, ordered=ordered)
         for count in (10,) if quick or not ordered else (5, 10, 20, 50):
             rounds = draw_rounds(X, max(300, size * 10 // count), count, seed=1)
             note(f"decisions, K = {count}, ids {'by frequency' if ordered else 'shuffled'}")

@@ -22,7 +22,9 @@ def test_table_normals_are_the_quantiles():
     _normals(np.uint64(11), counters, table)
     tickets.ticket_normals(np.uint64(11), counters, exact)
     assert (np.abs(exact) > 3.5).any()
-    np.testing.assert_allclose(table, exact, rtol=0, atol=1e-13)
+    # Far out in the upper half 1 - p is rounded to 2^-53 before the quantile is taken; the mirrored table is not.
+    rounding = 2.0**-53 * np.sqrt(2 * np.pi) * np.exp(exact**2 / 2)
+    assert (np.abs(table - exact) <= 1e-13 + rounding).all()
 
 
 @numba.njit
