@@ -1,10 +1,10 @@
 """Removing a person: their rows are emptied in place, and the model is folded again without them."""
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, delete, select, update
 
 from conquer.service.entries import Chosen, Erased, Erasure, decoded, encoded
 from conquer.service.refusals import RefusalError
-from conquer.service.schema import log
+from conquer.service.schema import leases, log
 from conquer.service.turns import Turn
 
 _EMPTY = (
@@ -41,6 +41,7 @@ def erase_voter(turn: Turn, voter: str) -> int:
         _EMPTY,
         [{"model": folded.id, "at_position": row.position, "text": _rest(row.kind, row.body)} for row in rows.values()],
     )
+    turn.connection.execute(delete(leases).where(leases.c.model_id == folded.id, leases.c.voter == voter))
     first = min(rows)
     turn.append(Erasure(first, len(rows)), None)
     turn.refold(first)

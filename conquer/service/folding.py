@@ -117,7 +117,6 @@ class Folded:
                 event = _needed(event, entry)
                 # Only the fold knows the memo; a replayed row gets the one it already has.
                 entry.body.memo = dict(self.brain.expose(self.round_of(event), _first_choice(event)).memo)
-                self.since_snapshot += 1
             case Answered():
                 self._answer(entry, _needed(event, entry), entry.body)
             case Expired():
@@ -141,6 +140,7 @@ class Folded:
         if event is not None:
             event.follow(entry)
         self.position = entry.position
+        self.since_snapshot += 1
 
     def _learn(self, event: Event, value: float) -> None:
         try:
@@ -148,7 +148,6 @@ class Folded:
         except ValueError as error:
             # Learners check before they move, so nothing has changed.
             raise invalid(f"{self.settings.algorithm} cannot learn this answer: {error}") from None
-        self.since_snapshot += 1
 
     def _answer(self, entry: Entry, event: Event, said: Answered) -> None:
         if entry.position in self.undone:

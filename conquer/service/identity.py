@@ -12,7 +12,7 @@ from conquer.service.refusals import RefusalError
 
 COOKIE = "conquer_session"
 _WEEK = 7 * 86400
-_LOCAL = {"localhost", "127.0.0.1", "[::1]", "testserver"}
+_LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 
 
 @dataclass(slots=True)

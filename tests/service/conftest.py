@@ -61,7 +61,7 @@ class Local:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[httpx.AsyncClient]:
         transport = httpx.ASGITransport(self.app)
-        client = httpx.AsyncClient(transport=transport, base_url="http://testserver")
+        client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         async with self.app.router.lifespan_context(self.app), client:
             yield client
 

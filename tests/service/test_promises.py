@@ -286,3 +286,40 @@ def test_limits(local):
         assert (await client.post("/v1/models/m/choose", json={"items": many})).status_code == 200
 
     conversation(local, work, body_bytes=2000)
+
+
+def test_a_full_queue_says_so(local):
+    async def go():
+        app = local(queue=0)
+        async with app.running() as client:
+            reply = await client.post("/v1/models", json={"name": "m"})
+            assert reply.status_code == 429
+            assert reply.headers["retry-after"] == "1"
+            assert (await client.get("/healthz")).status_code == 200
+
+    run(go())
+
+
+def test_more_models_than_memory(local):
+    """Each model's weights take more than the whole budget: they come and go, and answers stay."""
+
+    async def go():
+        app = local(cache_bytes=1000)
+        async with app.running() as client:
+            for name in ("m", "n", "o"):
+                body = {"name": name, "algorithm": "gnr", "features": {"dim": 64}}
+                await client.post("/v1/models", json=body)
+            events = {}
+            for turn in range(9):
+                name = "mno"[turn % 3]
+                offer = (await client.post(f"/v1/models/{name}/choose", json={"items": ITEMS})).json()
+                events.setdefault(name, []).append(offer["event_id"])
+                assert len(app.server.writer.models) == 1
+            for name, ids in events.items():
+                for event in ids:
+                    reply = await client.post(f"/v1/models/{name}/events/{event}/answer", json={"winner": "tie"})
+                    assert reply.json()["status"] == "learnt"
+            infos = (await client.get("/v1/models")).json()["models"]
+            assert [one["summary"]["answers"]["learnt"] for one in infos] == [3, 3, 3]
+
+    run(go())
