@@ -16,7 +16,7 @@ def literal_of(name, learner, kind, update):
     if kind == "kernel":
         model = LiteralKernel(p["lam"], p["kernel"], p["scale"], p["degree"])
     elif kind == "full":
-        model = LiteralFull(DIM, p["lam"])
+        model = LiteralFull(DIM, p.get("lam", 1.0))
     else:
         model = LiteralDiagonal(DIM, p.get("lam", 1.0), update)
     return Literal(name, model, p.get("eta"), p.get("projection"), p.get("gamma"), p.get("alpha"))
