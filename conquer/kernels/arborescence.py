@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from conquer.kernels.compiling import inline, jit
+from conquer.kernels.compiling import jit, part
 
 
-@inline
+@part
 def better(penalty, score, other_penalty, other_score):
     """Fewer penalties first, then the higher score: an exact constraint without a big constant in the scores."""
     return penalty < other_penalty or (penalty == other_penalty and score > other_score)
 
 
-@inline
+@part
 def contract(path, first, last, best, score, penalty, source, target, alive, tree, parent, cycle, fresh):
     """Make path[first:last], a cycle, one node in the slot of path[first]; its tree id is `fresh`."""
     size = alive.size
@@ -51,7 +51,7 @@ def contract(path, first, last, best, score, penalty, source, target, alive, tre
     tree[slot] = fresh
 
 
-@inline
+@part
 def edmonds(score, penalty, source, target, heads):
     """Write the best tree of `score[word, head]` (both consumed) into heads[1:]; row 0 and the diagonal are unused.
 
@@ -117,7 +117,7 @@ def edmonds(score, penalty, source, target, heads):
         heads[v] = edge[v, 0]
 
 
-@inline
+@part
 def span(scores, fixed, several_roots, heads):
     """heads[1:] = the tree of largest total `scores[word, head]` with the fewest departures from `fixed` (-1: free).
 

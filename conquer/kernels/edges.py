@@ -10,7 +10,7 @@ import numpy as np
 from numpy import float64, int32, int64, uint32
 from numpy.typing import NDArray
 
-from conquer.kernels.compiling import implements, inline, jit
+from conquer.kernels.compiling import implements, jit, part
 from conquer.kernels.state import Items
 
 # What lies between head and word, as far as a template looks at it.
@@ -72,14 +72,14 @@ def block(source, j):
     raise NotImplementedError("block runs in compiled code only")
 
 
-@inline
+@part
 def mixed(h, code):
     h = np.uint32(np.uint32(h ^ code) * _M1)
     h = np.uint32(np.uint32(h ^ (h >> _13)) * _M2)
     return np.uint32(h ^ (h >> _16))
 
 
-@inline
+@part
 def prepare_parts(codes, table, by_head, by_word):
     """Hash every template's atoms at every position; beyond the sentence an atom is its offset."""
     for side in range(2):
@@ -97,7 +97,7 @@ def prepare_parts(codes, table, by_head, by_word):
                 out[i, t] = h
 
 
-@inline
+@part
 def side_and_distance(i, j):
     gap = abs(i - j)
     if gap <= 4:
@@ -115,13 +115,13 @@ def side_and_distance(i, j):
     return np.uint32(2 * step + (1 if i < j else 0))
 
 
-@inline
+@part
 def spread(number, g):
     """A small number as a random-looking word, so that sums of parts do not meet by accident."""
     return mixed(np.uint32(0x51ED270B + g), np.uint32(number))
 
 
-@inline
+@part
 def between(i, j, class_i, class_j, counts, tags, parts):
     """parts[g] = what geometry g says of edge i -> j; counts and tags describe the words strictly between."""
     left = 1 if i < j else 0
@@ -138,7 +138,7 @@ def between(i, j, class_i, class_j, counts, tags, parts):
     parts[MARKS] = spread(2 * marks + left, MARKS)
 
 
-@inline
+@part
 def fill_edge(head, word, parts, geometry, base, shift, out):
     """Write one row. Loops from 0 over whole arrays let the compiler do eight templates at a time."""
     for t in range(out.size):

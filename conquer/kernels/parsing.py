@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from conquer.kernels import diagonal, tickets
 from conquer.kernels import state as st
 from conquer.kernels.arborescence import span
-from conquer.kernels.compiling import inline, jit
+from conquer.kernels.compiling import jit, part
 from conquer.kernels.edges import CLASSES, GEOMETRIES, Hashed, block, length, prepare_parts
 from conquer.kernels.selecting import pick
 from conquer.kernels.sparse import dot
@@ -83,7 +83,7 @@ class Room(NamedTuple):
     before: NDArray[float64]
 
 
-@inline
+@part
 def make_room(offsets, table, value):
     longest = 0
     for t in range(offsets.size - 1):
@@ -108,7 +108,7 @@ def make_room(offsets, table, value):
     )
 
 
-@inline
+@part
 def open_sentence(text, t, table, room):
     first, last = text.offsets[t], text.offsets[t + 1]
     codes = text.codes[first:last]
@@ -118,19 +118,19 @@ def open_sentence(text, t, table, room):
     return Hashed(codes, classes, table, *scratch, room.indptr, room.indices, room.data, room.rows)
 
 
-@inline
+@part
 def slot(head, j):
     """The row of `head` among the edges into word j, which has none for itself."""
     return head if head < j else head - 1
 
 
-@inline
+@part
 def square(flat, size):
     """The first size * size cells as a matrix: short sentences stay in the nearest cache."""
     return flat[: size * size].reshape((size, size))
 
 
-@inline
+@part
 def score_words(state, source, plan, knobs, line, scores):
     """scores[j, i] = score of edge i -> j for all words j."""
     for j in range(1, length(source) + 1):
@@ -141,25 +141,51 @@ def score_words(state, source, plan, knobs, line, scores):
             scores[j, i if i < j else i + 1] = line[i]
 
 
-@inline
-def width_words(state, source, plan, knobs, line, heads, asked, widths):
-    """widths[j, i] = contrast of edge i -> j with the tree's edge into j, for words not asked."""
-    for j in range(1, length(source) + 1):
+@part
+def widths_of(state, source, j, head, plan, knobs, line, widths):
+    """widths[j, i] = contrast of edge i -> j with head -> j."""
+    items = block(source, j)
+    st.prepare(state, items, plan, knobs)
+    st.widen(state, items, plan, knobs)
+    st.contrasts(state, items, slot(head, j), plan, knobs, line)
+    for i in range(length(source)):
+        widths[j, i if i < j else i + 1] = line[i]
+
+
+@part
+def width_words(state, source, plan, knobs, line, scores, heads, asked, rule, eta, silent, widths):
+    """The widths of all words not asked, but for those that could not be chosen with the largest width there is.
+
+    Theirs are 0, which leaves them behind the word with the closest race all the same. Rows have unit norm and A is
+    at least lam, so no contrast exceeds 4 / lam.
+    """
+    size = heads.size
+    most = math.sqrt(eta * 4.000001 / knobs[st.LAM]) + LEAD
+    prune = not silent and rule != CONFUSION
+    first, closest = 0, WRONG
+    for j in range(1, size):
         if not asked[j]:
-            items = block(source, j)
-            st.prepare(state, items, plan, knobs)
-            st.widen(state, items, plan, knobs)
-            st.contrasts(state, items, slot(heads[j], j), plan, knobs, line)
-            for i in range(length(source)):
-                widths[j, i if i < j else i + 1] = line[i]
+            best, _ = runners_up(scores, j, heads[j])
+            if best >= 0 and (first == 0 or scores[j, best] - scores[j, heads[j]] > closest):
+                first, closest = j, scores[j, best] - scores[j, heads[j]]
+    if first == 0:
+        return
+    reached = WRONG
+    for turn in range(size):
+        j = first if turn == 0 else turn
+        if asked[j] or (turn == first and turn > 0):
+            continue
+        best, second = runners_up(scores, j, heads[j])
+        if prune and scores[j, best] - scores[j, heads[j]] + most < reached:
+            widths[j, :] = 0.0
+            continue
+        widths_of(state, source, j, heads[j], plan, knobs, line, widths)
+        for i in range(size):
+            if i not in (j, heads[j]):
+                reached = max(reached, worth(rule, eta, scores, widths, j, i, heads[j], best, second))
 
 
-@inline
-def needs_widths(rule, silent):
-    return silent or rule in WITH_WIDTHS
-
-
-@inline
+@part
 def runners_up(scores, j, head):
     """The two best heads of word j beside `head`, -1 where there are none."""
     best = second = -1
@@ -172,30 +198,37 @@ def runners_up(scores, j, head):
     return best, second
 
 
-@inline
+@part
+def worth(rule, eta, scores, widths, j, i, head, best, second):
+    """What the rule makes of asking whether i is a better head of word j than `head`."""
+    if rule == RANDOM:
+        return 0.0
+    if rule == CONFUSION:
+        return math.sqrt(eta * widths[j, i])
+    gap = scores[j, i] - scores[j, head]
+    if rule == MARGIN:
+        return gap
+    value = gap + math.sqrt(eta * widths[j, i])
+    if rule == PAIR:
+        # "Neither" teaches nothing: prefer pairs that leave the third candidate behind.
+        third = second if i == best else best
+        lead = 1.0 if third < 0 else max(scores[j, head], scores[j, i]) - scores[j, third]
+        value += LEAD * min(1.0, lead)
+    return value
+
+
+@part
 def question(rule, eta, silent, scores, widths, heads, asked, values, ticket):
     """(j, i): is i a better head of word j than heads[j]? j = 0 if nothing can or need be asked."""
     size = heads.size
     count = 0
     for j in range(1, size):
-        best, second = runners_up(scores, j, heads[j]) if rule == PAIR else (-1, -1)
+        best, second = runners_up(scores, j, heads[j])
         for i in range(size):
             if asked[j] or i == j or i == heads[j]:
-                value = WRONG
-            elif rule == RANDOM:
-                value = 0.0
-            elif rule == CONFUSION:
-                value = math.sqrt(eta * widths[j, i])
-            elif rule == MARGIN:
-                value = scores[j, i] - scores[j, heads[j]]
+                values[count] = WRONG
             else:
-                value = scores[j, i] - scores[j, heads[j]] + math.sqrt(eta * widths[j, i])
-                if rule == PAIR:
-                    # "Neither" teaches nothing: prefer pairs that leave the third candidate behind.
-                    third = second if i == best else best
-                    lead = 1.0 if third < 0 else max(scores[j, heads[j]], scores[j, i]) - scores[j, third]
-                    value += LEAD * min(1.0, lead)
-            values[count] = value
+                values[count] = worth(rule, eta, scores, widths, j, i, heads[j], best, second)
             count += 1
     if count == 0:
         return 0, 0
@@ -213,7 +246,7 @@ def pick_question(rule, eta, silent, scores, widths, heads, asked, values, ticke
     return question(rule, eta, silent, scores, widths, heads, asked, values, ticket)
 
 
-@inline
+@part
 def answer(gold, first, second, error, refusal, ticket):
     """What an annotator says who refuses and errs at these rates; an error is one of the two wrong answers."""
     if tickets.uniform(ticket, REFUSE_DRAW) < refusal:
@@ -229,7 +262,7 @@ def reply(gold, first, second, error, refusal, ticket):
     return answer(gold, first, second, error, refusal, ticket)
 
 
-@inline
+@part
 def target_of(said, neither, ticket):
     """The y to learn, or NaN for nothing."""
     if said == FIRST:
@@ -248,7 +281,7 @@ def target(said, neither, ticket):
     return target_of(said, neither, ticket)
 
 
-@inline
+@part
 def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
     """One step along half the difference of rows a and b; `average` sums clock * (change of w)."""
     picks, weights = np.empty(2, np.int64), np.empty(2)
@@ -268,7 +301,7 @@ def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
     return status
 
 
-@inline
+@part
 def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
     """Learn that `head` is word j's: against its best rival, unless it leads by a whole answer already."""
     items = block(source, j)
@@ -304,14 +337,14 @@ def supervise(state, plan, knobs, text, table, value, order, tree_scale, average
     return st.OK, -1, clock
 
 
-@inline
+@part
 def remember(progress, t, j, head):
     counts, memory = progress.counts, progress.memory
     memory[counts[0], 0], memory[counts[0], 1], memory[counts[0], 2] = t, j, head
     counts[0] += 1
 
 
-@inline
+@part
 def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, judge_ticket):
     """Choose, ask and learn one question of sentence t; returns (status, whether something was asked)."""
     size = length(source)
@@ -320,9 +353,10 @@ def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, j
     heads, asked = room.heads[: size + 1], progress.asked[start : start + size + 1]
     score_words(state, source, plan, knobs, room.line, scores)
     span(scores, room.free[: size + 1], ask.several_roots, heads)
-    if needs_widths(ask.rule, ask.silent):
-        width_words(state, source, plan, knobs, room.line, heads, asked, widths)
-    j, i = question(ask.rule, ask.eta, ask.silent, scores, widths, heads, asked, room.values, ticket)
+    rule, eta, silent = ask.rule, ask.eta, ask.silent
+    if silent or rule in WITH_WIDTHS:
+        width_words(state, source, plan, knobs, room.line, scores, heads, asked, rule, eta, silent, widths)
+    j, i = question(rule, eta, silent, scores, widths, heads, asked, room.values, ticket)
     if j == 0:
         return st.OK, False
     said = answer(text.heads[start + j], heads[j], i, ask.error, ask.refusal, judge_ticket)

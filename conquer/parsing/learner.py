@@ -150,7 +150,7 @@ class EdgeLearner:
         heads[1:] = best_tree(scores, several_roots=self.rule.several_roots)
         code = ASK[self.rule.ask]
         widths = np.zeros_like(scores)
-        if kernel.needs_widths(code, self.rule.silent):
+        if self.rule.silent or code in kernel.WITH_WIDTHS:
             for open_word in (np.flatnonzero(~mask[1:]) + 1).tolist():
                 pivot = int(heads[open_word]) - int(heads[open_word] > open_word)
                 line = self.model.contrasts(self._of_word(rows, size, open_word), pivot)
@@ -187,7 +187,7 @@ class EdgeLearner:
             model.make_room(two)
             arrays = two.indptr, two.indices, two.data, two.rows
             common = model.plan, model.knobs, model.work, np.uint64(ticket)
-            status = model.calls.learn(*arrays, *model.state, *common, 0, 1, 1.0, target, True)
+            status = model.calls.learn(*arrays, *model.state, *common, 0, 1, target, True)
             if status != st.OK:
                 model.fail(status)
         elif model.projection is not None:
@@ -238,7 +238,9 @@ class EdgeLearner:
         model = self.model
         model.reserve(two)
         arrays = two.indptr, two.indices, two.data, two.rows
-        model.calls.expose(*arrays, *model.state, model.plan, model.knobs, 0, 1)
+        status = model.calls.expose(*arrays, *model.state, model.plan, model.knobs, 0, 1)
+        if status != st.OK:
+            model.fail(status)
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
 
 
