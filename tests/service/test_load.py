@@ -1,0 +1,22 @@
+"""The benchmark's load generator talks to a real server."""
+
+import asyncio
+
+import httpx
+
+from conquer.bench.load import batches, pairs
+from conquer.bench.service import table
+
+
+def test_pairs_and_batches_are_counted(start):
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json={"name": "bench-8", "algorithm": "gnr", "features": {"dim": 8}})
+    one = asyncio.run(pairs(server.port, 0.3, 4, 8, 0))
+    many = asyncio.run(batches(server.port, 0.3, 2, 8, 20))
+    answers = httpx.get(f"{server.address}/v1/models/bench-8").json()["summary"]["answers"]
+    assert answers["learnt"] >= 4 + 2 * 20
+    for result in (one, many):
+        result["server_cpu"] = 0.5
+        assert result["pairs_per_second"] > 0
+        assert 0 < result["p50_ms"] <= result["p99_ms"]
+    assert len(table({"results": {"one": one, "many": many}}).splitlines()) == 3
