@@ -50,6 +50,9 @@ class Connection(asyncio.Protocol):
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(ConnectionError("the server hung up"))
 
+    def close(self) -> None:
+        self._transport.close()
+
     def ask(self, data: bytes) -> "asyncio.Future[bytes]":
         self._waiting = asyncio.get_running_loop().create_future()
         self._transport.write(data)
@@ -95,6 +98,7 @@ async def pairs(port: int, seconds: float, connections: int, width: int, rate: f
             await link.ask(request(f"/v1/models/bench-{width}/events/{event}/answer", b'{"winner":"' + winner + b'"}'))
             took.extend((middle - start, time.perf_counter() - middle))
             done += 1
+        link.close()
         return done
 
     return await _counted([client(number) for number in range(connections)], took, len(ready[0]))
@@ -133,6 +137,7 @@ async def batches(port: int, seconds: float, connections: int, width: int, size:
             await link.ask(request(f"/v1/models/bench-{width}/answers", b'{"answers":[' + b",".join(answers) + b"]}"))
             took.append(time.perf_counter() - start)
             done += size
+        link.close()
         return done
 
     return await _counted([client(number) for number in range(connections)], took, len(ready[0]) // size)

@@ -1,0 +1,1 @@
+"""The pages as they are sent to browsers; a package so that an installation carries them."""
