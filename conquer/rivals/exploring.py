@@ -64,6 +64,11 @@ class Exploring:
     def answers(self) -> int:
         return int(self.learner.answers)
 
+    @property
+    def fresh(self) -> bool:
+        """Whether nothing has been learnt yet."""
+        return bool(self.learner.fresh)
+
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """The learner's choice, or any pair."""
         rows = as_rows(X, self.dim)
