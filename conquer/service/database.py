@@ -23,7 +23,7 @@ _PRAGMAS = (
 )
 
 
-class StoreError(Exception):
+class StoreError(OSError):
     """The store cannot be opened or is in use; the message says what to do."""
 
 

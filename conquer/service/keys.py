@@ -27,6 +27,10 @@ class Key:
     created: float
     revoked: float | None = None
 
+    def __str__(self) -> str:
+        state = "in force" if self.revoked is None else "revoked"
+        return f"{self.id}  {state:8}  {','.join(sorted(self.roles)):24} {','.join(self.scope):16} {self.name}"
+
     def may(self, role: str, model: str | None = None) -> bool:
         """Admins may everything. Without a model it is about the route: its handler checks the model it finds.
 

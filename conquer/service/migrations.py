@@ -41,7 +41,7 @@ def upgrade(connection: Connection, target: int = len(STEPS)) -> int:
     connection.execute(text("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)"))
     done = connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one()
     if done > len(STEPS):
-        raise RuntimeError(f"this store has version {done}, this program knows {len(STEPS)}: upgrade the program")
+        raise ValueError(f"this store has version {done}, this program knows {len(STEPS)}: upgrade the program")
     for number in range(done + 1, target + 1):
         for statement in STEPS[number - 1]:
             connection.execute(text(statement.format(**_WORDS[dialect])))

@@ -1,7 +1,7 @@
 """One exception for everything the service says no to, so that each refusal has a status, a code and a sentence."""
 
 
-class RefusalError(Exception):
+class RefusalError(ValueError):
     """A request that is not carried out; nothing has changed.
 
     >>> RefusalError(404, "unknown_model", "there is no model 'x'").status

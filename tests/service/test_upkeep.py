@@ -103,7 +103,7 @@ def test_an_old_store_is_upgraded_with_its_data(local, tmp_path, monkeypatch):
     newer = Database(sqlite(tmp_path))
     with contextlib.closing(newer), newer.writing() as connection:
         connection.exec_driver_sql("INSERT INTO migrations (number) VALUES (99)")
-    with pytest.raises(RuntimeError, match="upgrade the program"):
+    with pytest.raises(ValueError, match="upgrade the program"):
         Database(sqlite(tmp_path))
 
 
