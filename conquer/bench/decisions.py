@@ -73,6 +73,7 @@ def by_dicts(name: str, rounds: Rounds, limit: int) -> Callable[[], float]:
 def with_scipy(rounds: Rounds, limit: int) -> Callable[[], float]:
     """ttg as one would write it first: a CSR matrix, its rows by number, numpy for the rest."""
     X = rounds.X.csr()
+    X.sum_duplicates()  # sorted rows: with others scipy clears D cells for every difference
     w, A = np.zeros(X.shape[1]), np.ones(X.shape[1])
     sets: Any = rounds.sets[:limit]
 
@@ -109,7 +110,7 @@ def measure(folder: Path, *, quick: bool, note: Callable[[str], None]) -> tuple[
                 try:
                     from conquer.bench.vowpal import contenders
 
-                    field |= contenders(draw_rounds(X, size // 2, count, seed=1), folder)
+                    field |= contenders(rounds, folder)
                 except ImportError:
                     missing.append("vowpalwabbit")
             races[f"K = {count}, ids {'by frequency' if ordered else 'shuffled'}"] = race(field, turns)
