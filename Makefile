@@ -38,7 +38,7 @@ test: check
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
 soak: $(VENV)/.test
-	CONQUER_SOAK=1 $(BIN)/pytest -q -n 0 tests/service
+	CONQUER_KILLS=200 $(BIN)/pytest -q -n 0 tests/service
 
 bench: $(VENV)/.bench
 	$(BIN)/conquer bench --out out/bench

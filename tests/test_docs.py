@@ -11,8 +11,14 @@ BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
+SERVED = {"serving.md", "annotate.md"}
+"""Pages that need a running server: tests/service/test_docs.py runs them."""
+
+
 def blocks(page):
     for indent, code in BLOCK.findall(page.read_text()):
+        if page.name in SERVED or code.lstrip().startswith(">>>"):
+            continue  # prompts are doctests, which pytest collects by itself
         yield "\n".join(line.removeprefix(indent) for line in code.splitlines())
 
 
