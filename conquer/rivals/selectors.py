@@ -141,13 +141,20 @@ class TwoTS:
 
 
 def factor(gram: Floats) -> Floats:
-    """F with F F' = gram, also for a singular one.
+    """Lower triangular F with F F' = gram, leaving out null directions.
 
-    >>> factor(np.ones((2, 2))).shape
-    (2, 2)
+    Not by eigenvectors: their signs are arbitrary, so that a last bit could turn a draw round.
+
+    >>> factor(np.array([[4.0, 2.0], [2.0, 1.0]])).tolist()
+    [[2.0, 0.0], [1.0, 0.0]]
     """
-    values, vectors = np.linalg.eigh(gram)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    count = len(gram)
+    F = np.zeros((count, count))
+    for j in range(count):
+        rest = gram[j:, j] - F[j:, :j] @ F[j, :j]
+        if rest[0] > 1e-12 * abs(gram[j, j]):
+            F[j:, j] = rest / math.sqrt(rest[0])
+    return F
 
 
 @dataclass(frozen=True)
