@@ -24,7 +24,7 @@ def train(
     treebank_file: PathLike,
     model: PathLike,
     *,
-    ask: str = "pair",
+    ask: str = "gnc",
     questions: int = 1,
     passes: int = 1,
     seed: int = 0,

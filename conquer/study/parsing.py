@@ -210,16 +210,9 @@ def frame_of(rows: Sequence[Row]) -> Any:
     import polars as pl
 
     names = (
-        "visits",
-        "questions",
-        "uas",
-        "uas_nopunct",
-        "exact",
-        "settled_uas",
-        "settled_uas_nopunct",
-        "settled_exact",
-    )
-    names += ("first", "second", "neither", "refused")
+        "visits", "questions", "uas", "uas_nopunct", "exact", "settled_uas", "settled_uas_nopunct", "settled_exact",
+        "first", "second", "neither", "refused",
+    )  # fmt: skip
     lines = [
         {
             "ask": row["ask"],
