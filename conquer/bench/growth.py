@@ -38,19 +38,20 @@ def slope(x: list[float], y: list[float]) -> float:
 
 
 def over_rounds(most: int) -> Points:
-    """Cost a round after t rounds, one learner living on."""
-    block = 5000
+    """Cost a round up to t rounds, one learner living on: the median of the last ten blocks of a thousand."""
+    block = 1000
     rounds = draw_rounds(zipf_items(5000, 150, 10**6, seed=0), block, 10, seed=1)
+    simulate(make("ttg", dim=10**6), rounds, seed=0)  # loads the compiled code
     learner = make("ttg", dim=10**6)
-    marks = [float(t) for t in (10**3 * 10 ** np.arange(0, 3.01, 0.5)).astype(int) if t <= most]
-    at, cost, done = [], [], 0
-    for mark in marks:
-        while done < mark:
-            spent = each(lambda: simulate(learner, rounds, seed=0), block)()
-            done += block
-        at.append(mark)
-        cost.append(spent)
-    return {"x": at, "microseconds": cost}
+    work = each(lambda: simulate(learner, rounds, seed=0), block)
+    points: Points = {"x": [], "microseconds": []}
+    spent: list[float] = []
+    for mark in (10**3, 3 * 10**3, 10**4, 3 * 10**4, 10**5, 3 * 10**5, 10**6):
+        if mark <= most:
+            spent += [work() for _ in range(mark // block - len(spent))]
+            points["x"].append(float(mark))
+            points["microseconds"].append(float(np.median(spent[-10:])))
+    return points
 
 
 def over(values: list[int], rounds_for: Callable[[int], Rounds], turns: int) -> Points:

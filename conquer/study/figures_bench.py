@@ -20,6 +20,7 @@ def draw_growth(growth: Mapping[str, Mapping[str, Any]], path: Path) -> None:
         axis = axes.ravel()[i]
         axis.loglog(points["x"], points["microseconds"], color=_COLOUR, marker=MARKERS[i], markersize=3, lw=1.2)
         axis.set_ylim(bottom=min(points["microseconds"]) / 3, top=max(points["microseconds"]) * 3)
+        axis.tick_params(which="minor", labelbottom=False, labelleft=False)
         axis.set_title(f"{name}: power {points['power']:.2f}", fontsize=8)
         axis.set_xlabel(name, fontsize=7)
         if i % columns == 0:
