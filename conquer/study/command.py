@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from conquer.features.vocabulary import tabulate
-from conquer.registry import ALGORITHMS
+from conquer.registry import ALGORITHMS, GROUPS
 from conquer.study.backends import choose
 from conquer.study.run import Finished, study
 from conquer.study.spec import PAPER, Spec, preset
@@ -96,7 +96,8 @@ def specification(name: str, **given: Any) -> Spec:
 
 
 def _algorithms(text: str) -> tuple[str, ...]:
-    rivals = tuple(name for name in ALGORITHMS if name not in PAPER)
+    # Fixed arms mean nothing on reviews, and some rivals take few features only.
+    rivals = tuple(name for name in GROUPS["contextual"] if name not in PAPER)
     groups = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
     names = groups.get(text) or tuple(part.strip() for part in text.split(",") if part.strip())
     unknown = [name for name in names if name not in ALGORITHMS]
