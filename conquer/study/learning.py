@@ -35,7 +35,7 @@ def scores_of(learner: Conquer, part: Part, units: Ints) -> Floats:
     rows = rows_of(part, units)
     scores = np.zeros(len(part.X))
     X = part.X
-    if learner.parameters["model"] != "kernel":
+    if learner.compiled and learner.parameters["model"] != "kernel":
         scores[rows] = testsets_ridge.row_scores(X.indptr, X.indices, X.data, rows, learner.model.weights())
     else:
         for start in range(0, rows.size, _CHUNK):
