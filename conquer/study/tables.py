@@ -156,7 +156,7 @@ def tuned(results: Frame) -> Frame:
             text = json.dumps(dict(point), sort_keys=True)
             here = part.filter(pl.col("parameters") == text)
             counts = {f"K={items}": here.filter(pl.col("items") == items).height for items in sizes}
-            label = ", ".join(f"{k} {v:g}" for k, v in point.items())
+            label = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in point.items())
             rows.append({"algorithm": name, "parameters": label, **counts, "all": here.height})
     return pl.DataFrame(rows)
 
