@@ -16,12 +16,13 @@ commands = typer.Typer(
 @commands.command("study")
 def study(
     treebank: Annotated[Path, typer.Option(help="A folder with the train, dev and test files of a treebank.")],
-    ask: Annotated[str, typer.Option(help="Rules, comma-separated.")] = "gnc,margin,confusion,random",
+    ask: Annotated[str, typer.Option(help="Rules, comma-separated.")] = "pair,gnc,margin,confusion,random",
     questions: Annotated[int, typer.Option(help="Questions a sentence.")] = 1,
     passes: int = 1,
     seeds: int = 5,
     error: Annotated[str, typer.Option(help="Shares of wrong answers, comma-separated.")] = "0",
     refusal: Annotated[float, typer.Option(help="Share of questions left unanswered.")] = 0.0,
+    punctuation: Annotated[bool, typer.Option(help="Ask about punctuation as well.")] = False,
     jobs: Annotated[int, typer.Option(help="Worker processes.")] = 2,
     cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
     out: Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")] = Path(
@@ -34,7 +35,7 @@ def study(
 
     run_parsing_study(
         str(treebank), ask=ask, questions=questions, passes=passes, seeds=seeds, error=error, refusal=refusal,
-        jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]],
+        punctuation=punctuation, jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]],
     )  # fmt: skip
 
 
@@ -50,6 +51,7 @@ def train(
     save_answers: Annotated[Path | None, typer.Option(help="Record the simulated answers here.")] = None,
     error: Annotated[float, typer.Option(help="Share of simulated answers that are wrong.")] = 0.0,
     refusal: Annotated[float, typer.Option(help="Share of simulated questions left unanswered.")] = 0.0,
+    punctuation: Annotated[bool, typer.Option(help="Ask about punctuation as well.")] = False,
     several_roots: bool = False,
 ) -> None:
     """Train a parser from a treebank's simulated answers, or from recorded ones."""
@@ -59,7 +61,7 @@ def train(
     typer.echo(
         run(
             treebank, model, ask=ask, questions=questions, passes=passes, seed=seed, answers=answers,
-            save_answers=save_answers, error=error, refusal=refusal, several_roots=several_roots,
+            save_answers=save_answers, error=error, refusal=refusal, punctuation=punctuation, several_roots=several_roots,
         )
     )  # fmt: skip
 
