@@ -61,7 +61,8 @@ def train(
     typer.echo(
         run(
             treebank, model, ask=ask, questions=questions, passes=passes, seed=seed, answers=answers,
-            save_answers=save_answers, error=error, refusal=refusal, punctuation=punctuation, several_roots=several_roots,
+            save_answers=save_answers, error=error, refusal=refusal, punctuation=punctuation,
+            several_roots=several_roots,
         )
     )  # fmt: skip
 
