@@ -88,14 +88,14 @@ def test_with_projection(name, kind, projection):
 @pytest.mark.parametrize("name", DUELS)
 def test_kernel_equals_the_explicit_dual(name):
     play(name, "kernel", 200, kernel="rbf", scale=0.05, lam=0.5)
-    play(name, "kernel", 60, sparse=True, kernel="rbf", scale=0.05, lam=0.5)
+    play(name, "kernel", 200, sparse=True, kernel="rbf", scale=0.05, lam=0.5)
 
 
 @both
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_other_kernels(kernel, sparse):
     for name in ("gnc", "gnt"):
-        play(name, "kernel", 60, sparse, kernel=kernel, scale=0.05, lam=0.5)
+        play(name, "kernel", 200, sparse, kernel=kernel, scale=0.05, lam=0.5)
 
 
 @both
@@ -103,4 +103,4 @@ def test_other_kernels(kernel, sparse):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_kernel_with_projection(kernel, projection, sparse):
     for name in ("gnc", "gnt", "ttu"):
-        play(name, "kernel", 40, sparse, kernel=kernel, scale=0.05, projection=projection, lam=0.2)
+        play(name, "kernel", 200, sparse, kernel=kernel, scale=0.05, projection=projection, lam=0.2)
