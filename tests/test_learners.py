@@ -1,0 +1,97 @@
+"""What a learner refuses: choices that are none, answers that are none, parameters without a working range."""
+
+import numpy as np
+import pytest
+
+from conquer.registry import algorithms, make
+from conquer.types import Choice, Query
+
+X = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Choice((0.5, 1), Query.DUEL, 1),
+        Choice((0, 0), Query.DUEL, 1),
+        Choice((-1, 0), Query.DUEL, 1),
+        Choice((0, 4), Query.DUEL, 1),
+        Choice((0,), Query.DUEL, 1),
+        Choice((0, 1, 2), Query.DUEL, 1),
+        Choice((0, 1), Query.BEST, 1),
+        Choice((0, 1), Query.DUEL, -1),
+        Choice((0, 1), Query.DUEL, 2**64),
+        Choice((0, 1), Query.DUEL, "1"),
+        Choice((0, 1), Query.DUEL, 1, {"exposed": True}),
+    ],
+)
+def test_a_choice_that_is_none_changes_nothing(choice):
+    learner = make("gnr", dim=4)
+    with pytest.raises((ValueError, TypeError)):
+        learner.learn(X, choice, 1.0)
+    assert learner.fresh
+    assert not learner.model.weights().any()
+
+
+def test_numpy_positions_are_positions_and_bools_are_no_answers():
+    learner = make("gnr", dim=4)
+    with pytest.raises(ValueError, match="True"):
+        learner.learn(X, Choice((0, 1), Query.DUEL, 1), True)
+    learner.learn(X, Choice((np.int64(2), np.int64(1)), Query.DUEL, np.uint64(1)), 1.0)
+    assert learner.scores(X)[2] > 0 > learner.scores(X)[1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lam": 1e-310},
+        {"lam": 10**400},
+        {"lam": np.inf},
+        {"eta": 10**400},
+        {"eta": np.nan},
+        {"U": 1e200},
+        {"Q": -1},
+        {"delta": 0},
+        {"delta": 1.0},
+        {"eta": True},
+    ],
+)
+def test_parameters_out_of_range_are_named(wrong):
+    ((name, _),) = wrong.items()
+    with pytest.raises(ValueError, match=name):
+        make("gnc", dim=4, model="full", **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"budget": np.inf}, {"budget": 0}, {"degree": 2.5}, {"scale": 0}, {"kernel": "cubic"}]
+)
+def test_kernel_parameters_out_of_range_are_named(wrong):
+    ((name, _),) = wrong.items()
+    with pytest.raises(ValueError, match=name):
+        make("gnc", dim=4, model="kernel", **wrong)
+
+
+def test_the_registry_tells_the_defaults_that_are_used():
+    for row in algorithms():
+        learner = make(row.name, dim=3)
+        told = {p.name: p.default for p in row.parameters if learner.parameters["model"] in p.models}
+        used = {name: learner.parameters[name] for name in told}
+        if row.name == "confidit":
+            assert told.pop("lam") is None
+            assert used.pop("lam") == 4.0
+        assert used == told
+
+
+def test_chances_that_depend_on_the_ticket_are_not_claimed():
+    rng = np.random.default_rng(0)
+    learner = make("ttg", dim=4, model="full", projection="sequential")
+    for _ in range(30):
+        Z = rng.normal(size=(4, 4))
+        learner.learn(Z, learner.choose(Z, rng), 1.0)
+    big = rng.normal(size=(6, 4)) * 20
+    assert learner.choose(big, 1).memo["chance"] is None
+    assert learner.choose(big * 1e-6, 1).memo["chance"] == 1.0
+    bandit = make("banditron", dim=4, gamma=0.1)
+    shown = [bandit.choose(X, t) for t in range(4000)]
+    assert all(c.memo["chance"] == pytest.approx(0.25) for c in shown)
+    assert abs(np.mean([c.shown == (2,) for c in shown]) - 0.25) < 4.5 * np.sqrt(0.1875 / 4000)
