@@ -10,6 +10,7 @@ from conquer.service.entries import ABSENT, Activated, Answered, Chosen, Correct
 from conquer.service.events import Event
 from conquer.service.items import decode_items
 from conquer.service.refusals import RefusalError, invalid, unknown_event
+from conquer.service.repeats import agreement
 from conquer.service.requests import RESERVED, AnswerReply, AnswerRequest, ChooseReply, ChooseRequest, Shown
 from conquer.service.turns import Turn
 from conquer.types import Query
@@ -17,8 +18,8 @@ from conquer.types import Query
 _QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
 
 
-def choose(turn: Turn, request: ChooseRequest, planted: str | None = None) -> ChooseReply:
-    """Decide a round and log it; the same event event_id with the same items gets the same reply again."""
+def choose(turn: Turn, request: ChooseRequest) -> ChooseReply:
+    """Decide a round and log it; the same event id with the same items gets the same reply again."""
     folded = turn.folded
     if request.event_id is not None:
         event = turn.event(request.event_id)
@@ -44,7 +45,6 @@ def choose(turn: Turn, request: ChooseRequest, planted: str | None = None) -> Ch
         memo=dict(choice.memo),
         chance=pick.chance,
         deferred=request.deferred,
-        planted=planted,
     )
     turn.append(chosen, event_id, request.voter, read)
     if not request.deferred:
@@ -69,15 +69,14 @@ def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
         raise RefusalError(409, "no_question", f"event {event_id!r} asked nothing")
     if not event.active:
         raise RefusalError(409, "not_active", f"event {event_id!r} has not been activated")
-    value, reason = _value(event, request)
-    agreed = None
+    said = Answered(request.winner, *_value(turn, event, request), request.strength, request.seconds)
     if event.chosen.planted is not None:
-        agreed = _agrees(turn, event.chosen.planted, voter, request.winner)
-        value, reason = None, "planted"
+        said.value, said.reason = None, "planted"
+        said.agreed, said.between = agreement(turn, event.chosen.planted, voter, request.winner)
     elif _late(turn, event):
-        value, reason = None, "late"
-    turn.append(Answered(request.winner, value, reason, request.strength, request.seconds, agreed), event_id, voter)
-    return AnswerReply("learnt" if value is not None else "ignored", event_id, reason)
+        said.value, said.reason = None, "late"
+    turn.append(said, event_id, voter)
+    return AnswerReply("learnt" if said.value is not None else "ignored", event_id, said.reason)
 
 
 def activate(turn: Turn, event_id: str) -> ChooseReply:
@@ -141,7 +140,7 @@ def _late(turn: Turn, event: Event) -> bool:
     return event.expired or (window is not None and turn.now - event.at > window)
 
 
-def _value(event: Event, request: AnswerRequest) -> tuple[float | None, str | None]:
+def _value(turn: Turn, event: Event, request: AnswerRequest) -> tuple[float | None, str | None]:
     """The number to learn from, or None and the reason."""
     shown, winner = event.shown, request.winner
     strength = 1.0 if request.strength is None else request.strength
@@ -155,6 +154,9 @@ def _value(event: Event, request: AnswerRequest) -> tuple[float | None, str | No
         if strength != 1.0:
             raise invalid(f"whether an item is the best has no strength, got {strength}")
         return (1.0 if winner == shown[0] else -1.0), None
+    if "word" in event.choice.memo and winner in ("both_bad", "tie"):
+        # Between two heads there is no tie: neither is right, and the parser's own rule says what that teaches.
+        return (None, winner) if turn.folded.settings.parameters.get("neither", "skip") == "skip" else (0.0, None)
     if winner == "both_bad":
         return None, "both_bad"
     if winner == "tie" and len(shown) == 2:
@@ -168,12 +170,6 @@ def _value(event: Event, request: AnswerRequest) -> tuple[float | None, str | No
 
 def _ids(event: Event) -> list[str]:
     return [item.id for item in decode_items(bytes(event.chosen.items))]
-
-
-def _agrees(turn: Turn, original: str, voter: str | None, winner: str) -> bool | None:
-    event = turn.event(original)
-    standing = event.answers.get(voter or "") if event is not None else None
-    return None if standing is None else standing[1].winner == winner
 
 
 def _check_same(event: Event, request: ChooseRequest) -> None:

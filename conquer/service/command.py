@@ -109,7 +109,7 @@ def start_from_file(connection: Connection, path: str | Path, parse: bool) -> st
         if parse:
             from conquer.service.treebanks import read_treebank
 
-            settings, groups = ModelSettings(algorithm="parser", task="parse"), read_treebank(data)
+            settings, groups = ModelSettings(algorithm="parser", task="parse", planted=0.05), read_treebank(data)
         else:
             settings, groups = ModelSettings(algorithm="gnr", planted=0.05), read_groups(data)
         add_groups(connection, create(connection, name, settings, 1 << 30), groups)

@@ -50,6 +50,8 @@ class Answered(msgspec.Struct, omit_defaults=True):
     seconds: float | None = None
     agreed: bool | None = None
     """For a planted question: whether the answer is the one given the first time."""
+    between: bool = False
+    """The first time it was another person who answered."""
 
 
 class Expired(msgspec.Struct, omit_defaults=True):
@@ -84,6 +86,14 @@ class Flagged(msgspec.Struct):
     comment: str
 
 
+class Measured(msgspec.Struct):
+    """`measure`: after so many answers, a parser's share of right heads on so many held-out sentences."""
+
+    answers: int
+    uas: float
+    sentences: int
+
+
 KINDS: dict[str, type[msgspec.Struct]] = {
     "choose": Chosen,
     "expose": Exposed,
@@ -94,6 +104,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "erasure": Erasure,
     "erased": Erased,
     "flag": Flagged,
+    "measure": Measured,
 }
 NAMES = {struct: kind for kind, struct in KINDS.items()}
 _DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}

@@ -18,6 +18,7 @@ from conquer.service.entries import (
     Expired,
     Exposed,
     Flagged,
+    Measured,
 )
 from conquer.service.events import Event
 from conquer.service.refusals import invalid
@@ -80,8 +81,6 @@ class Folded:
         self.since_snapshot = 0
         self.pool: list[Any] | None = None
         """Groups of uploaded items, once read."""
-        self.history: list[tuple[int, float]] = []
-        """A parser's score on held-out sentences by number of answers, as far as somebody looked."""
         self.events: OrderedDict[str, Event] = OrderedDict()
 
     def cached(self, event_id: str) -> Event | None:
@@ -135,6 +134,8 @@ class Folded:
                     self.tally.ordinal = max(self.tally.ordinal, ordinal + 1)
             case Flagged():
                 self.tally.flags += 1
+            case Measured(answers=answers, uas=uas, sentences=sentences):
+                self.tally.measure(answers, uas, sentences)
             case Activated():
                 pass
         if event is not None:
@@ -156,12 +157,12 @@ class Folded:
             self._learn(event, said.value)
         shown = _labels(event)
         self.tally.answer(shown, said.value, said.reason, entry.voter)
-        self.tally.timing(said.seconds)
-        if "word" in event.choice.memo and said.reason is None:
+        self.tally.timing(said.seconds, entry.voter)
+        # A word nobody could answer is not asked again either: the parser has learnt nothing, so it would ask the same.
+        if "word" in event.choice.memo and said.reason in (None, "skip", "both_bad", "tie"):
             self.tally.asked.setdefault(event.choice.memo["sentence"], []).append(event.choice.memo["word"])
         if said.agreed is not None:
-            self.tally.planted += 1
-            self.tally.planted_agreed += said.agreed
+            self.tally.repeat(said.agreed, said.between, entry.voter)
         self.tally.note(
             Recent(event.id, entry.position, said.winner, shown, entry.at, said.value is not None, entry.voter)
         )

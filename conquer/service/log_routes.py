@@ -1,24 +1,26 @@
 """The log over HTTP: out in three forms, in as a ledger, and without a person's rows."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
 
 from conquer.service import store
-from conquer.service.entries import Answered
+from conquer.service.entries import Answered, Entry
 from conquer.service.erasing import erase_voter
-from conquer.service.refusals import invalid, unknown_model
+from conquer.service.events import Event
+from conquer.service.refusals import RefusalError, invalid, unknown_model
 from conquer.service.replaying import Replayed, feed, line, opening, preference, read_ledger
 from conquer.service.requests import Identifier, Strict
 from conquer.service.routing import Call, Endpoint
 from conquer.service.server import Server
 from conquer.service.wire import Reply
 
+Record = Callable[[Entry, Event], bytes | None]
 _CHUNK = 500
-_FORMATS = ("jsonl", "preferences", "ledger")
+_FORMATS = ("jsonl", "preferences", "ledger", "answers")
 
 
 class EraseRequest(Strict):
@@ -38,6 +40,8 @@ async def read_log(call: Call) -> Reply:
     header = await _in_thread(call.server, lambda connection: store.headers(connection, [call.model], lock=False))
     if call.model not in header:
         raise unknown_model(call.model)
+    if form == "answers" and header[call.model].settings.task != "parse":
+        raise RefusalError(409, "no_parser", f"model {call.model!r} does not parse: its answers are its log's")
     chunks = _lines(call.server, header[call.model], form, int(after))
     return Reply(kind="application/x-ndjson", chunks=chunks)
 
@@ -54,28 +58,39 @@ async def _lines(server: Server, header: store.Header, form: str, after: int) ->
     """Chunk by chunk, each in a transaction of its own: rows never change their place, so the whole is consistent."""
     if form == "ledger":
         yield opening(header)
+    record: Record | None = None
     undone: frozenset[int] = frozenset()
-    if form == "preferences":
+    if form in ("preferences", "answers"):
         undone = await _in_thread(server, lambda connection: store.undone(connection, header.id, 0))
+        record = preference if form == "preferences" else await _in_thread(server, lambda c: _parse_answers(c, header))
     while True:
-        rows, text = await _in_thread(server, lambda connection, at=after: _chunk(connection, header, form, at, undone))
-        if text:
-            yield text
+        rows = await _in_thread(server, lambda c, at=after: next(store.entries(c, header.id, at, _CHUNK), []))
         if not rows:
             return
+        if record is None:
+            yield b"".join(map(line, rows))
+        elif text := await _in_thread(server, lambda c, part=rows: _records(c, header, part, undone, record)):
+            yield text
         after = rows[-1].position
 
 
-def _chunk(
-    connection: Connection, header: store.Header, form: str, after: int, undone: frozenset[int]
-) -> tuple[list[Any], bytes]:
-    rows = next(store.entries(connection, header.id, after, _CHUNK), [])
-    if form != "preferences":
-        return rows, b"".join(map(line, rows))
+def _records(
+    connection: Connection, header: store.Header, rows: list[Entry], undone: frozenset[int], record: Record
+) -> bytes:
+    """What the standing answers among the rows are written as."""
     answers = [row for row in rows if isinstance(row.body, Answered) and row.position not in undone]
     events = store.events(connection, header.id, {str(row.event) for row in answers})
-    records = [preference(row, events[str(row.event)]) for row in answers if str(row.event) in events]
-    return rows, b"".join(record for record in records if record is not None)
+    found = [record(row, events[str(row.event)]) for row in answers if str(row.event) in events]
+    return b"".join(text for text in found if text is not None)
+
+
+def _parse_answers(connection: Connection, header: store.Header) -> Record:
+    """Answers about heads, by the ids that the sentences have in the exported trees."""
+    from conquer.service.annotations import answer_line, sentences
+    from conquer.service.pools import read_pool
+
+    names = {item: one.id for item, one in sentences(read_pool(connection, header.id)).items()}
+    return lambda row, event: answer_line(row, event, names)
 
 
 async def write_log(call: Call) -> Replayed:
@@ -93,7 +108,7 @@ async def erase(call: Call) -> ErasedReply:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/v1/models/{name}/log", "read", "The log: jsonl, preferences or ledger", read_log,
+        "GET", "/v1/models/{name}/log", "read", "The log: jsonl, preferences, ledger or answers", read_log,
         query=("format", "after"), kind="application/x-ndjson",
     ),
     Endpoint(

@@ -1,5 +1,6 @@
 """Uploading items and asking people, over HTTP."""
 
+import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -38,11 +39,13 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    info: Any = await call.server.writer.call(call.model, lambda turn: turn.folded.settings.task)
-    if info == "parse":
+    parsing, there = await call.server.writer.call(
+        call.model, lambda turn: (turn.folded.settings.task == "parse", len(groups_of(turn)))
+    )
+    if parsing:
         from conquer.service.treebanks import read_treebank
 
-        groups = read_treebank(call.body, held_out)
+        groups = read_treebank(call.body, held_out, there + 1)
     else:
         groups = read_groups(call.body)
 
@@ -79,16 +82,19 @@ async def task(call: Call) -> Task:
 
 
 async def parser_progress(call: Call) -> Any:
+    from conquer.service.measuring import measure
     from conquer.service.treebanks import progress
 
+    await asyncio.get_running_loop().run_in_executor(None, measure, call.server.writer, call.model)
     return await call.server.writer.call(call.model, lambda turn: progress(turn, groups_of(turn)))
 
 
 async def parser_trees(call: Call) -> Reply:
-    from conquer.service.treebanks import trees
+    from conquer.service.annotations import trees
 
     data: bytes = await call.server.writer.call(call.model, lambda turn: trees(turn, groups_of(turn)))
-    return Reply(data, kind="text/plain; charset=utf-8")
+    disposition = f'attachment; filename="{call.model}.conllu"'.encode()
+    return Reply(data, kind="text/plain; charset=utf-8", headers=[(b"content-disposition", disposition)])
 
 
 async def parser_file(call: Call) -> Reply:

@@ -13,6 +13,7 @@ from conquer.service.entries import Chosen
 from conquer.service.events import Event
 from conquer.service.items import decode_items
 from conquer.service.refusals import RefusalError
+from conquer.service.repeats import again, subjects
 from conquer.service.requests import ChooseReply, ChooseRequest, Item, Raw
 from conquer.service.schema import items, leases
 from conquer.service.turns import Turn
@@ -37,7 +38,11 @@ class Question(msgspec.Struct):
 
 
 def add_groups(connection: Connection, model: int, groups: Sequence[Group]) -> int:
-    """Store more groups of a model; return how many items they hold."""
+    """Store more groups of a model; return how many items they hold. An id that is there already is refused."""
+    there = {item.id for group in read_pool(connection, model) for item in group.items}
+    twice = next((item.id for group in groups for item in group.items if item.id in there), None)
+    if twice is not None:
+        raise RefusalError(409, "item_exists", f"there is an item {twice!r} already: an id names one item")
     last = connection.execute(select(func.max(items.c.number)).where(items.c.model_id == model)).scalar()
     rows = [
         {"model_id": model, "number": number, "body": _json(group).decode()}
@@ -54,11 +59,13 @@ def groups_of(turn: Turn) -> list[Group]:
         select(func.count()).select_from(items).where(items.c.model_id == turn.folded.id)
     ).scalar_one()
     if pool is None or len(pool) != count:
-        found = turn.connection.execute(
-            select(items.c.body).where(items.c.model_id == turn.folded.id).order_by(items.c.number)
-        )
-        pool = turn.folded.pool = [_group(row.body) for row in found]
+        pool = turn.folded.pool = read_pool(turn.connection, turn.folded.id)
     return pool
+
+
+def read_pool(connection: Connection, model: int) -> list[Group]:
+    found = connection.execute(select(items.c.body).where(items.c.model_id == model).order_by(items.c.number))
+    return [_group(row.body) for row in found]
 
 
 def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) -> Question:
@@ -70,18 +77,23 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
     if not pool:
         raise RefusalError(409, "no_items", f"model {turn.folded.name!r} has no items: upload some first")
     taken = set() if shared else _taken(turn, voter)
-    if turn.folded.settings.task == "parse":
+    if _parsing(turn):
         from conquer.service.treebanks import drawn
 
-        event = drawn(turn, pool, taken, voter)
+        event = again(turn, voter, taken) or drawn(turn, pool, taken, voter)
     else:
-        event = _again(turn, voter) or _drawn(turn, pool, taken, voter)
+        event = again(turn, voter, taken) or _drawn(turn, pool, taken, voter)
     if event is None:
         answered = turn.folded.tally.voters.get(voter, 0)
-        reason = "everything is being answered by others" if taken else "nothing is left to ask: the model is sure"
+        done = "every word has been asked about" if _parsing(turn) else "nothing is left to ask: the model is sure"
+        reason = "everything is being answered by others" if taken else done
         return Question(None, [], None, answered, reason)
     _lease(turn, event, voter, seconds)
     return _question(turn, event, voter)
+
+
+def _parsing(turn: Turn) -> bool:
+    return turn.folded.settings.task == "parse"
 
 
 def release(turn: Turn, event_id: str) -> None:
@@ -117,14 +129,9 @@ def _lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
             "event_id": event.id,
             "until": turn.now + seconds,
         }
-        for item in _subjects(event)
+        for item in subjects(event)
     ]
     turn.connection.execute(insert(leases), rows)
-
-
-def _subjects(event: Event) -> tuple[str, ...]:
-    """What nobody else may be asked about meanwhile: the sentence, or the two items."""
-    return (str(event.choice.memo["sentence"]),) if "sentence" in event.choice.memo else event.shown
 
 
 def _drawn(turn: Turn, pool: list[Group], taken: set[str], voter: str) -> Event | None:
@@ -148,33 +155,12 @@ def _drawn(turn: Turn, pool: list[Group], taken: set[str], voter: str) -> Event 
     return None
 
 
-def _again(turn: Turn, voter: str) -> Event | None:
-    """Now and then a question this voter has answered before, to see whether they agree with themselves."""
-    folded = turn.folded
-    rng = random.Random(ticket(stream("planted", folded.settings.seed), folded.tally.ordinal))
-    if rng.random() >= folded.settings.planted:
-        return None
-    old = [
-        recent.event
-        for recent in folded.tally.recent[:-3]
-        if recent.voter == voter and recent.learnt and recent.winner in recent.shown
-    ]
-    event = turn.event(old[rng.randrange(len(old))]) if old else None
-    if event is None:
-        return None
-    chosen = event.chosen
-    pair = [item for item in decode_items(bytes(chosen.items)) if item.id in chosen.names]
-    request = ChooseRequest(items=Raw(_json(pair)), context=chosen.context, voter=voter)
-    reply = asking.choose(turn, request, planted=event.id)
-    return turn.event(reply.event_id) if reply.query != "none" else None
-
-
 def _question(turn: Turn, event: Event, voter: str) -> Question:
     chosen: Chosen = event.chosen
     by_id = {item.id: item for item in decode_items(bytes(chosen.items))}
     context = msgspec.json.decode(bytes(chosen.context))
     answered = turn.folded.tally.voters.get(voter, 0)
-    if turn.folded.settings.task == "parse":
+    if _parsing(turn):
         from conquer.service.treebanks import view
 
         return Question(asking.reply(event), list(by_id.values()), None, answered, parse=view(turn, event))

@@ -156,7 +156,7 @@ def _choose(turn: Turn, row: Line) -> None:
     chosen.ordinal = turn.folded.tally.ordinal
     turn.append(chosen, row.event_id, row.voter, read)
     event = turn.event(row.event_id)
-    if event is not None and event.active:
+    if event is not None and event.active and chosen.planted is None:
         expose(turn, event)
 
 

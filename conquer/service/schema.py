@@ -62,6 +62,15 @@ items = Table(
     Column("body", Text, nullable=False),
 )
 
+# How many learnt answers of a voter have been pruned; the voter as a keyed digest, so that no name stays.
+pruned = Table(
+    "pruned",
+    metadata,
+    Column("model_id", Integer, primary_key=True),
+    Column("voter", Text, primary_key=True),
+    Column("answers", BigInteger, nullable=False),
+)
+
 leases = Table(
     "leases",
     metadata,

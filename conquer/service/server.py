@@ -6,8 +6,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
 from conquer.service import keys
 from conquer.service.brains import build, warm_kernels
 from conquer.service.database import Database, StoreError
@@ -20,6 +18,7 @@ from conquer.service.writer import Writer
 
 logger = logging.getLogger("conquer.service")
 _PRUNING = 600.0
+_MEASURING = 20.0
 _CHECKPOINT = 1.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -55,6 +54,7 @@ class Server:
             asyncio.create_task(self._every(1.0, self.refresh_keys)),
             asyncio.create_task(self._every(_CHECKPOINT, self.database.checkpoint)),
             asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
+            asyncio.create_task(self._every(_MEASURING, self._measure)),
         ]
         if self.settings.retention_days:
             self._tasks.append(asyncio.create_task(self._every(_PRUNING, self._prune)))
@@ -63,6 +63,12 @@ class Server:
         """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
         await asyncio.get_running_loop().run_in_executor(None, warm_kernels)
         self.ready = True
+
+    def _measure(self) -> None:
+        if any(folded.settings.task == "parse" for folded in list(self.writer.models.values())):
+            from conquer.service.measuring import measure_active
+
+            measure_active(self.writer)
 
     def _prune(self) -> None:
         prune_all(self.writer, self.settings.retention_days)
@@ -84,10 +90,11 @@ class Server:
         self.doorkeeper.open = not known
 
     async def _every(self, seconds: float, work: Callable[[], None]) -> None:
-        """Again and again; a store that is away for a moment is asked again, and says so in the log."""
+        """Again and again; what fails once is tried again, and says so in the log."""
         while True:
             await asyncio.sleep(seconds)
             try:
                 await asyncio.get_running_loop().run_in_executor(None, work)
-            except DBAPIError:
-                logger.exception("the store did not answer; trying again in %g s", seconds)
+            except Exception:
+                # Whatever it was (a full disk, a model deleted meanwhile), the next time may go well.
+                logger.exception("a task failed; trying again in %g s", seconds)

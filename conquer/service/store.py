@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from conquer.service.entries import Entry, decoded, encoded
 from conquer.service.events import Event
 from conquer.service.requests import ModelSettings
-from conquer.service.schema import items, leases, log, models, snapshots
+from conquer.service.schema import items, leases, log, models, pruned, snapshots
 
 _PART = 1 << 19
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -88,6 +88,17 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
             elif row.event_id in found:
                 found[row.event_id].follow(entry)
     return found
+
+
+def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:
+    """(event, voter) of the first answer at a position or after it."""
+    found = connection.execute(
+        select(log.c.event_id, log.c.voter)
+        .where(log.c.model_id == model, log.c.position >= position, log.c.kind == "answer")
+        .order_by(log.c.position)
+        .limit(1)
+    ).first()
+    return None if found is None else (str(found.event_id), found.voter or "")
 
 
 def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
@@ -177,7 +188,7 @@ def thin_snapshots(connection: Connection, model: int, base: int, keep: int = 3)
 
 
 def remove_model(connection: Connection, model: int) -> None:
-    for table in (log, snapshots, items, leases):
+    for table in (log, snapshots, items, leases, pruned):
         connection.execute(delete(table).where(table.c.model_id == model))
     connection.execute(delete(models).where(models.c.id == model))
 

@@ -31,6 +31,17 @@ class Recent(msgspec.Struct):
     voter: str | None = None
 
 
+class Person(msgspec.Struct):
+    """One voter's time, and how often a question asked again got the same answer: their own, or another's."""
+
+    seconds: float = 0.0
+    timed: int = 0
+    again: int = 0
+    same: int = 0
+    between: int = 0
+    shared: int = 0
+
+
 class Tally(msgspec.Struct):
     """Running sums over the log. The curve halves its resolution when it is full, so it never grows."""
 
@@ -55,10 +66,15 @@ class Tally(msgspec.Struct):
     regret: float = 0.0
     planted: int = 0
     planted_agreed: int = 0
+    between: int = 0
+    between_agreed: int = 0
     voters: dict[str, int] = {}
+    people: dict[str, Person] = {}
     swept: int = 0
     asked: dict[str, list[int]] = {}
     """Parse questions: the words of each sentence that have been answered."""
+    history: list[tuple[int, float, int]] = []
+    """A parser's (answers, share of right heads, held-out sentences), every time it was measured."""
 
     def _bin(self) -> Bin:
         place = (self.rounds - 1) // self.width if self.rounds else 0
@@ -118,10 +134,41 @@ class Tally(msgspec.Struct):
         self.recent.append(recent)
         del self.recent[:-_RECENT]
 
-    def timing(self, seconds: float | None) -> None:
-        if seconds is not None:
-            self.seconds += seconds
-            self.timed += 1
+    def timing(self, seconds: float | None, voter: str | None) -> None:
+        if seconds is None:
+            return
+        self.seconds += seconds
+        self.timed += 1
+        if voter in self.voters:
+            person = self.people.setdefault(voter, Person())
+            person.seconds += seconds
+            person.timed += 1
+
+    def repeat(self, agreed: bool, between: bool, voter: str | None) -> None:
+        """A question asked again got the same answer or another, from the same person or from somebody else."""
+        person = self.people.setdefault(voter, Person()) if voter in self.voters else Person()
+        if between:
+            self.between += 1
+            self.between_agreed += agreed
+            person.between += 1
+            person.shared += agreed
+        else:
+            self.planted += 1
+            self.planted_agreed += agreed
+            person.again += 1
+            person.same += agreed
+
+    def measure(self, answers: int, uas: float, sentences: int) -> None:
+        self.history.append((answers, uas, sentences))
+        if len(self.history) > 2 * _BINS:
+            # The newest stays whatever its place is.
+            self.history = self.history[-1::-2][::-1]
+
+    def forget(self, voter: str) -> None:
+        """Nothing here names this voter any more; what they taught stays counted."""
+        self.voters.pop(voter, None)
+        self.people.pop(voter, None)
+        self.recent = [one for one in self.recent if one.voter != voter]
 
     def summary(self) -> dict[str, Any]:
         """What `inspect` shows, JSON-able."""
@@ -136,16 +183,29 @@ class Tally(msgspec.Struct):
                 "agreement": self.agreed / self.repeated if self.repeated else None,
                 "regret_estimate": self.regret / self.repeated if self.repeated else None,
             },
-            "planted": {
-                "answers": self.planted,
-                "agreement": self.planted_agreed / self.planted if self.planted else None,
-            },
+            "planted": {"answers": self.planted, "agreement": _share(self.planted_agreed, self.planted)},
+            "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
             "flags": self.flags,
             "voters": self.voters,
+            "people": {name: _person(count, self.people.get(name)) for name, count in self.voters.items()},
             "curve": {"width": self.width, "bins": self.curve},
             "recent": self.recent[::-1],
         }
+
+
+def _share(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _person(answers: int, known: Person | None) -> dict[str, Any]:
+    person = known or Person()
+    return {
+        "answers": answers,
+        "seconds_per_answer": _share(person.seconds, person.timed),
+        "agreement": _share(person.same, person.again),
+        "agreement_with_others": _share(person.shared, person.between),
+    }
 
 
 def _joined(a: Bin, b: Bin) -> Bin:

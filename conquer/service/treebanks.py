@@ -9,11 +9,10 @@ import msgspec
 
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
 from conquer.kernels.tickets import stream, ticket
-from conquer.parsing.evaluation import evaluate
 from conquer.parsing.parser import Parser
 from conquer.service import asking
 from conquer.service.events import Event
-from conquer.service.parser_brain import LONGEST, ParserBrain, read_sentence
+from conquer.service.parser_brain import LONGEST, ParserBrain
 from conquer.service.refusals import RefusalError, invalid
 from conquer.service.requests import ChooseRequest, Item, Raw
 from conquer.service.turns import Turn
@@ -36,18 +35,18 @@ class View(msgspec.Struct):
 
 
 class Progress(msgspec.Struct):
-    """How far the treebank has come; `history` are (answers, UAS on the held-out sentences) when it was looked at."""
+    """How far the treebank has come; `history`: (answers, UAS on the held-out sentences, how many those were)."""
 
     sentences: int
     words: int
     asked: int
     held_out: int
     uas: float | None
-    history: list[tuple[int, float]]
+    history: list[tuple[int, float, int]]
 
 
-def read_treebank(data: bytes, held_out: bool = False) -> list[Group]:
-    """One group a sentence; held-out sentences need a tree each and are never asked about."""
+def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[Group]:
+    """One group a sentence, numbered from `first`; held-out sentences need a tree each and are never asked about."""
     try:
         sentences = parse(data.decode("utf-8-sig"), heads="tree" if held_out else "ignore")
     except (TreebankError, UnicodeDecodeError) as error:
@@ -56,7 +55,7 @@ def read_treebank(data: bytes, held_out: bool = False) -> list[Group]:
     if not kept:
         raise invalid("the file has no sentence to ask about")
     context = _HELD_OUT if held_out else None
-    return [Group([_item(sentence, number)], context) for number, sentence in enumerate(kept, 1)]
+    return [Group([_item(sentence, number)], context) for number, sentence in enumerate(kept, first)]
 
 
 def _item(sentence: Sentence, number: int) -> Item:
@@ -68,13 +67,7 @@ def drawn(turn: Turn, pool: Sequence[Group], taken: set[str], voter: str) -> Eve
     """A question about one of the sentences with the fewest questions so far."""
     folded = turn.folded
     asked = folded.tally.asked
-    open_ = [
-        group.items[0]
-        for group in pool
-        if group.context is None
-        and group.items[0].id not in taken
-        and len(asked.get(group.items[0].id, ())) < _words(group)
-    ]
+    open_ = [item for item in asked_about(pool) if item.id not in taken and len(asked.get(item.id, ())) < _words(item)]
     if not open_:
         return None
     fewest = min(len(asked.get(item.id, ())) for item in open_)
@@ -87,9 +80,9 @@ def drawn(turn: Turn, pool: Sequence[Group], taken: set[str], voter: str) -> Eve
     return turn.event(reply.event_id) if reply.query != "none" else None
 
 
-def _words(group: Group) -> int:
+def _words(item: Item) -> int:
     """How many words a sentence has: lines that begin with a whole number."""
-    text = group.items[0].text or ""
+    text = item.text or ""
     return sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
 
 
@@ -108,28 +101,24 @@ def view(turn: Turn, event: Event) -> View:
 
 
 def progress(turn: Turn, pool: Sequence[Group]) -> Progress:
-    """The UAS is worked out once per number of answers and kept for the page's curve."""
-    folded = turn.folded
-    asking_about = [group for group in pool if group.context is None]
-    gold = [_with_tree(group) for group in pool if group.context == _HELD_OUT][:_MOST_HELD_OUT]
-    answers = folded.tally.learnt
-    if gold and (not folded.history or folded.history[-1][0] != answers):
-        found = _brain(turn).parser().parse(gold)
-        folded.history.append((answers, evaluate(gold, found).uas_nopunct))
+    tally = turn.folded.tally
     return Progress(
-        len(asking_about),
-        sum(_words(group) for group in asking_about),
-        sum(map(len, folded.tally.asked.values())),
-        len(gold),
-        folded.history[-1][1] if folded.history else None,
-        folded.history,
+        len(asked_about(pool)),
+        sum(_words(item) for item in asked_about(pool)),
+        sum(map(len, tally.asked.values())),
+        len(held_out(pool)),
+        tally.history[-1][1] if tally.history else None,
+        tally.history,
     )
 
 
-def trees(turn: Turn, pool: Sequence[Group]) -> bytes:
-    """Every sentence with the parser's tree, in CoNLL-U."""
-    sentences = [read_sentence(group.items[0].text or "", group.items[0].id) for group in pool if group.context is None]
-    return text_of(_brain(turn).parser().parse(sentences)).encode()
+def asked_about(pool: Sequence[Group]) -> list[Item]:
+    return [group.items[0] for group in pool if group.context is None]
+
+
+def held_out(pool: Sequence[Group]) -> list[Sentence]:
+    """The sentences with trees that the parser is measured on."""
+    return [_with_tree(group) for group in pool if group.context == _HELD_OUT][:_MOST_HELD_OUT]
 
 
 def _with_tree(group: Group) -> Sentence:

@@ -1,5 +1,8 @@
 """Parse questions: one sentence for one person at a time, the fold read back to the same bits, trees and parser out."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +39,9 @@ TREEBANK = "".join(
 GOLD = {one.forms: one.heads for one in parse(TREEBANK)}
 
 
+MADE = {"name": "p", "algorithm": "parser", "task": "parse", "parameters": {"bits": 8}}
+
+
 async def answer_all(client, voter: str, count: int) -> int:
     """Answer with the right head; how many questions had none of the two right."""
     neither = 0
@@ -59,10 +65,9 @@ def test_questions_teach_a_parser(local):
     async def go():
         app = local(snapshot_every=6)
         async with app.running() as client:
-            made = {"name": "p", "algorithm": "parser", "task": "parse", "parameters": {"bits": 8}}
-            assert (await client.post("/v1/models", json=made)).status_code == 201
+            assert (await client.post("/v1/models", json=MADE)).status_code == 201
             assert (
-                await client.post("/v1/models", json={**made, "name": "q", "parameters": {"x": 1}})
+                await client.post("/v1/models", json={**MADE, "name": "q", "parameters": {"x": 1}})
             ).status_code == 422
             assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).json()["groups"] == 4
             assert (await client.post("/v1/models/p/items", content=b"1\tbroken")).status_code == 422
@@ -96,8 +101,7 @@ def test_undoing_gives_the_word_back(local):
     async def go():
         app = local()
         async with app.running() as client:
-            made = {"name": "p", "algorithm": "parser", "task": "parse", "parameters": {"bits": 8}}
-            await client.post("/v1/models", json=made)
+            await client.post("/v1/models", json=MADE)
             await client.post("/v1/models/p/items", content=TREEBANK.encode())
             question = (await client.post("/v1/models/p/next", json={"voter": "ann"})).json()
             event = f"/v1/models/p/events/{question['event']['event_id']}"
@@ -106,6 +110,146 @@ def test_undoing_gives_the_word_back(local):
             await client.post(f"{event}/undo", json={"voter": "ann"})
             assert app.server.writer.models["p"].tally.asked == {}
             assert not app.server.writer.models["p"].brain.learner.model.weights().any()
+
+    run(go())
+
+
+def test_the_curve_survives_a_restart(local):
+    async def look(expected: int | None):
+        async with local().running() as client:
+            if expected is None:
+                await client.post("/v1/models", json=MADE)
+                await client.post("/v1/models/p/items", content=TREEBANK.encode())
+                await client.post("/v1/models/p/items?held_out=1", content=TREEBANK.encode())
+                for _ in range(3):
+                    await answer_all(client, "ann", 3)
+                    await client.get("/v1/models/p/parser")
+            found = (await client.get("/v1/models/p/parser")).json()
+            again = (await client.get("/v1/models/p/parser")).json()
+            assert found == again
+            assert found["uas"] == found["history"][-1][1]
+            assert expected in (None, found["history"])
+            assert (await client.get("/v1/models/p/log")).text.count('"kind":"measure"') == len(found["history"])
+            return found["history"]
+
+    history = run(look(None))
+    assert len(history) == 3
+    assert [row[2] for row in history] == [4, 4, 4]
+    assert run(look(history)) == history
+
+
+def test_questions_come_again_to_the_same_person_and_to_others(local):
+    """Ann changes her mind about nothing, Bob says the opposite of everything: what leads see tells them apart."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json={**MADE, "planted": 0.4})
+            await client.post("/v1/models/p/items", content=TREEBANK.encode())
+            first: dict[tuple, str] = {}
+            replies = {"ann": [], "bob": []}
+            for turn in range(60):
+                voter = ("ann", "bob")[turn % 2]
+                question = (await client.post("/v1/models/p/next", json={"voter": voter})).json()
+                if question["event"] is None:
+                    continue
+                view = question["parse"]
+                key = (view["id"], view["word"], frozenset(view["candidates"]))
+                said = first.setdefault(key, str(min(view["candidates"])))
+                if voter == "bob":
+                    said = next(str(head) for head in view["candidates"] if str(head) != said)
+                path = f"/v1/models/p/events/{question['event']['event_id']}/answer"
+                replies[voter].append((await client.post(path, json={"winner": said, "voter": voter})).json())
+            summary = (await client.get("/v1/models/p")).json()["summary"]
+            again = sum(one.get("reason") == "planted" for said in replies.values() for one in said)
+            assert again == summary["planted"]["answers"] + summary["planted_between"]["answers"] > 5
+            assert summary["people"]["ann"]["agreement"] == 1.0
+            assert summary["people"]["bob"]["agreement"] == 1.0
+            assert summary["planted_between"] == {"answers": 4, "agreement": 0.0}
+            assert summary["answers"]["learnt"] == sum(map(len, app.server.writer.models["p"].tally.asked.values()))
+            rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
+            assert len(rows) == summary["answers"]["learnt"]
+
+    run(go())
+
+
+def test_neither_passes_on_to_the_next_word(local):
+    """A parser that learnt nothing would ask the same again, so a word that nobody can answer is left alone."""
+
+    async def go():
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            await client.post("/v1/models", json={**MADE, "name": "t", "parameters": {"bits": 8, "neither": "tie"}})
+            for name, outcome in (("p", "ignored"), ("t", "learnt")):
+                await client.post(f"/v1/models/{name}/items", content=sentence(1, "dog fed cat", [2, 0, 2]).encode())
+                words = []
+                for winner in ("both_bad", "skip", "both_bad"):
+                    question = (await client.post(f"/v1/models/{name}/next", json={"voter": "ann"})).json()
+                    words.append(question["parse"]["word"])
+                    path = f"/v1/models/{name}/events/{question['event']['event_id']}/answer"
+                    reply = (await client.post(path, json={"winner": winner, "voter": "ann"})).json()
+                    assert reply["status"] == ("ignored" if winner == "skip" else outcome)
+                assert sorted(words) == [1, 2, 3]
+                last = (await client.post(f"/v1/models/{name}/next", json={"voter": "ann"})).json()
+                assert last["reason"] == "every word has been asked about"
+
+    run(go())
+
+
+@pytest.mark.parametrize("comments", [True, False])
+def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, comments):
+    """With the exported trees, and with the file that was uploaded: both know the sentences by the same ids."""
+    from conquer.parsing.parser import load
+
+    bank = TREEBANK if comments else "".join(f"{line}\n" for line in TREEBANK.split("\n") if not line.startswith("#"))
+    (tmp_path / "own.conllu").write_text(bank)
+
+    async def go():
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            await client.post("/v1/models/p/items", content=bank.encode())
+            await answer_all(client, "ann", 30)
+            undone = (await client.get("/v1/models/p")).json()["summary"]["recent"][0]["event"]
+            assert (await client.post(f"/v1/models/p/events/{undone}/undo", json={"voter": "ann"})).status_code == 200
+            for name, path in (("answers.jsonl", "log?format=answers"), ("trees.conllu", "trees")):
+                reply = await client.get(f"/v1/models/p/{path}")
+                assert reply.status_code == 200, reply.text
+                (tmp_path / name).write_bytes(reply.content)
+            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
+            assert (await client.get("/v1/models/m/log?format=answers")).status_code == 409
+            return (await client.get("/v1/models/p")).json()["summary"]["answers"]
+
+    answers = run(go())
+    rows = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    assert len(rows) == answers["learnt"] + sum(answers["ignored"].values()) == 20
+    for given in ("trees.conllu", "own.conllu"):
+        command = ["train", "--treebank", given, "--answers", "answers.jsonl", "--model", f"{given}.parser"]
+        done = subprocess.run(
+            [sys.executable, "-m", "conquer", "parse", *command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "20 recorded answers" in done.stdout
+    trained = [load(tmp_path / f"{given}.parser").weights for given in ("trees.conllu", "own.conllu")]
+    assert np.array_equal(*trained)
+    assert trained[0].any()
+
+
+def test_the_same_sentences_twice_keep_their_own_answers(local):
+    async def go():
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            for _ in range(2):
+                assert (await client.post("/v1/models/p/items", content=TREEBANK.encode())).status_code == 200
+            await answer_all(client, "ann", 60)
+            trees = parse((await client.get("/v1/models/p/trees")).text)
+            assert len({one.id for one in trees}) == 8
+            rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
+            assert {json.loads(row)["sentence"] for row in rows} == {one.id for one in trees}
+            assert len(rows) == 42
 
     run(go())
 

@@ -85,9 +85,10 @@ def test_the_tables_are_those_of_the_schema(tmp_path):
             assert sorted(key) == sorted(column.name for column in table.primary_key)
 
 
-def test_an_old_store_is_upgraded_with_its_data(local, tmp_path, monkeypatch):
-    monkeypatch.setattr(migrations, "STEPS", migrations.STEPS[:1])
-    monkeypatch.setattr("conquer.service.database.upgrade", lambda connection: migrations.upgrade(connection, 1))
+@pytest.mark.parametrize("version", range(1, len(migrations.STEPS)))
+def test_an_old_store_is_upgraded_with_its_data(local, tmp_path, monkeypatch, version):
+    monkeypatch.setattr(migrations, "STEPS", migrations.STEPS[:version])
+    monkeypatch.setattr("conquer.service.database.upgrade", lambda connection: migrations.upgrade(connection, version))
     old = Database(sqlite(tmp_path))
     with contextlib.closing(old), old.writing() as connection:
         connection.exec_driver_sql("INSERT INTO models (name, settings, position, created) VALUES ('m', '{}', 0, 1.0)")
