@@ -1,36 +1,43 @@
 """What learns behind a model's name: a registry learner with the reader of its items, bound to the log's seed."""
 
+import json
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from conquer import registry
-from conquer.files import FileError
+from conquer.features.featurizer import Featurizer
 from conquer.kernels.tickets import stream, ticket
 from conquer.learners import Conquer
-from conquer.service.folding import Brain, Pick, Read
-from conquer.service.items import Reader
+from conquer.service.folding import Brain, Pick, Read, tally_of
+from conquer.service.items import Reader, unfitted
 from conquer.service.refusals import invalid
 from conquer.service.requests import FeatureSettings, ModelSettings
 from conquer.service.settings import Limits
+from conquer.service.tally import Tally
 from conquer.session import left_is_second
 from conquer.types import Choice, Query
+
+_FEATURIZER = "featurizer."
+LARGEST_DIM = 1 << 24
+_json = msgspec.json.Encoder().encode
 
 
 class LearnerBrain:
     """A learner that chooses with the ticket of (seed, ordinal), as a Session and a simulation of that seed do."""
 
-    def __init__(self, settings: ModelSettings, learner: Conquer) -> None:
+    def __init__(self, settings: ModelSettings, learner: Conquer, featurizer: Featurizer | None = None) -> None:
         self.learner, self.settings = learner, settings
-        self.reader = Reader(settings.features, Limits())
+        self.reader = Reader(settings.features, Limits(), featurizer)
         self._stream = stream("policy", settings.seed)
 
     @property
     def size(self) -> int:
         """Bytes of its state, roughly: rivals keep theirs in arrays of their own."""
         state = getattr(self.learner.model, "state", ())
-        return sum(int(array.nbytes) for array in state if isinstance(array, np.ndarray)) or 8 * self.learner.dim
+        own = sum(int(array.nbytes) for array in state if isinstance(array, np.ndarray)) or 8 * self.learner.dim
+        return own + sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
 
     def parse(self, items: bytes, context: bytes) -> Read:
         return Read(*self.reader.read(items, context))
@@ -60,8 +67,10 @@ class LearnerBrain:
         return tuple(read.ids[k] for k in choice.shown)
 
     def dumps(self, extra: str) -> bytes:
-        service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
-        return registry.dumps(self.learner, {"service": service})
+        featurizer = self.reader.featurizer
+        service = {"settings": msgspec.to_builtins(self.settings), "tally": extra, "featurizer": featurizer.settings()}
+        arrays = {f"{_FEATURIZER}{name}": array for name, array in featurizer.arrays().items()}
+        return registry.dumps(self.learner, {"service": service}, arrays)
 
 
 def make_learner(settings: ModelSettings) -> Conquer:
@@ -95,6 +104,7 @@ def checked_settings(settings: ModelSettings) -> None:
         return
     if _square(settings) and settings.features.dim > 8192:
         raise invalid(f"a full model takes at most 8192 features here, got {settings.features.dim}: set features.dim")
+    unfitted(settings.features)
     make_learner(settings)
 
 
@@ -104,8 +114,8 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | Non
         return _parser(settings, data)
     if data is None:
         return LearnerBrain(settings, make_learner(settings)), None
-    learner, extra, _ = registry.loads(data)
-    return LearnerBrain(settings, learner), extra.get("service", {}).get("tally")
+    learner, extra, arrays = registry.loads(data)
+    return LearnerBrain(settings, learner, _featurizer(extra, arrays)), extra.get("service", {}).get("tally")
 
 
 def _parser(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | None]:
@@ -118,19 +128,49 @@ def _parser(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | N
     return brain, None if data is None else brain.restore(data)
 
 
-def imported(data: bytes) -> ModelSettings:
-    """The settings of a model file: the service's own if it wrote the file, else from the learner in it."""
+def _featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featurizer | None:
+    """The featurizer in a model file, the service's or a Session's; None: the one of the settings."""
+    if extra.get("kind") == "session":
+        settings = json.loads(arrays["session"].tobytes())["featurizer"]
+    else:
+        settings = extra.get("service", {}).get("featurizer")
+    if settings is None:
+        return None
+    own = {name.removeprefix(_FEATURIZER): a for name, a in arrays.items() if name.startswith(_FEATURIZER)}
+    return Featurizer.from_settings(settings, own)
+
+
+def imported(data: bytes) -> tuple[ModelSettings, bytes]:
+    """A model file from anyone (the service, `conquer.save`) as settings and the state to begin from.
+
+    Counts go on from the file's; names of people stay behind, because this model's log does not know them.
+    """
     try:
-        learner, extra, _ = registry.loads(data)
-        if "service" in extra:
-            return msgspec.convert(extra["service"]["settings"], ModelSettings)
-    except (FileError, msgspec.ValidationError, KeyError, TypeError) as error:
+        learner, extra, arrays = registry.loads(data, largest_dim=LARGEST_DIM)
+        featurizer = _featurizer(extra, arrays)
+        service = extra.get("service")
+        if service is not None:
+            settings, tally = msgspec.convert(service["settings"], ModelSettings), tally_of(service["tally"])
+        else:
+            parameters = dict(learner.parameters)
+            kind: Any = parameters.pop("model", "diagonal")
+            features = _feature_settings(learner.dim, featurizer)
+            settings, tally = ModelSettings(learner.name, kind, parameters, features), Tally()
+        if settings.task != "pick" or settings.algorithm != learner.name:
+            raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
+        if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
+            raise ValueError(f"the learner has {learner.dim} features, its settings speak of {settings.features.dim}")
+        for voter in {*tally.voters, *tally.people, *(one.voter for one in tally.recent)} - {None}:
+            tally.forget(str(voter))
+        return settings, LearnerBrain(settings, learner, featurizer).dumps(_json(tally).decode())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error}") from None
-    parameters = dict(learner.parameters)
-    kind: Any = parameters.pop("model", "diagonal")
-    return ModelSettings(
-        algorithm=learner.name, model=kind, parameters=parameters, features=FeatureSettings(dim=learner.dim)
-    )
+
+
+def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSettings:
+    if featurizer is None:
+        return FeatureSettings(dim=dim)
+    return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams))
 
 
 def warm_kernels() -> None:

@@ -86,6 +86,12 @@ class Flagged(msgspec.Struct):
     comment: str
 
 
+class Fitted(msgspec.Struct):
+    """`fit`: the features were fitted to so many items; the snapshot at position 0 holds what that gave."""
+
+    items: int
+
+
 class Measured(msgspec.Struct):
     """`measure`: after so many answers, a parser's share of right heads on so many held-out sentences."""
 
@@ -104,6 +110,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "erasure": Erasure,
     "erased": Erased,
     "flag": Flagged,
+    "fit": Fitted,
     "measure": Measured,
 }
 NAMES = {struct: kind for kind, struct in KINDS.items()}

@@ -17,6 +17,7 @@ from conquer.service.entries import (
     Erasure,
     Expired,
     Exposed,
+    Fitted,
     Flagged,
     Measured,
 )
@@ -127,7 +128,7 @@ class Folded:
             case Corrected():
                 self.tally.undone += 1
                 self.stale = True
-            case Erasure():
+            case Erasure() | Fitted():
                 self.stale = True
             case Erased(ordinal=ordinal):
                 if ordinal is not None:

@@ -5,13 +5,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from conquer.features.featurizer import Featurizer
+from conquer.features.featurizer import Featurizer, UnfittedError
 from conquer.rows import SparseRows, as_rows
 from conquer.service.refusals import RefusalError, invalid
 from conquer.service.requests import RESERVED, FeatureSettings, Item, Value
 from conquer.service.settings import Limits
 
 _items = msgspec.json.Decoder(list[Item]).decode
+_UNFITTED = (
+    "features of kind {!r} with columns {!r} must be fitted before the first round: upload items, whose words are then"
+    " counted once, or import a model file that was saved with its featurizer"
+)
 _context = msgspec.json.Decoder(str | dict[str, Value] | None).decode
 
 
@@ -23,10 +27,9 @@ class Reader:
     (['a'], [[0.0, 1.0]])
     """
 
-    def __init__(self, settings: FeatureSettings, limits: Limits) -> None:
+    def __init__(self, settings: FeatureSettings, limits: Limits, featurizer: Featurizer | None = None) -> None:
         self.settings, self.limits = settings, limits
-        ngrams = (settings.ngrams[0], settings.ngrams[1])
-        self.featurizer = Featurizer(dim=settings.dim, kind=settings.kind, ngrams=ngrams)
+        self.featurizer = featurizer or unfitted(settings)
 
     def read(self, raw: bytes, raw_context: bytes) -> tuple[list[str], SparseRows]:
         """(ids, rows (K, dim)), or a RefusalError that names the item."""
@@ -41,6 +44,8 @@ class Reader:
             return ids, self.featurizer(values, context=context)
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(f"items: {error}") from None
+        except UnfittedError:
+            raise RefusalError(409, "unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
 
     def _check(self, items: list[Item], ids: list[str]) -> str:
         limits = self.limits
@@ -77,6 +82,15 @@ class Reader:
             raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
         rows = as_rows(np.array(values), width)
         return rows if width == dim else SparseRows(rows.indptr, rows.indices, rows.data, dim)
+
+
+def unfitted(settings: FeatureSettings) -> Featurizer:
+    """The featurizer of a model that starts from nothing, or a RefusalError that says what is wrong with it."""
+    ngrams = (settings.ngrams[0], settings.ngrams[1])
+    try:
+        return Featurizer(dim=settings.dim, kind=settings.kind, columns=settings.columns, ngrams=ngrams)
+    except ValueError as error:
+        raise invalid(f"features: {error}") from None
 
 
 def decode_items(raw: bytes) -> list[Item]:

@@ -23,7 +23,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " event_id TEXT NOT NULL, until DOUBLE PRECISION NOT NULL, PRIMARY KEY (model_id, subject))",
         "ALTER TABLE models ADD COLUMN base BIGINT NOT NULL DEFAULT 0",
     ),
-    # Logs may hold `measure` rows from here on, which older programs cannot fold.
+    # Logs may hold `fit` and `measure` rows from here on, which older programs cannot fold.
     (
         "CREATE TABLE pruned (model_id INTEGER NOT NULL, voter TEXT NOT NULL, answers BIGINT NOT NULL,"
         " PRIMARY KEY (model_id, voter))",

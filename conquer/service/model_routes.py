@@ -117,8 +117,7 @@ async def import_model(call: Call) -> ModelInfo:
     """A model file (from export, or conquer.save) under a new name; its log starts empty."""
     if not call.body:
         raise invalid("the body must be a model file, got nothing")
-    data: bytes = call.body
-    settings = imported(data)
+    settings, data = imported(call.body)
     limit = call.server.settings.limits.models
     await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, data))
     info: ModelInfo = await call.server.writer.call(call.model, _info)

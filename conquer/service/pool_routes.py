@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from conquer.service.fitting import fit_once
 from conquer.service.pools import Question, add_groups, groups_of, next_question
 from conquer.service.requests import Identifier, Strict
 from conquer.service.routing import Call, Endpoint
@@ -50,6 +51,7 @@ async def upload_items(call: Call) -> Uploaded:
         groups = read_groups(call.body)
 
     def work(turn: Turn) -> Uploaded:
+        fit_once(turn, groups)
         return Uploaded(add_groups(turn.connection, turn.folded.id, groups), len(groups))
 
     reply: Uploaded = await call.server.writer.call(call.model, work)

@@ -19,10 +19,14 @@ class Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class FeatureSettings(Strict):
-    """How items become rows: text and dicts are hashed into `dim` columns, vectors have at most `dim` numbers."""
+    """How items become rows: text and dicts get `dim` columns, vectors have at most `dim` numbers.
+
+    `tfidf` and `vocabulary` are fitted to the first items uploaded, or come fitted in a model file, and then stay.
+    """
 
     dim: Annotated[int, Meta(ge=1, le=1 << 24)] = 1 << 18
-    kind: Literal["binary", "counts"] = "binary"
+    kind: Literal["binary", "counts", "tfidf"] = "binary"
+    columns: Literal["hashing", "vocabulary"] = "hashing"
     ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
         default_factory=lambda: [1, 2]
     )

@@ -1,0 +1,44 @@
+"""Features that need a corpus: fitted once, to the first items uploaded, so that old answers keep their meaning."""
+
+from collections.abc import Sequence
+
+from conquer.service import store
+from conquer.service.brains import LearnerBrain
+from conquer.service.entries import Fitted
+from conquer.service.refusals import RefusalError, invalid
+from conquer.service.turns import Turn
+from conquer.service.uploads import Group
+
+
+def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
+    """Fit tf-idf or a vocabulary that has not been fitted yet; the log then begins from a snapshot that holds it.
+
+    Rarity that went on moving with the log would score old and new rounds in different units, so it does not move.
+    """
+    brain = turn.folded.brain
+    if not isinstance(brain, LearnerBrain):
+        return
+    featurizer = brain.reader.featurizer
+    if featurizer.fitted is not None or (featurizer.kind != "tfidf" and featurizer.columns != "vocabulary"):
+        return
+    if turn.folded.position > 0:
+        raise RefusalError(
+            409, "not_fresh", f"model {turn.folded.name!r} already has a log: fit before the first round"
+        )
+    items = [item for group in groups for item in group.items]
+    kinds = {
+        "text" if item.text is not None else "features" if item.features is not None else "vector" for item in items
+    }
+    if kinds not in ({"text"}, {"features"}):
+        raise invalid(f"{featurizer.kind} features are fitted to texts or to dicts, got {', '.join(sorted(kinds))}")
+    corpus = [item.text if item.text is not None else item.features for item in items]
+    try:
+        brain.reader.featurizer = featurizer.fit(corpus)
+    except (ValueError, TypeError) as error:
+        raise invalid(f"items: {error}") from None
+    model, pieces = turn.folded.id, store.parts(turn.folded.dumps())
+    store.drop_snapshot(turn.connection, model, 0)
+    for part, piece in enumerate(pieces):
+        store.write_part(turn.connection, model, 0, part, len(pieces), turn.now, piece)
+    turn.append(Fitted(len(items)), None)
+    turn.refold(1)

@@ -1,0 +1,126 @@
+"""Features that need a corpus: fitted once by an upload or in a file, part of the fold, refused when unfitted."""
+
+import json
+
+import numpy as np
+import pytest
+
+import conquer
+from conquer.features.featurizer import Featurizer
+from conquer.files import pack, unpack
+
+from .conftest import run
+from .folds import rows_of, sqlite
+
+TEXTS = ["good tea", "bad tea", "good leaf", "old leaf tea", "tea and tea", "a good pot"]
+LINES = b"\n".join(json.dumps({"id": f"i{k}", "text": text}).encode() for k, text in enumerate(TEXTS))
+ITEMS = [{"id": f"i{k}", "text": text} for k, text in enumerate(TEXTS)]
+MADE = {"name": "m", "algorithm": "gnr"}
+
+
+async def some_answers(client, count: int) -> None:
+    for _ in range(count):
+        question = (await client.post("/v1/models/m/next", json={"voter": "ann"})).json()
+        path = f"/v1/models/m/events/{question['event']['event_id']}/answer"
+        assert (await client.post(path, json={"winner": question["event"]["left"], "voter": "ann"})).status_code == 200
+
+
+@pytest.mark.parametrize("features", [{"kind": "tfidf"}, {"kind": "tfidf", "columns": "vocabulary"}])
+def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path, features):
+    features = {"dim": 256, **features}
+
+    async def go():
+        app = local(snapshot_every=7)
+        async with app.running() as client:
+            assert (await client.post("/v1/models", json={**MADE, "features": features})).status_code == 201
+            early = await client.post("/v1/models/m/choose", json={"items": ITEMS})
+            assert (early.status_code, early.json()["error"]["code"]) == (409, "unfitted")
+            assert (await client.post("/v1/models/m/items", content=LINES)).status_code == 200
+            await some_answers(client, 12)
+            more = b'{"id":"x","text":"never seen"}\n{"id":"y","text":"good tea"}'
+            assert (await client.post("/v1/models/m/items", content=more)).status_code == 200
+            await some_answers(client, 4)
+            brain = app.server.writer.models["m"].brain
+            app.server.writer.models.clear()
+            await client.get("/v1/models/m")
+            again = app.server.writer.models["m"].brain
+            assert again is not brain
+            assert np.array_equal(again.learner.model.weights(), brain.learner.model.weights())
+            return again.learner.model.weights()
+
+    weights = run(go())
+    # By hand: the library's own featurizer, fitted to the first upload, and every answer in order.
+    by_hand = Featurizer(dim=256, kind="tfidf", columns=features.get("columns", "hashing")).fit(TEXTS)
+    learner = conquer.make("gnr", dim=256)
+    offers = {}
+    for row in rows_of(sqlite(tmp_path), "m")[1]:
+        if row.kind == "choose":
+            offers[row.event] = row.body
+        elif row.kind == "answer":
+            body = offers[row.event]
+            rows = by_hand([item["text"] for item in json.loads(bytes(body.items))])
+            choice = conquer.Choice(tuple(body.shown), conquer.Query(body.query), body.ticket, body.memo)
+            learner.learn(rows, choice, row.body.value)
+    assert np.array_equal(weights, learner.model.weights())
+
+
+def test_a_saved_session_brings_its_featurizer(local, tmp_path):
+    fitted = Featurizer(dim=256, kind="tfidf").fit(TEXTS)
+    session = conquer.Session(conquer.make("ttg", dim=256), featurizer=fitted)
+    for k in range(6):
+        offer = session.ask(TEXTS)
+        session.tell(offer.id, "first" if k % 2 else "second")
+    conquer.save(session, tmp_path / "file")
+
+    async def go():
+        async with local().running() as client:
+            reply = await client.put("/v1/models/m/file", content=(tmp_path / "file").read_bytes())
+            assert reply.status_code == 201, reply.text
+            assert reply.json()["settings"]["features"]["kind"] == "tfidf"
+            offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
+            assert offer["scores"] == session.learner.scores(fitted(TEXTS)).tolist()
+            file = (await client.get("/v1/models/m/file")).content
+            assert (await client.put("/v1/models/n/file", content=file)).status_code == 201
+            again = (await client.post("/v1/models/n/choose", json={"items": ITEMS})).json()
+            assert again["scores"] == offer["scores"]
+
+    run(go())
+
+
+def test_what_cannot_be_fitted_is_refused_and_changes_nothing(local):
+    async def go():
+        async with local().running() as client:
+            for bad in ({"ngrams": [3, 1]}, {"kind": "tf"}, {"columns": "words"}):
+                assert (await client.post("/v1/models", json={**MADE, "features": bad})).status_code == 422
+            await client.post("/v1/models", json={**MADE, "features": {"dim": 64, "kind": "tfidf"}})
+            vectors = b'{"id":"a","vector":[1,2]}\n{"id":"b","vector":[3,4]}'
+            assert (await client.post("/v1/models/m/items", content=vectors)).status_code == 422
+            assert (await client.get("/v1/models/m/task")).json()["items"] == 0
+            items = [{"id": "a", "vector": [1.0]}, {"id": "b", "vector": [2.0]}]
+            assert (await client.post("/v1/models/m/choose", json={"items": items})).status_code == 200
+            assert (await client.post("/v1/models/m/items", content=LINES)).json()["error"]["code"] == "not_fresh"
+            assert (await client.get("/v1/models/m/task")).json()["items"] == 0
+
+    run(go())
+
+
+def test_an_imported_file_brings_no_names(local):
+    async def go():
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            await client.post("/v1/models/m/items", content=LINES)
+            await some_answers(client, 3)
+            file = (await client.get("/v1/models/m/file")).content
+            found = (await client.put("/v1/models/n/file", content=file)).json()["summary"]
+            assert found["answers"]["learnt"] == 3
+            assert (found["voters"], found["recent"]) == ({}, [])
+            wrong = ({"task": "parse"}, {"algorithm": "gnc"}, {"features": {"dim": 99}}, {"seed": -1}, {"tally": "{"})
+            for change in wrong:
+                header, arrays = unpack(file)
+                service = header["extra"]["service"]
+                (service if "tally" in change else service["settings"]).update(change)
+                reply = await client.put("/v1/models/o/file", content=pack(header, arrays))
+                assert reply.status_code == 422, (change, reply.text)
+            assert (await client.get("/v1/models")).status_code == 200
+
+    run(go())
