@@ -176,6 +176,20 @@ class MaxMinLCB:
 
 
 @dataclass(frozen=True)
+class NDB:
+    """Verma et al. 2025, on features as given: the best mean, and its likeliest better by mean + eta |z|.
+
+    That is gnc's selection; with gate="gnc" it is gnc over any estimator.
+    """
+
+    eta: float
+
+    def __call__(self, view: View, draws: Draws) -> Pick:
+        first = draws.largest(view.mean)
+        return duel(first, draws.largest(view.mean + self.eta * view.pairwidth[first], tie=1, skip=first))
+
+
+@dataclass(frozen=True)
 class TopTwo:
     """The two best means: the plainest selector, to try an estimator by itself."""
 

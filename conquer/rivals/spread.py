@@ -134,6 +134,9 @@ def _entries(X: SparseRows) -> tuple[NDArray[np.int32], Floats, NDArray[np.int64
     starts = X.indptr[X.rows]
     lengths = X.indptr[X.rows + 1] - starts
     where = np.repeat(np.arange(len(X)), lengths)
+    if (lengths == lengths[0]).all():  # dense items, the arena's: half the time
+        flat = (starts[:, None] + np.arange(lengths[0])).ravel()
+        return X.indices[flat], X.data[flat], where
     ends = np.cumsum(lengths)
     flat = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
     return X.indices[flat], X.data[flat], where

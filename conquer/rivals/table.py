@@ -30,7 +30,7 @@ from conquer.rivals.options import (
     practice,
 )
 from conquer.rivals.rmed import RMED1
-from conquer.rivals.selectors import CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
+from conquer.rivals.selectors import NDB, CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
 from conquer.rivals.table_several import SEVERAL
 from conquer.rivals.table_single import SINGLE
 from conquer.rivals.tournaments import RUCB, DoubleThompson
@@ -152,6 +152,14 @@ CONTEXTUAL = (
         (eta_option(1.0), *_OPTIONS),
         _GRID,
         ("kernel", "full", "diagonal"),
+    ),
+    Row(
+        "ndb",
+        "Neural dueling bandits' rule on any features: the best mean and its likeliest better",
+        contextual(lambda dim, values: NDB(eta_of(dim, values))),
+        (eta_option(1.0), *_OPTIONS),
+        _GRID,
+        ALL,
     ),
     Row(
         "toptwo",

@@ -11,31 +11,14 @@ from typing import Any
 import numpy as np
 
 from conquer.kernels.tickets import stream, tickets
-from conquer.registry import ALGORITHMS, GROUPS, make
+from conquer.registry import make
+from conquer.study.arena_contenders import Contender, contender, names_of
 from conquer.study.arena_page import thinned, write_page
 from conquer.study.arena_worlds import PRESETS, SETTINGS, Setting, World
 from conquer.study.spec import key
-from conquer.types import Choice, Floats
+from conquer.types import Choice, Floats, Query
 
 _POINTS = 40
-VARIANTS: Mapping[str, tuple[str, Mapping[str, Any], tuple[Mapping[str, Any], ...]]] = {
-    "toptwo+forget": (
-        "toptwo",
-        {"model": "full", "estimator": "linear", "lam": 3.0},
-        tuple({"forget": f} for f in (0.9, 0.95, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)),
-    ),
-    "pairucb+robust": (
-        "pairucb",
-        {"model": "full"},
-        tuple({"robust": r, "eta": eta} for r in (0.05, 0.1, 0.2, 0.4) for eta in (0.1, 1.0)),
-    ),
-    "pairucb+aurora": (
-        "pairucb",
-        {"model": "full", "gate": "aurora"},
-        tuple({"gate_eta": g, "eta": eta} for g in (1.0, 3.0, 10.0, 30.0) for eta in (0.1, 1.0)),
-    ),
-}
-"""Options of rivals as contenders of their own: (algorithm, what is fixed, grid)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +31,10 @@ class Run:
     seconds: float
 
 
-def play(learner: Any, world: World, seed: int) -> Run:
+def play(learner: Any, world: World, seed: int, *, covariance: str = "on-answer") -> Run:
     """Meet all rounds in order; answers come as late as the world says, those left over are not learnt.
+
+    `covariance="on-show"` counts a pair in the widths as soon as it is shown, as a Session does.
 
     >>> world = SETTINGS["linear"].make(0, "doctest", 0)
     >>> run = play(make("gnt", dim=10, model="full"), world, 0)
@@ -69,6 +54,8 @@ def play(learner: Any, world: World, seed: int) -> Run:
         told = world.answer(t, choice, here.rewards, int(judges[t]))
         if told is not None:
             asked += 1
+            if covariance == "on-show" and choice.query == Query.DUEL:
+                choice = learner.expose(here.items, choice)
             late.append((t, choice, told))
         while late and late[0][0] <= t - world.delay:
             then, asked_then, answer = late.pop(0)
@@ -76,49 +63,36 @@ def play(learner: Any, world: World, seed: int) -> Run:
     return Run(weak, strong, asked, time.perf_counter() - start)
 
 
-def options_for(setting: Setting, algorithm: str) -> dict[str, Any]:
-    """The model an algorithm is given in a world: kernels where rewards are curved, else whole matrices, if it can."""
-    if algorithm in VARIANTS:
-        return dict(VARIANTS[algorithm][1])
-    models = ALGORITHMS[algorithm].models
-    wanted = "kernel" if setting.kernel else "full"
-    options: dict[str, Any] = {"model": wanted if wanted in models else "full" if "full" in models else models[0]}
-    if options["model"] == "kernel" and any(p.name == "scale" for p in ALGORITHMS[algorithm].parameters):
-        options["scale"] = 4.0
-    return options
-
-
-def tune(setting: Setting, algorithm: str, *, seed: int, repetitions: int, share: float) -> dict[str, Any]:
-    """The grid point with the least regret on worlds of their own, shorter by `share`."""
-    short = replace(setting, rounds=max(int(setting.rounds * share), 50))
-    fixed = options_for(setting, algorithm)
-    name, _, points = VARIANTS.get(algorithm, (algorithm, {}, ()))
-    grid = [dict(point) for point in points or ALGORITHMS[name].grid]
-    if len(grid) == 1:
-        return {**fixed, **grid[0]}
-    costs = np.zeros(len(grid))
-    for repetition in range(repetitions):
+def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
+    """The grid point with the least regret on worlds of their own."""
+    short = replace(setting, rounds=max(int(setting.rounds * setting.share), 50))
+    points = [{**entry.options(setting), **point} for point in entry.grid]
+    if len(points) == 1:
+        return points[0]
+    costs = np.zeros(len(points))
+    for repetition in range(setting.tuning):
         world = short.make(seed, "tune", repetition)
-        for k, point in enumerate(grid):
-            costs[k] += play(make(name, dim=setting.dim, **fixed, **point), world, repetition).weak.sum()
-    return {**fixed, **grid[int(costs.argmin())]}
+        costs += [_meet(entry, point, world, repetition).weak.sum() for point in points]
+    return points[int(costs.argmin())]
 
 
-def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int, tuning: int, share: float) -> dict[str, Any]:
+def _meet(entry: Contender, point: Mapping[str, Any], world: World, seed: int) -> Run:
+    learner = make(entry.algorithm, dim=world.rounds.X.dim, **point)
+    return play(learner, world, seed, covariance=entry.covariance)
+
+
+def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int) -> dict[str, Any]:
     """Everything measured of one algorithm in one world, JSON-able."""
-    point = tune(setting, algorithm, seed=seed, repetitions=tuning, share=share)
-    name = VARIANTS[algorithm][0] if algorithm in VARIANTS else algorithm
-    runs = []
-    for repetition in range(repetitions):
-        world = setting.make(seed, "run", repetition)
-        runs.append(play(make(name, dim=setting.dim, **point), world, repetition))
+    entry = contender(algorithm)
+    point = tune(setting, entry, seed)
+    runs = [_meet(entry, point, setting.make(seed, "run", k), k) for k in range(repetitions)]
     curve = np.mean([np.cumsum(run.weak) for run in runs], axis=0)
     at = np.unique(np.linspace(1, setting.rounds, _POINTS).astype(int))
     return {
         "world": setting.name,
         "algorithm": algorithm,
-        "group": "rivals" if name in GROUPS["rivals"] else "paper",
-        "single": not make(name, dim=2).duels,
+        "group": "paper" if entry.ours else "rivals",
+        "single": not make(entry.algorithm, dim=2).duels,
         "parameters": point,
         "weak": [round(float(run.weak.sum()), 4) for run in runs],
         "strong": [round(float(run.strong.sum()), 4) for run in runs],
@@ -128,18 +102,8 @@ def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int, tunin
     }
 
 
-def names_of(algorithms: str) -> tuple[str, ...]:
-    """Names from "all", "rivals" (both with the variants), "paper" or a list with commas.
-
-    >>> names_of("ttg,rucb")
-    ('ttg', 'rucb')
-    """
-    names = GROUPS.get(algorithms) or tuple(name.strip() for name in algorithms.split(",") if name.strip())
-    if algorithms in ("all", "rivals"):
-        names += tuple(VARIANTS)
-    if unknown := [name for name in names if name not in ALGORITHMS and name not in VARIANTS]:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join([*ALGORITHMS, *VARIANTS])}")
-    return names
+def _content(setting: Setting) -> dict[str, Any]:
+    return {name: getattr(setting, name) for name in ("name", "rounds", "items", "dim", "tuning", "share")}
 
 
 Task = tuple[Setting, str, dict[str, Any]]
@@ -147,8 +111,8 @@ Task = tuple[Setting, str, dict[str, Any]]
 
 def _key(task: Task) -> str:
     setting, algorithm, options = task
-    content = {name: getattr(setting, name) for name in ("name", "rounds", "items", "dim")}
-    return key("arena", content, algorithm, options)
+    entry = contender(algorithm)
+    return key("arena", _content(setting), algorithm, [entry.options(setting), entry.covariance, *entry.grid], options)
 
 
 def _finished(path: Path) -> dict[str, dict[str, Any]]:
@@ -175,8 +139,6 @@ def run_arena(
     algorithms: str = "all",
     rounds: int | None = None,
     repetitions: int = 8,
-    tuning: int = 1,
-    share: float = 0.5,
     seed: int = 0,
     jobs: int = 1,
     progress: Callable[[str], None] | None = None,
@@ -185,22 +147,19 @@ def run_arena(
 
     Finished cells are kept in `out`/cells.jsonl under a key of their content, so an interrupted run goes on.
 
-    `worlds`: names with commas in place of a preset's. `rounds`: in place of each world's own. `tuning`: how many
-    worlds every grid point is tried on, each `share` as long as the real ones.
+    `worlds`: names with commas in place of a preset's. `rounds`: in place of each world's own.
     """
     if worlds is None and preset not in PRESETS:
         raise ValueError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
     chosen = PRESETS[preset] if worlds is None else tuple(name.strip() for name in worlds.split(","))
     if unknown := [name for name in chosen if name not in SETTINGS]:
         raise ValueError(f"no world {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
-    if min(repetitions, tuning) < 1 or not 0 < share <= 1:
-        raise ValueError(f"repetitions, tuning >= 1 and share in (0, 1], got {repetitions}, {tuning}, {share}")
+    if repetitions < 1:
+        raise ValueError(f"repetitions must be at least 1, got {repetitions}")
     settings = [SETTINGS[name] if rounds is None else replace(SETTINGS[name], rounds=rounds) for name in chosen]
-    options = {"seed": seed, "repetitions": repetitions, "tuning": tuning, "share": share}
+    options = {"seed": seed, "repetitions": repetitions}
     names = names_of(algorithms)
-    work = [
-        (setting, name, options) for setting in settings for name in names if setting.fixed or not _fixed_arms(name)
-    ]
+    work = [(setting, name, options) for setting in settings for name in names if contender(name).fits(setting)]
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     done = _finished(folder / "cells.jsonl")
@@ -214,15 +173,11 @@ def run_arena(
             if progress:
                 progress(f"{len(done)} cells, {len(left)} to do: {found['world']} {found['algorithm']}")
     cells = [done[_key(task)] for task in work]
-    described = {s.name: {"text": s.text, "rounds": s.rounds, "items": s.items, "dim": s.dim} for s in settings}
+    described = {s.name: {"text": s.text, **_content(s)} for s in settings}
     told = {**options, "worlds": described}
     lines = ",\n".join(json.dumps(found) for found in thinned(cells))
     (folder / "results.json").write_text(f'{{"settings": {json.dumps(told)},\n"cells": [\n{lines}\n]}}\n')
     return write_page(folder)
-
-
-def _fixed_arms(name: str) -> bool:
-    return name in ALGORITHMS and bool(getattr(make(name, dim=2), "fixed_arms", False))
 
 
 def _map(work: list[Task], jobs: int) -> Iterable[dict[str, Any]]:

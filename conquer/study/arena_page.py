@@ -101,7 +101,7 @@ def write_page(folder: Path) -> Path:
 def command(settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """The command that makes the results of one world again."""
     names = ",".join(sorted(row["algorithm"] for row in rows))
-    rest = " ".join(f"--{name} {settings[name]}" for name in ("repetitions", "tuning", "share", "seed"))
+    rest = " ".join(f"--{name} {settings[name]}" for name in ("repetitions", "seed"))
     return f"conquer arena --worlds {rows[0]['world']} --algorithms {names} {rest}"
 
 

@@ -41,7 +41,10 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One kind of world: how many rounds, items and features, and how it is built from a generator."""
+    """One kind of world: how many rounds, items and features, and how it is built from a generator.
+
+    Every grid point is tried on `tuning` worlds apart, each `share` as long as the real ones.
+    """
 
     name: str
     text: str
@@ -51,6 +54,8 @@ class Setting:
     dim: int = 10
     kernel: bool = False
     fixed: bool = False
+    tuning: int = 4
+    share: float = 1.0
 
     def make(self, seed: int, purpose: str, repetition: int) -> World:
         """The world of one repetition: the same for every algorithm that meets it."""
@@ -145,7 +150,7 @@ SETTINGS = {
         Setting("condorcet", "fixed arms, a winner over chaos", arms("condorcet"), fixed=True),
         Setting("copeland", "fixed arms, no arm beats all", arms("copeland"), fixed=True),
         Setting("standard", "the literature's: logistic, D = 10, 30 items, T = 2,000", logistic, 2000, 30, 10),
-        Setting("long", "linear, 20 features, T = 20,000", linear, 20_000, 10, 20),
+        Setting("long", "linear, 20 features, T = 20,000", linear, 20_000, 10, 20, share=0.25),
     )
 }
 _BIG = ("standard", "long")

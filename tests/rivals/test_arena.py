@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from conquer.registry import ALGORITHMS, GROUPS, make
 from conquer.rivals.answering import PickJudge
 from conquer.rivals.picks import decode
-from conquer.study.arena import names_of, play, run_arena, tune
+from conquer.study.arena import play, run_arena, tune
+from conquer.study.arena_contenders import contender, names_of
 from conquer.study.arena_page import ranking, verdicts
 from conquer.study.arena_worlds import SETTINGS
 from conquer.types import Choice, Query
@@ -18,7 +20,7 @@ from conquer.types import Choice, Query
 def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
     options = {"worlds": "linear,copeland", "algorithms": "ttg,gnt,colstim,rucb", "rounds": 60, "repetitions": 3}
     told = []
-    page = run_arena(tmp_path, share=1.0, progress=told.append, **options)
+    page = run_arena(tmp_path, progress=told.append, **options)
     assert len(told) == 3 + 4  # rucb only where arms are fixed
     first = json.loads((tmp_path / "results.json").read_text())
     text = page.read_text()
@@ -26,7 +28,7 @@ def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
     assert text.count("<polyline") == 7
     (tmp_path / "cells.jsonl").write_text((tmp_path / "cells.jsonl").read_text()[:-40])
     told.clear()
-    run_arena(tmp_path, share=1.0, progress=told.append, **options)
+    run_arena(tmp_path, progress=told.append, **options)
     assert len(told) == 1  # only the cell that was cut short
     second = json.loads((tmp_path / "results.json").read_text())
     for one, two in zip(first["cells"], second["cells"], strict=True):
@@ -43,8 +45,6 @@ def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_worlds_are_the_same_for_everyone_and_pay_for_knowledge(name):
     """An oracle's taste gets no regret, random choice plenty."""
-    from dataclasses import replace
-
     setting = replace(SETTINGS[name], rounds=80)
     one, two = (setting.make(0, "run", 3) for _ in range(2))
     np.testing.assert_array_equal(one.rounds.X.data, two.rounds.X.data)
@@ -82,7 +82,7 @@ def test_delay_and_corruption_reach_the_learner():
 
 
 def test_tuning_takes_the_better_point():
-    point = tune(SETTINGS["linear"], "ttg", seed=0, repetitions=1, share=0.2)
+    point = tune(replace(SETTINGS["linear"], tuning=1, share=0.2), contender("ttg"), seed=0)
     assert point["lam"] in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
