@@ -83,8 +83,9 @@ def erase(
     need("serve")
     from conquer.service.command import erase as run
 
-    for name, rows in run(voter, models=model or (), store=store).items():
-        typer.echo(f"{name:24} {rows} rows")
+    for name, gone in run(voter, models=model or (), store=store).items():
+        left = f", {gone.remaining} answers past their retention stay learnt" if gone.remaining else ""
+        typer.echo(f"{name:24} {gone.rows} rows{left}")
 
 
 def replay(

@@ -18,6 +18,7 @@ from conquer.service.database import Database
 from conquer.service.settings import Settings
 
 if TYPE_CHECKING:
+    from conquer.service.erasing import Gone
     from conquer.service.writer import Writer
 
 Key = key_store.Key
@@ -178,8 +179,8 @@ def _writer(store: str | None) -> Iterator["Writer"]:
             writer.stop()
 
 
-def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -> dict[str, int]:
-    """Remove a voter's rows from the named models (all of them by default); returns emptied rows per model.
+def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -> dict[str, "Gone"]:
+    """Remove a voter's rows from the named models (all of them by default); returns what became of them per model.
 
     A SQLite store that is being served does this over HTTP: POST /v1/models/NAME/erase.
     """
@@ -190,7 +191,7 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
         if not models:
             with writer.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
-        return {name: int(writer.call_now(name, lambda turn: erase_voter(turn, voter))) for name in models}
+        return {name: writer.call_now(name, lambda turn: erase_voter(turn, voter)) for name in models}
 
 
 def replay(

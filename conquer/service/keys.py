@@ -2,6 +2,7 @@
 
 import fnmatch
 import hashlib
+import hmac
 import secrets
 import time
 from collections.abc import Sequence
@@ -51,6 +52,11 @@ OPEN = Key("", "anyone on this machine", frozenset(ROLES), ("*",), 0.0)
 def digest(secret: str) -> str:
     """A fast hash is right here: the secret has 256 random bits, so there is nothing to guess."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def voter_mark(secret: str, model: int, voter: str) -> str:
+    """A stand-in for a voter's name that only somebody who knows the name and this store can find again."""
+    return hmac.new(secret.encode(), f"{model}:{voter}".encode(), hashlib.sha256).hexdigest()
 
 
 def add(connection: Connection, name: str, roles: Sequence[str], scope: Sequence[str] = ("*",)) -> tuple[Key, str]:

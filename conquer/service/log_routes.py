@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import msgspec
 from sqlalchemy import Connection
 
 from conquer.service import store
 from conquer.service.entries import Answered, Entry
-from conquer.service.erasing import erase_voter
+from conquer.service.erasing import Gone, erase_voter
 from conquer.service.events import Event
 from conquer.service.refusals import RefusalError, invalid, unknown_model
 from conquer.service.replaying import Replayed, feed, line, opening, preference, read_ledger
@@ -25,10 +24,6 @@ _FORMATS = ("jsonl", "preferences", "ledger", "answers")
 
 class EraseRequest(Strict):
     voter: Identifier
-
-
-class ErasedReply(msgspec.Struct):
-    rows: int
 
 
 async def read_log(call: Call) -> Reply:
@@ -100,10 +95,11 @@ async def write_log(call: Call) -> Replayed:
     return await loop.run_in_executor(None, lambda: feed(lines, lambda work: writer.call_now(name, work)))
 
 
-async def erase(call: Call) -> ErasedReply:
+async def erase(call: Call) -> Gone:
     """Remove a person from the log: the model becomes what it would be without their rows."""
     voter = call.body.voter
-    return ErasedReply(await call.server.writer.call(call.model, lambda turn: erase_voter(turn, voter)))
+    reply: Gone = await call.server.writer.call(call.model, lambda turn: erase_voter(turn, voter))
+    return reply
 
 
 ENDPOINTS = (
@@ -116,6 +112,6 @@ ENDPOINTS = (
         upload=True,
     ),
     Endpoint(
-        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, ErasedReply
+        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, Gone
     ),
 )  # fmt: skip

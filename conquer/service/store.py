@@ -133,6 +133,14 @@ def undone(connection: Connection, model: int, after: int) -> frozenset[int]:
     return frozenset(decoded("correction", row.body).undone for row in found)
 
 
+def changes(connection: Connection, model: int) -> int:
+    """The position of the last row that changes what earlier rows mean, 0 if there is none."""
+    found = connection.execute(
+        select(func.max(log.c.position)).where(log.c.model_id == model, log.c.kind.in_(("correction", "erasure")))
+    )
+    return found.scalar() or 0
+
+
 def parts(data: bytes) -> list[bytes]:
     """A snapshot compressed and cut, so that writing it never holds the store for long."""
     packed = zlib.compress(data, 1)

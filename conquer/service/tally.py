@@ -164,11 +164,13 @@ class Tally(msgspec.Struct):
             # The newest stays whatever its place is.
             self.history = self.history[-1::-2][::-1]
 
-    def forget(self, voter: str) -> None:
-        """Nothing here names this voter any more; what they taught stays counted."""
+    def forget(self, voter: str) -> bool:
+        """Nothing here names this voter any more, and what they taught stays counted; whether anything did."""
+        named = voter in self.voters or voter in self.people or any(one.voter == voter for one in self.recent)
         self.voters.pop(voter, None)
         self.people.pop(voter, None)
         self.recent = [one for one in self.recent if one.voter != voter]
+        return named
 
     def summary(self) -> dict[str, Any]:
         """What `inspect` shows, JSON-able."""

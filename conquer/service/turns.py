@@ -20,7 +20,7 @@ class Turn:
         self.connection, self.folded, self.base, self.now = connection, folded, base, now
         self.removed = False
         """The model was deleted in this turn: nobody after that finds it."""
-        self._build = build
+        self.build = build
         self._looked_up: set[str] = set()
         self._unwritten: list[Entry] = []
 
@@ -59,5 +59,5 @@ class Turn:
         store.drop_snapshots(self.connection, self.folded.id, first)
         old = self.folded
         header = store.Header(old.id, old.name, old.settings, old.position, self.base)
-        self.folded = load(self.connection, header, self._build)
+        self.folded = load(self.connection, header, self.build)
         self._looked_up = set()

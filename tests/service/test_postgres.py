@@ -107,7 +107,10 @@ def test_erasing_on_one_server_reaches_the_other(start, store):
         offer = httpx.post(f"{address}/choose", json={"items": items, "event_id": event}).json()
         body = {"winner": offer["shown"][0]["id"], "voter": "ann" if turn % 3 else "bob"}
         assert httpx.post(f"{address}/events/{event}/answer", json=body).status_code == 200
-    assert httpx.post(f"{servers[0].address}/v1/models/m/erase", json={"voter": "bob"}).json() == {"rows": 7}
+    assert httpx.post(f"{servers[0].address}/v1/models/m/erase", json={"voter": "bob"}).json() == {
+        "rows": 7,
+        "remaining": 0,
+    }
     one, two = (weights_of(server) for server in servers)
     for name in one:
         assert np.array_equal(one[name], two[name])

@@ -13,6 +13,7 @@ from sqlalchemy import inspect
 from conquer.service import command, migrations, store
 from conquer.service.brains import build
 from conquer.service.database import Database, StoreError
+from conquer.service.erasing import Gone
 from conquer.service.loading import load
 from conquer.service.retention import prune_all
 from conquer.service.schema import metadata
@@ -150,6 +151,114 @@ def test_retention_keeps_what_was_learnt(local, tmp_path):
     assert loaded(sqlite(tmp_path), "m").any()
 
 
+def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
+    """Rows past their retention cannot be unlearnt: the reply counts them, no name stays, the rest is unlearnt."""
+
+    async def go():
+        app = local(snapshot_every=9)
+        now = [0.0]
+        app.server.writer.clock = lambda: now[0]
+        diary = Diary(random.Random(4))
+        rounds: dict[str, tuple] = {}
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+
+            async def ask(voter):
+                event, items = diary.next()
+                body = {"items": items, "event_id": event, "voter": voter}
+                offer = (await client.post("/v1/models/m/choose", json=body)).json()
+                rounds[event] = (items, [one["id"] for one in offer["shown"]])
+                return event
+
+            async def tell(event, voter):
+                body = {"winner": rounds[event][1][len(event) % 2], "voter": voter}
+                reply = await client.post(f"/v1/models/m/events/{event}/answer", json=body)
+                assert reply.json()["status"] == "learnt", reply.text
+
+            async def prune():
+                await asyncio.get_running_loop().run_in_executor(None, prune_all, app.server.writer, 30.0, 3)
+
+            for k in range(15):
+                await tell(await ask("zoe"), ("zoe-x", "dan")[k % 2])
+                await tell(await ask("dan"), "dan")
+            late = await ask("zoe-x")
+            await tell(late, "dan")
+            taken_back = await ask("zoe-x")
+            await tell(taken_back, "zoe-x")
+            await client.post(f"/v1/models/m/events/{taken_back}/undo", json={"voter": "zoe-x"})
+            now[0] = 100 * 86400.0
+            await tell(late, "zoe-x")
+            await prune()
+            kept = []
+            for k in range(8):
+                voter = ("dan", "zoe-x")[k % 2]
+                event = await ask(voter)
+                await tell(event, voter)
+                kept += [event] if voter == "dan" else []
+            erase = "/v1/models/m/erase"
+            gone = (await client.post(erase, json={"voter": "zoe-x"})).json()
+            # Eight answers of hers and one of Dan's to a round made for her are part of the weights for ever.
+            assert gone == {"rows": 11, "remaining": 9}
+            assert (await client.post(erase, json={"voter": "zoe-x"})).json() == {"rows": 0, "remaining": 9}
+            assert (await client.post(erase, json={"voter": "zoe"})).json()["remaining"] == 15
+            assert (await client.post(erase, json={"voter": "nobody"})).json() == {"rows": 0, "remaining": 0}
+            everything = (await client.get("/v1/models/m/log")).text + (await client.get("/v1/models/m")).text
+            assert "zoe" not in everything
+            weights = app.server.writer.models["m"].brain.learner.model.weights()
+            database = app.server.database
+            with database.reading() as connection:
+                header = store.headers(connection, ["m"], lock=False)["m"]
+                assert header.base > 0
+                begin, _ = build(header.settings, store.snapshot(connection, header.id, header.base))
+                for position in store.complete(connection, header.id):
+                    assert b"zoe" not in store.snapshot(connection, header.id, position)
+                rows = store.events(connection, header.id, kept)
+            for event in kept:
+                items, _ = rounds[event]
+                read = begin.parse(json.dumps(items).encode(), b"null")
+                begin.learn(read, rows[event].choice, 1.0 if len(event) % 2 == 0 else -1.0)
+            assert np.array_equal(weights, begin.learner.model.weights())
+
+    run(go())
+    assert b"zoe" not in (tmp_path / "store.db").read_bytes()
+
+
+def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
+    """An erasure between the folding beside the writer and the swap must not come back with the snapshot."""
+    from conquer.service import retention
+    from conquer.service.erasing import erase_voter
+
+    async def go():
+        app = local()
+        now = [0.0]
+        app.server.writer.clock = lambda: now[0]
+        diary = Diary(random.Random(4))
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            for k in range(6):
+                event, items = diary.next()
+                body = {"items": items, "event_id": event, "voter": ("ann", "bob")[k % 2]}
+                offer = (await client.post("/v1/models/m/choose", json=body)).json()
+                await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
+            now[0] = 100 * 86400.0
+            folding = retention.load_up_to
+
+            def slowly(*arguments):
+                folded = folding(*arguments)
+                app.server.writer.call_now("m", lambda turn: erase_voter(turn, "bob"))
+                return folded
+
+            monkeypatch.setattr(retention, "load_up_to", slowly)
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) == 0
+            monkeypatch.undo()
+            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) > 0
+            app.server.writer.models.clear()
+            assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["learnt"] == 3
+
+    run(go())
+
+
 def test_start_up_reads_a_snapshot_and_a_short_tail(start, tmp_path):
     server = start(snapshot_every=20)
     httpx.post(f"{server.address}/v1/models", json=MADE)
@@ -172,7 +281,7 @@ def test_commands_erase_and_replay(start, tmp_path):
     ledger = tmp_path / "ledger.jsonl"
     ledger.write_bytes(httpx.get(f"{server.address}/v1/models/m/log?format=ledger").content)
     server.stop()
-    assert command.erase("ann", store=sqlite(tmp_path)) == {"m": 0}
+    assert command.erase("ann", store=sqlite(tmp_path)) == {"m": Gone(0, 0)}
     fresh = f"sqlite:///{tmp_path}/fresh.db"
     done = command.replay(ledger, name="again", store=fresh, model=tmp_path / "again.safetensors")
     assert done["learnt"] >= 20
