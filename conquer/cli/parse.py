@@ -11,6 +11,9 @@ from conquer.cli.extras import need
 commands = typer.Typer(
     help="A dependency parser trained by single-edge questions.", no_args_is_help=True, rich_markup_mode=None
 )
+_REPLAY = "Rehearsals of earlier answers after each question; 0 learns every answer once, as the paper does."
+_SCALE = "A step of an edge, or with tree of an edge over the sentence's length, as the paper has it."
+_NEITHER = 'What "neither" teaches: skip nothing, tie an even answer, coin a toss, as the paper has it.'
 
 
 @commands.command("study")
@@ -21,7 +24,10 @@ def study(
     passes: int = 1,
     seeds: int = 5,
     error: Annotated[str, typer.Option(help="Shares of wrong answers, comma-separated.")] = "0",
-    refusal: Annotated[float, typer.Option(help="Share of questions left unanswered.")] = 0.0,
+    refusal: Annotated[str, typer.Option(help="Shares of questions left unanswered, comma-separated.")] = "0",
+    replay: Annotated[int, typer.Option(help=_REPLAY)] = 8,
+    scale: Annotated[str, typer.Option(help=_SCALE)] = "edge",
+    neither: Annotated[str, typer.Option(help=_NEITHER)] = "skip",
     punctuation: Annotated[bool, typer.Option(help="Ask about punctuation as well.")] = False,
     jobs: Annotated[int, typer.Option(help="Worker processes.")] = 2,
     cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
@@ -35,7 +41,8 @@ def study(
 
     run_parsing_study(
         str(treebank), ask=ask, questions=questions, passes=passes, seeds=seeds, error=error, refusal=refusal,
-        punctuation=punctuation, jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]],
+        replay=replay, scale=scale, neither=neither, punctuation=punctuation, jobs=jobs, cluster=cluster, out=out,
+        command=["conquer", *sys.argv[1:]],
     )  # fmt: skip
 
 
@@ -51,7 +58,11 @@ def train(
     save_answers: Annotated[Path | None, typer.Option(help="Record the simulated answers here.")] = None,
     error: Annotated[float, typer.Option(help="Share of simulated answers that are wrong.")] = 0.0,
     refusal: Annotated[float, typer.Option(help="Share of simulated questions left unanswered.")] = 0.0,
+    replay: Annotated[int, typer.Option(help=_REPLAY)] = 8,
+    scale: Annotated[str, typer.Option(help=_SCALE)] = "edge",
+    neither: Annotated[str, typer.Option(help=_NEITHER)] = "skip",
     punctuation: Annotated[bool, typer.Option(help="Ask about punctuation as well.")] = False,
+    settled: Annotated[bool, typer.Option(help="In the end fit the weights anew to all answers.")] = True,
     several_roots: bool = False,
 ) -> None:
     """Train a parser from a treebank's simulated answers, or from recorded ones."""
@@ -61,8 +72,8 @@ def train(
     typer.echo(
         run(
             treebank, model, ask=ask, questions=questions, passes=passes, seed=seed, answers=answers,
-            save_answers=save_answers, error=error, refusal=refusal, punctuation=punctuation,
-            several_roots=several_roots,
+            save_answers=save_answers, error=error, refusal=refusal, replay=replay, scale=scale, neither=neither,
+            punctuation=punctuation, settled=settled, several_roots=several_roots,
         )
     )  # fmt: skip
 

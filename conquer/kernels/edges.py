@@ -73,6 +73,12 @@ def block(source, j):
 
 
 @part
+def slot(head, j):
+    """The row of `head` among the edges into word j, which has none for itself."""
+    return head if head < j else head - 1
+
+
+@part
 def mixed(h, code):
     h = np.uint32(np.uint32(h ^ code) * _M1)
     h = np.uint32(np.uint32(h ^ (h >> _13)) * _M2)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from conquer.data.treebank import Sentence
-from conquer.kernels import parsing as kernel
+from conquer.kernels import parsing_questions as kernel
 from conquer.kernels import state as st
 from conquer.models.compiled import CompiledModel, one_of
 from conquer.parsing.edges import LONGEST, Features

@@ -49,12 +49,12 @@ def _ceiling_line(axis: Any, frame: Any) -> float:
     return level
 
 
-def curves(frame: Any, error: float) -> Any:
+def curves(frame: Any, error: float, refusal: float) -> Any:
     """UAS without punctuation against the number of questions, one line a rule, bands over seeds."""
     import polars as pl
 
     figure, axis = _axes()
-    part = frame.filter((pl.col("ask") != CEILING) & (pl.col("error") == error))
+    part = frame.filter((pl.col("ask") != CEILING) & (pl.col("error") == error) & (pl.col("refusal") == refusal))
     # Seeds ask nearly the same number by the same visit; the mean number makes one band of them.
     part = part.with_columns(pl.col("questions").mean().over("ask", "visits").alias("asked"))
     order = part.group_by("ask").agg(pl.col("uas_nopunct").max()).sort("uas_nopunct", descending=True)["ask"].to_list()
@@ -74,28 +74,34 @@ def curves(frame: Any, error: float) -> Any:
     return figure
 
 
-def mistakes(frame: Any) -> Any:
-    """UAS without punctuation at the end of training against the annotator's error rate."""
+def by_rate(frame: Any, rate: str, label: str, **fixed: float) -> Any:
+    """UAS without punctuation at the end of training against a rate of the annotator's, the other one fixed."""
     import polars as pl
 
     figure, axis = _axes()
     part = frame.filter((pl.col("ask") != CEILING) & (pl.col("visits") == pl.col("visits").max().over("ask")))
+    part = part.filter(**fixed)
     for name in part["ask"].unique(maintain_order=True).to_list():
-        _band(axis, part.filter(pl.col("ask") == name), "error", name)
+        _band(axis, part.filter(pl.col("ask") == name), rate, name)
     _ceiling_line(axis, frame)
-    axis.set_xlabel("share of wrong answers", fontsize=9)
+    axis.set_xlabel(label, fontsize=9)
     axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
     axis.legend(fontsize=8, frameon=False)
     return figure
 
 
-def write(frame: Any, folder: Path, errors: Sequence[float]) -> dict[str, Path]:
+def write(frame: Any, folder: Path, errors: Sequence[float], refusals: Sequence[float]) -> dict[str, Path]:
     """Draw all figures as PNG and PDF; returns {caption: PNG}."""
+    error, refusal = errors[0], refusals[0]
     drawn = {
-        "UAS against the number of questions; bands are the range over seeds": ("curves", curves(frame, errors[0]))
+        "UAS against the number of questions; bands are the range over seeds": ("curves", curves(frame, error, refusal))
     }
     if len(errors) > 1:
-        drawn["UAS after all questions against the annotator's error rate"] = ("mistakes", mistakes(frame))
+        figure = by_rate(frame, "error", "share of wrong answers", refusal=refusal)
+        drawn["UAS after all questions against the annotator's error rate"] = ("mistakes", figure)
+    if len(refusals) > 1:
+        figure = by_rate(frame, "refusal", "share of questions left unanswered", error=error)
+        drawn["UAS after all questions against the annotator's refusal rate"] = ("refusals", figure)
     paths = {}
     for caption, (name, figure) in drawn.items():
         for suffix in ("png", "pdf"):

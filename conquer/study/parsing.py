@@ -24,7 +24,7 @@ from conquer.study.results import Cells, Row, versions, write_frame
 from conquer.study.run import Progress, Quiet
 from conquer.types import Floats
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised whenever the same cell would give other numbers, so that old cells are not taken for new."""
 CEILING = "full-supervision"
 PARTS = ("train", "dev", "test")
@@ -34,7 +34,11 @@ _CEILING_LAM = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsingSpec:
-    """One study of one treebank. `errors` are annotators' error rates, each with its own curves."""
+    """One study of one treebank.
+
+    `errors` and `refusals` are annotators' rates. Every error rate goes with the first refusal rate and the other way
+    round, so that each has curves of its own without a run for every pair.
+    """
 
     folder: str
     ask: tuple[str, ...] = ("pair", "gnc", "margin", "confusion", "random")
@@ -42,7 +46,7 @@ class ParsingSpec:
     passes: int = 1
     seeds: int = 5
     errors: tuple[float, ...] = (0.0,)
-    refusal: float = 0.0
+    refusals: tuple[float, ...] = (0.0,)
     points: int = 12
     recipe: Recipe = field(default_factory=Recipe)
     features: Features = field(default_factory=Features)
@@ -54,6 +58,12 @@ class ParsingSpec:
         for name in ("questions", "passes", "seeds", "points"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    def annotators(self) -> list[Annotator]:
+        """Who answers: the first error and refusal rate, then every other of either."""
+        error, refusal = self.errors[0], self.refusals[0]
+        rates = [(other, refusal) for other in self.errors] + [(error, other) for other in self.refusals[1:]]
+        return [Annotator(*pair) for pair in rates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +150,14 @@ def cells_of(spec: ParsingSpec) -> list[Cell]:
         Cell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None, **common)
         for seed in range(spec.seeds)
     ]
-    for ask, error, seed in product(spec.ask, spec.errors, range(spec.seeds)):
+    for ask, annotator, seed in product(spec.ask, spec.annotators(), range(spec.seeds)):
         recipe = replace(
             spec.recipe,
             rule=replace(spec.recipe.rule, ask=ask),
-            annotator=Annotator(error, spec.refusal),
+            annotator=annotator,
             questions=spec.questions,
         )
-        cells.append(Cell(ask=ask, seed=seed, error=error, passes=spec.passes, recipe=recipe, **common))
+        cells.append(Cell(ask=ask, seed=seed, error=annotator.error, passes=spec.passes, recipe=recipe, **common))
     return cells
 
 
@@ -168,7 +178,8 @@ def run_cell(cell: Cell) -> Row:
     start = time.process_time()
     data = bank(cell.folder, cell.features)
     points = _ceiling(cell, data) if cell.recipe is None else _curve(cell, data, cell.recipe)
-    row = {"ask": cell.ask, "seed": cell.seed, "error": cell.error, "points": points}
+    refusal = 0.0 if cell.recipe is None else cell.recipe.annotator.refusal
+    row = {"ask": cell.ask, "seed": cell.seed, "error": cell.error, "refusal": refusal, "points": points}
     edges = int((data.texts["train"].heads >= 0).sum())
     about = {"edges": edges, "sentences": data.texts["train"].offsets.size - 1, "versions": versions()}
     return {**row, **about, "seconds": time.process_time() - start}
@@ -206,7 +217,7 @@ def _ceiling(cell: Cell, data: Bank) -> list[Row]:
 
 
 def frame_of(rows: Sequence[Row]) -> Any:
-    """One line a point: ask, seed, error, questions, share of edges asked, uas, uas_nopunct, exact, ..."""
+    """One line a point: ask, seed, error, refusal, questions, share of edges asked, uas, uas_nopunct, exact, ..."""
     import polars as pl
 
     names = (
@@ -218,6 +229,7 @@ def frame_of(rows: Sequence[Row]) -> Any:
             "ask": row["ask"],
             "seed": row["seed"],
             "error": row["error"],
+            "refusal": row["refusal"],
             "share": point["questions"] / row["edges"],
             **{name: point.get(name) for name in names},
             "sentences": row["sentences"],
@@ -226,7 +238,7 @@ def frame_of(rows: Sequence[Row]) -> Any:
         for row in rows
         for point in row["points"]
     ]
-    return pl.DataFrame(lines, infer_schema_length=None).sort("ask", "error", "seed", "visits")
+    return pl.DataFrame(lines, infer_schema_length=None).sort("ask", "error", "refusal", "seed", "visits")
 
 
 def study_parsing(

@@ -19,7 +19,7 @@ def run_parsing_study(
     passes: int = 1,
     seeds: int = 5,
     error: str = "0",
-    refusal: float = 0.0,
+    refusal: str = "0",
     eta: float | None = None,
     lam: float | None = None,
     replay: int | None = None,
@@ -42,18 +42,15 @@ def run_parsing_study(
 
     from conquer.study.command import Bars
 
-    try:
-        errors = tuple(float(part) for part in error.split(","))
-    except ValueError:
-        raise ValueError(f"error must be rates separated by commas, got {error!r}") from None
     recipe = recipe_of(
         eta=eta, lam=lam, replay=replay, neither=neither, scale=scale, average=average,
         punctuation=punctuation,
     )  # fmt: skip
     rules = tuple(part.strip() for part in ask.split(",") if part.strip())
     spec = ParsingSpec(
-        folder=str(treebank), ask=rules, questions=questions, passes=passes, seeds=seeds, errors=errors,
-        refusal=refusal, recipe=recipe, features=Features(features, bits),
+        folder=str(treebank), ask=rules, questions=questions, passes=passes, seeds=seeds,
+        errors=_rates("error", error), refusals=_rates("refusal", refusal),
+        recipe=recipe, features=Features(features, bits),
     )  # fmt: skip
     console = Console()
     start = time.monotonic()
@@ -65,13 +62,21 @@ def run_parsing_study(
     return 0
 
 
-def table(frame: Any, error: float = 0.0) -> Any:
+def _rates(name: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{name} must be rates separated by commas, got {text!r}") from None
+
+
+def table(frame: Any, error: float = 0.0, refusal: float = 0.0) -> Any:
     """By rule and pass: questions, share of edges, mean UAS of the seeds with its deviation, share of the ceiling."""
     import polars as pl
 
     ceiling = frame.filter(pl.col("ask") == CEILING)["uas_nopunct"].mean()
     ends = frame.filter(
-        (pl.col("ask") == CEILING) | ((pl.col("error") == error) & (pl.col("visits") % pl.col("sentences") == 0))
+        (pl.col("ask") == CEILING)
+        | ((pl.col("error") == error) & (pl.col("refusal") == refusal) & (pl.col("visits") % pl.col("sentences") == 0))
     )
     number = pl.when(pl.col("ask") == CEILING).then(0).otherwise(pl.col("visits") // pl.col("sentences"))
     grouped = ends.with_columns(number.alias("passes")).group_by("ask", "passes")
@@ -113,9 +118,10 @@ def write(frame: Any, spec: ParsingSpec, folder: Path, command: str) -> Path:
     """Tables, figures and the page; returns the page."""
     from conquer.study import figures_parsing
 
-    main = table(frame, spec.errors[0])
+    first, *others = spec.annotators()
+    main = table(frame, first.error, first.refusal)
     main.write_csv(folder / "table.csv")
-    figures = figures_parsing.write(frame, folder, spec.errors)
+    figures = figures_parsing.write(frame, folder, spec.errors, spec.refusals)
     parts = [
         f"# Parsing with light feedback: {Path(spec.folder).name}",
         f"Made by `{command}`.",
@@ -125,8 +131,9 @@ def write(frame: Any, spec: ParsingSpec, folder: Path, command: str) -> Path:
         f"chosen on the development part.\n\n{markdown(main)}",
     ]
     parts += [f"![{caption}]({path.name})\n\n{caption}" for caption, path in figures.items()]
-    for error in spec.errors[1:]:
-        parts.append(f"## Annotators who err {error:.0%} of the time\n\n{markdown(table(frame, error))}")
+    for person in others:
+        who = f"Annotators who err {person.error:.0%} and refuse {person.refusal:.0%} of the time"
+        parts.append(f"## {who}\n\n{markdown(table(frame, person.error, person.refusal))}")
     page = folder / "report.md"
     page.write_text("\n\n".join(parts) + "\n")
     return page

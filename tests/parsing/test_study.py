@@ -48,13 +48,20 @@ def test_numbers_hang_together(tmp_path, folder):
 
 def test_report(tmp_path, folder):
     out = tmp_path / "out"
-    options = {"ask": "pair,margin", "seeds": 1, "passes": 1, "error": "0,0.2", "features": "tags", "bits": 9}
+    options = {"ask": "pair,margin", "seeds": 1, "passes": 1, "features": "tags", "bits": 9}
+    options |= {"error": "0,0.2", "refusal": "0,0.5"}
     assert run_parsing_study(str(folder), out=out, command=["conquer", "parse", "study"], **options) == 0
     names = {path.name for path in out.iterdir()}
-    assert {"report.md", "table.csv", "results.parquet", "curves.png", "curves.pdf", "mistakes.png"} <= names
+    assert {"report.md", "table.csv", "results.parquet", "curves.png", "curves.pdf"} <= names
+    assert {"mistakes.png", "refusals.png"} <= names
     page = (out / "report.md").read_text()
     assert "full-supervision" in page
-    assert "Annotators who err 20%" in page
+    assert "Annotators who err 20% and refuse 0%" in page
+    assert "Annotators who err 0% and refuse 50%" in page
+    frame = pl.read_parquet(out / "results.parquet").filter(pl.col("ask") == "pair")
+    assert frame.select("error", "refusal").unique().sort("error", "refusal").rows() == [(0, 0), (0, 0.5), (0.2, 0)]
+    assert frame.filter(refusal=0.5)["refused"].mean() > 0.3
+    assert frame.filter(refusal=0)["refused"].max() == 0
 
 
 def test_what_is_refused(tmp_path, folder):
@@ -64,6 +71,8 @@ def test_what_is_refused(tmp_path, folder):
         spec(folder, seeds=0)
     with pytest.raises(ValueError, match="rates separated by commas"):
         run_parsing_study(str(folder), error="much", out=tmp_path / "x")
+    with pytest.raises(ValueError, match="refusal must be rates"):
+        run_parsing_study(str(folder), refusal="0;1", out=tmp_path / "x")
     (folder / "xx_up-ud-dev.conllu.xz").unlink()
     with pytest.raises(TreebankError, match=r"expected one \*dev\*.conllu file .*found none"):
         study.study_parsing(spec(folder), tmp_path / "out")
