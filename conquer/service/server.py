@@ -6,11 +6,13 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from conquer.service import keys
+from conquer.service import keys, store
 from conquer.service.brains import build, warm_kernels
 from conquer.service.database import Database, StoreError
 from conquer.service.identity import Doorkeeper
+from conquer.service.listing import counts
 from conquer.service.meters import Meters
+from conquer.service.refusals import unknown_model
 from conquer.service.retention import prune_all
 from conquer.service.settings import Settings
 from conquer.service.sweeping import sweep
@@ -44,6 +46,7 @@ class Server:
         self.document: dict[str, Any] = {}
         """The OpenAPI document, set by the application built around this server."""
         self.ready = False
+        self._summaries: dict[int, tuple[int, dict[str, Any]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -81,6 +84,28 @@ class Server:
                 await task
         await asyncio.get_running_loop().run_in_executor(None, self.writer.stop)
         self.database.close()
+
+    def listed(self) -> list[store.Header]:
+        """Every model as it stands in the store; numbers of those that have gone are forgotten."""
+        with self.database.reading() as connection:
+            headers = store.all_headers(connection)
+        here = {header.id for header in headers}
+        self._summaries = {model: known for model, known in self._summaries.items() if model in here}
+        return headers
+
+    def summary(self, header: store.Header) -> tuple[int, dict[str, Any]]:
+        """(position, a model's numbers there), counted anew only when its log has grown."""
+        known = self._summaries.get(header.id)
+        if known is not None and known[0] == header.position:
+            return known
+        with self.database.reading() as connection:
+            # The log may have been pruned since: the header must be of the same moment as the rows.
+            now = store.headers(connection, [header.name], lock=False).get(header.name)
+            if now is None or now.id != header.id:
+                raise unknown_model(header.name)
+            found = now.position, counts(connection, now).summary()
+        self._summaries[header.id] = found
+        return found
 
     def refresh_keys(self) -> None:
         """Keys added or revoked from the shell, or on another server, count within a second."""

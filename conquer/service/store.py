@@ -166,13 +166,16 @@ def complete(connection: Connection, model: int) -> list[int]:
     return [row.position for row in found]
 
 
+def snapshot_parts(connection: Connection, model: int, position: int) -> Iterator[bytes]:
+    """A snapshot's compressed pieces, one at a time."""
+    of_part = (snapshots.c.model_id == model) & (snapshots.c.position == position)
+    count = connection.execute(select(func.max(snapshots.c.parts)).where(of_part)).scalar() or 0
+    for part in range(count):
+        yield connection.execute(select(snapshots.c.data).where(of_part, snapshots.c.part == part)).scalar_one()
+
+
 def snapshot(connection: Connection, model: int, position: int) -> bytes:
-    found = connection.execute(
-        select(snapshots.c.data)
-        .where(snapshots.c.model_id == model, snapshots.c.position == position)
-        .order_by(snapshots.c.part)
-    )
-    return zlib.decompress(b"".join(row.data for row in found))
+    return zlib.decompress(b"".join(snapshot_parts(connection, model, position)))
 
 
 def drop_snapshots(connection: Connection, model: int, first: int) -> None:

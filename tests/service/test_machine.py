@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from conquer.service import asking, model_routes
+from conquer.service import asking, model_routes, store
+from conquer.service.listing import counts
 from conquer.service.refusals import RefusalError
 from conquer.service.requests import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.server import Server
@@ -127,6 +128,9 @@ class Machine(RuleBasedStateMachine):
         tally = self.server.writer.call_now("m", lambda turn: turn.folded.tally)
         assert tally.learnt == self.learnt
         assert tally.rounds == len(self.chosen)
+        with self.server.database.reading() as connection:
+            header = store.headers(connection, ["m"], lock=False)["m"]
+            assert counts(connection, header) == tally
 
     def teardown(self) -> None:
         weights = self.server.writer.call_now("m", lambda turn: turn.folded.brain.learner.model.weights())

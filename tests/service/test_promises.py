@@ -319,7 +319,13 @@ def test_more_models_than_memory(local):
                 for event in ids:
                     reply = await client.post(f"/v1/models/{name}/events/{event}/answer", json={"winner": "tie"})
                     assert reply.json()["status"] == "learnt"
-            infos = (await client.get("/v1/models")).json()["models"]
-            assert [one["summary"]["answers"]["learnt"] for one in infos] == [3, 3, 3]
+            in_memory = dict(app.server.writer.models)
+            for _ in range(2):
+                infos = (await client.get("/v1/models")).json()["models"]
+                assert [one["summary"]["answers"]["learnt"] for one in infos] == [3, 3, 3]
+                assert dict(app.server.writer.models) == in_memory
+            assert infos == [(await client.get(f"/v1/models/{name}")).json() for name in ("m", "n", "o")]
+            await client.delete("/v1/models/n")
+            assert [one["name"] for one in (await client.get("/v1/models")).json()["models"]] == ["m", "o"]
 
     run(go())

@@ -91,8 +91,11 @@ def test_questions_teach_a_parser(local):
             assert np.array_equal(app.server.writer.models["p"].brain.learner.model.weights(), weights)
             parser = loads((await client.get("/v1/models/p/parser/file")).content)
             assert [one.heads for one in parser.parse(parse(TREEBANK))] == [one.heads for one in trees]
-            summary = (await client.get("/v1/models/p")).json()["summary"]
-            assert summary["repeated_questions"]["answers"] == 0
+            info = (await client.get("/v1/models/p")).json()
+            assert info["summary"]["repeated_questions"]["answers"] == 0
+            app.server.writer.models.clear()
+            assert (await client.get("/v1/models")).json()["models"] == [info]
+            assert not app.server.writer.models
 
     run(go())
 
