@@ -1,6 +1,7 @@
 """Killed from outside in mid-request, out of space, unwritable: what was acknowledged is there, and only once."""
 
 import asyncio
+import contextlib
 import os
 import random
 import resource
@@ -119,6 +120,69 @@ def test_a_full_disk_refuses_and_recovers(start, tmp_path: Path) -> None:
     server.stop()
     _, rows = rows_of(sqlite(tmp_path), "m")
     assert [row.event for row in rows] == ["event-1", "event-2", "event-3"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A file system of its own with two megabytes, where the kernel lets us mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"needs the right to mount a small file system: {done.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_no_space_left_on_device(start, small_disk: Path) -> None:
+    """A disk that is really full: refused with 503 and nothing learnt, killed while full, and all is there after."""
+    address = f"sqlite:///{small_disk}/store.db"
+    server = start(store=address, snapshot_every=50)
+    body = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+    assert httpx.post(f"{server.address}/v1/models", json=body).status_code == 201
+    diary = Diary(random.Random(1))
+    filler = small_disk / "filler"
+    refused: list[tuple[str, list]] = []
+
+    def one(event: str, items: list) -> int:
+        reply = httpx.post(f"{server.address}/v1/models/m/choose", json={"items": items, "event_id": event})
+        if reply.status_code == 200:
+            diary.offers[event] = reply.json()
+            winner = reply.json()["shown"][0]["id"]
+            reply = httpx.post(f"{server.address}/v1/models/m/events/{event}/answer", json={"winner": winner})
+            if reply.status_code == 200:
+                diary.answers[event] = winner
+        if reply.status_code != 200:
+            assert (reply.status_code, reply.json()["error"]["code"]) == (503, "storage"), reply.text
+            assert "full" in reply.json()["error"]["message"]
+            refused.append((event, items))
+        return reply.status_code
+
+    assert one(*diary.next()) == 200
+    for again in range(3):
+        with contextlib.suppress(OSError), filler.open("wb") as file:
+            while True:
+                file.write(b"x" * 4096)
+                file.flush()
+        while not refused:
+            one(*diary.next())
+        assert httpx.get(f"{server.address}/v1/models/m").status_code == 200
+        if again == 1:
+            server.kill()
+            filler.unlink()
+            server = start(store=address, snapshot_every=50)
+        else:
+            filler.unlink()
+        for event, items in refused[:]:
+            refused.remove((event, items))
+            assert one(event, items) == 200
+        assert httpx.get(f"{server.address}/readyz").status_code == 200
+    assert server.stop() == 0
+    _, rows = rows_of(address, "m")
+    assert {row.event: row.body.winner for row in rows if row.kind == "answer"} == diary.answers
+    assert {row.event for row in rows if row.kind == "choose"} == diary.offers.keys()
+    assert np.array_equal(loaded(address, "m"), slow_fold(address, "m"))
 
 
 def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path: Path) -> None:
