@@ -1,6 +1,6 @@
 """The paper's parser on a linear treebank stays under its bound and learns."""
 
-from conquer.study.parsing_regret import linear_regret
+from conquer.study.parsing_regret import DIM, ROUNDS, SIZE, linear_regret, main
 from conquer.theory import theorem2
 
 
@@ -13,5 +13,14 @@ def test_regret_is_below_the_bound_and_grows_slower_than_time():
 
 
 def test_where_the_bound_says_something():
-    assert theorem2(1_000_000, 1, 2) < 0.5 * 2 * 1_000_000
+    assert theorem2(ROUNDS, DIM, SIZE) < 0.66 * 2 * ROUNDS
     assert theorem2(20_000, 20, 10) > 2 * 20_000
+
+
+def test_the_command(tmp_path, capsys):
+    main(tmp_path, 200)
+    assert {path.name for path in tmp_path.iterdir()} == {"regret.csv", "regret.png", "regret.pdf"}
+    lines = (tmp_path / "regret.csv").read_text().splitlines()
+    assert lines[0] == "rounds,mean,least,most,bound,worst"
+    assert lines[-1].startswith("200,")
+    assert "3 of 3 seeds" in capsys.readouterr().out
