@@ -14,6 +14,7 @@ from conquer.kernels.tickets import stream, tickets
 from conquer.learners import Conquer
 from conquer.metrics import regrets
 from conquer.registry import MODELS, make
+from conquer.rivals.answering import PickJudge
 from conquer.rows import Rounds, checked_seed
 from conquer.types import Choice, Floats, Ints, Judge, Query
 
@@ -22,9 +23,10 @@ _QUERIES = np.array([q.name for q in Query])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """What happened: positions `shown` (T, 2) with -1 for none, `query` (T,), `answers` (T,), rewards of all concerned.
+    """What happened: positions `shown` (T, k) with -1 for none, `query` (T,), `answers` (T,), rewards of all concerned.
 
-    `regret` (T,) is the paper's (weak) one; `strong_regret` and `average_regret` the others.
+    k is 2, or as many as the learner shows. `regret` (T,) is the paper's (weak) one, that of the best shown;
+    `average_regret` is the mean over the shown ones and `strong_regret` twice that.
     """
 
     shown: Ints
@@ -48,7 +50,11 @@ class Trace:
         return self._regrets()["average"]
 
     def _regrets(self) -> dict[str, Floats]:
-        return regrets(self.best, self.rewards[:, 0], self.rewards[:, 1])
+        if self.rewards.shape[1] == 2:
+            return regrets(self.best, self.rewards[:, 0], self.rewards[:, 1])
+        gaps = self.best[:, None] - self.rewards
+        average = np.nanmean(gaps, axis=1)
+        return {"weak": np.nanmin(gaps, axis=1), "strong": 2.0 * average, "average": average}
 
     @property
     def query_rate(self) -> float:
@@ -56,7 +62,7 @@ class Trace:
         return float((self.query != Query.NONE).mean()) if self.query.size else 0.0
 
     def to_frame(self) -> Any:
-        """One polars row a round."""
+        """One polars row a round; items shown beyond two are columns shown_2, shown_3, ..."""
         import polars
 
         return polars.DataFrame(
@@ -64,6 +70,7 @@ class Trace:
                 "round": np.arange(self.query.size),
                 "first": self.shown[:, 0],
                 "second": self.shown[:, 1],
+                **{f"shown_{place}": self.shown[:, place] for place in range(2, self.shown.shape[1])},
                 "query": _QUERIES[self.query],
                 "answer": self.answers,
                 "chance": self.chance,
@@ -90,7 +97,8 @@ def simulate(
     Answers arrive `delay` rounds late and are learnt `batch` at a time; those still out at the end are learnt then.
     An int seed gives the tickets that a Session of that seed would use; a Generator gives its next draws. The
     judge's stream is its own, so all algorithms meet the same judge; a judge of your own (any function of choice,
-    rewards and ticket) is asked call by call. `progress(t)` is called now and then.
+    rewards and ticket) is asked call by call. A learner that shows more than two is asked for the best of them by the
+    same law (`PickJudge`). `progress(t)` is called now and then.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 3)); X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -105,7 +113,7 @@ def simulate(
         raise TypeError(f"parameters belong to a learner made by name, got {sorted(parameters)}")
     else:
         learner = algorithm
-    law = make_judge(judge) if isinstance(judge, str | LawJudge) else judge
+    law, width = make_judge(judge) if isinstance(judge, str | LawJudge) else judge, _width(learner)
     compiled = compiled and isinstance(law, LawJudge)
     _check(learner, rounds, law, delay, batch, covariance)
     policy_tickets, judge_tickets = _tickets(seed, len(rounds))
@@ -120,11 +128,14 @@ def simulate(
         float(law.scale) if isinstance(law, LawJudge) else 1.0,
     )
     size = len(rounds)
-    log = Log(np.full((size, 2), -1, np.int64), np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
+    picks = np.full((size, width), -1, np.int64)
+    log = Log(picks, np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
     on_show = covariance == "on-show"
     if compiled and learner.compiled:
         _run_compiled(learner, rounds, world, log, on_show, progress)
     else:
+        if width > 2 and isinstance(law, LawJudge):
+            law = PickJudge(law.law, law.scale)
         _run_plainly(learner, rounds, law, world, log, on_show, progress)
     return _trace(learner, rounds, log)
 
@@ -159,8 +170,13 @@ def _check(learner: Conquer, rounds: Rounds, law: Judge, delay: int, batch: int,
         raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
 
 
+def _width(learner: Conquer) -> int:
+    """How many items are shown at most, and at least two, for traces have a column for a second one."""
+    return max(2, int(getattr(learner, "shows", 2)))
+
+
 def _rates(law: Judge) -> bool:
-    return isinstance(law, LawJudge) and law.law == "raters"
+    return isinstance(law, LawJudge | PickJudge) and law.law == "raters"
 
 
 def _tickets(seed: int | np.random.Generator, count: int) -> tuple[Any, Any]:
@@ -236,11 +252,11 @@ def _run_plainly(
 
 def _trace(learner: Conquer, rounds: Rounds, log: Log) -> Trace:
     shown = log.picks.copy()
-    shown[log.query != Query.DUEL, 1] = -1
+    shown[log.query != Query.DUEL, 1:] = -1
     size = len(rounds)
     padded = np.where(rounds.sets >= 0, rounds.rewards[rounds.sets], -np.inf)
-    rewards = np.full((size, 2), np.nan)
-    for column in range(2):
+    rewards = np.full(shown.shape, np.nan)
+    for column in range(shown.shape[1]):
         there = shown[:, column] >= 0
         rewards[there, column] = padded[there, shown[there, column]]
     best = padded.max(axis=1) if size else np.empty(0)

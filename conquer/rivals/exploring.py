@@ -1,5 +1,6 @@
 """A small uniform share on top of any duelling learner, with chances recorded, so that its logs can judge others."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,11 +12,11 @@ from conquer.rows import as_rows
 from conquer.types import Choice, Floats, Query
 
 _COIN = 2**62
-"""The first of three draws far from those of any learner: the coin, and the two items."""
+"""The first of the draws far from those of any learner: the coin, and the items."""
 
 
 class Exploring:
-    """With chance `share` any two items are shown, else the learner's own; both are learnt alike.
+    """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
 
     The memo tells whether the pair was `explored`, and its `chance` where the learner itself was certain; among equal
     scores, or of a learner that draws, the chance of an explored pair under its own rule is not known. Whether it is
@@ -57,6 +58,10 @@ class Exploring:
         return True
 
     @property
+    def shows(self) -> int:
+        return max(2, int(getattr(self.learner, "shows", 2)))
+
+    @property
     def fixed_arms(self) -> bool:
         return bool(getattr(self.learner, "fixed_arms", False))
 
@@ -70,19 +75,20 @@ class Exploring:
         return bool(self.learner.fresh)
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
-        """The learner's choice, or any pair."""
+        """The learner's choice, or any items."""
         rows = as_rows(X, self.dim)
         choice: Choice = self.learner.choose(rows, rng)
         draws, count = Draws(choice.ticket), len(rows)
-        uniform = self.share / (count * (count - 1))
+        width = min(self.shows, count)
+        uniform = self.share / math.perm(count, width)
         known = choice.memo.get("chance") == 1.0 or self.share == 1.0
         if explored := draws.uniform(_COIN) < self.share:
-            first, second = draws.below(_COIN + 1, count), draws.below(_COIN + 2, count - 1)
-            shown: tuple[int, ...] = (first, second + (second >= first))
+            left = list(range(count))
+            shown = tuple(left.pop(draws.below(_COIN + 1 + place, count - place)) for place in range(width))
             query = Query.DUEL
         else:
             shown, query = choice.shown, choice.query
-        chance = (uniform if len(shown) == 2 else 0.0) + (1.0 - self.share if shown == choice.shown else 0.0)
+        chance = (uniform if len(shown) == width else 0.0) + (1.0 - self.share if shown == choice.shown else 0.0)
         memo = {**choice.memo, "chance": chance if known else None, "explored": explored}
         return Choice(shown, query, choice.ticket, memo)
 

@@ -111,6 +111,11 @@ class Rival:
         return self.model.duels
 
     @property
+    def shows(self) -> int:
+        """How many items it shows at most."""
+        return self.model.shows
+
+    @property
     def fixed_arms(self) -> bool:
         """Whether items are known by their place in the round, so that every round must hold the same ones."""
         return bool(getattr(self.model, "fixed_arms", False))

@@ -115,7 +115,7 @@ class PartialFeedback:
         sizes = range(1, order.size + 1)
         best = min(sizes, key=lambda size: self.cost(p[order[:size]]))
         shown = tuple(int(k) for k in order[:best])
-        return Pick(shown, Query.BEST if best == 1 else Query.DUEL)
+        return Pick(shown, Query.BEST) if best == 1 else Pick(shown, Query.DUEL, {"outside": True})
 
     def cost(self, p: Floats) -> float:
         """The estimated loss of showing items of these chances, largest first, over showing none."""

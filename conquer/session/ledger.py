@@ -1,0 +1,97 @@
+"""The ledger: one row an event, from which any learner is rebuilt exactly."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conquer.learners import Conquer
+from conquer.registry import describe, dumps, loads, rebuild
+from conquer.rows import SparseRows
+from conquer.types import Choice, Ledger, Query
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLedger:
+    """A ledger in a list.
+
+    >>> ledger = MemoryLedger()
+    >>> ledger.append({"kind": "tell", "id": "0", "answer": 1.0})
+    >>> len(list(ledger.rows()))
+    1
+    """
+
+    _rows: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        self._rows.append(row)
+
+    def rows(self) -> Iterable[Mapping[str, Any]]:
+        return iter(self._rows)
+
+
+def record(choice: Choice) -> dict[str, Any]:
+    """A choice as a ledger's row holds it."""
+    return {
+        "shown": choice.shown,
+        "query": int(choice.query),
+        "ticket": choice.ticket,
+        "memo": dict(choice.memo),
+    }
+
+
+def choice_of(row: Mapping[str, Any]) -> Choice:
+    """The choice of `record`'s row."""
+    return Choice(tuple(row["shown"]), Query(row["query"]), row["ticket"], row["memo"])
+
+
+def opening(learner: Conquer) -> dict[str, Any]:
+    """What a replay starts from: how to make the learner, and its state where it has learnt before."""
+    row: dict[str, Any] = {}
+    try:
+        row["learner"] = describe(learner)
+    except ValueError:
+        return row  # a policy of one's own: replay() is then given a fresh learner
+    return row | ({} if learner.fresh else {"snapshot": dumps(learner)})
+
+
+def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Conquer | None = None) -> Conquer:
+    """The learner that the ledger's answers make, bit for bit: nothing is chosen anew, only learnt again.
+
+    `learner`: a fresh one to train on old answers instead of the recorded one, with whatever parameters.
+
+    >>> import numpy as np
+    >>> from conquer.registry import make
+    >>> from conquer.session import Session
+    >>> session = Session(make("gnc", dim=4))
+    >>> session.tell(session.ask(np.eye(4)).id, "first")
+    'learnt'
+    >>> bool((replay(session.ledger).model.weights() == session.learner.model.weights()).all())
+    True
+    """
+    offers: dict[str, tuple[SparseRows, Choice]] = {}
+    rows = ledger.rows() if hasattr(ledger, "rows") else ledger
+    for row in rows:
+        kind = row["kind"]
+        if kind == "open":
+            if learner is None and "learner" not in row:
+                raise ValueError("the ledger is of a policy of one's own: give replay() a fresh learner of it")
+            if learner is None:
+                trusted = 2**31 - 1
+                snapshot = row.get("snapshot")
+                learner = rebuild(row["learner"]) if snapshot is None else loads(snapshot, largest_dim=trusted)[0]
+        elif learner is None:
+            raise ValueError("the ledger must begin with its 'open' row, or a learner must be given")
+        elif kind == "ask":
+            offers[row["id"]] = (row["rows"], choice_of(row))
+        elif kind == "expose":
+            items, choice = offers[row["id"]]
+            offers[row["id"]] = (items, learner.expose(items, choice))
+        elif kind == "tell":
+            items, choice = offers.pop(row["id"])
+            if row["answer"] is not None:
+                learner.learn(items, choice, row["answer"])
+        else:
+            raise ValueError(f"a ledger row's kind must be open, ask, expose or tell, got {kind!r}")
+    if learner is None:
+        raise ValueError("the ledger is empty")
+    return learner

@@ -1,0 +1,171 @@
+"""More than two shown, all the way: session, ledger, replay, files, simulation and regret."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from conquer.registry import make
+from conquer.rivals.answering import PickJudge
+from conquer.rivals.picks import decode, encode
+from conquer.rows import Rounds
+from conquer.session import AnswerError, Session, leftmost, replay, restore
+from conquer.simulation import simulate
+from conquer.types import Query
+
+DIM, COUNT = 5, 70
+LEARNERS = [
+    ("rank-breaking", {"show": 3, "model": "full"}, PickJudge("linear")),
+    ("rank-breaking", {"show": 4, "explore": 0.3}, "noisy"),
+    ("ucb-mnl", {"show": 3}, PickJudge("logistic", 3.0, outside=True)),
+    ("ucb-mnl", {"show": 2}, PickJudge("logistic", 3.0, outside=True)),
+    ("cppl", {"show": 4, "outside": "yes"}, PickJudge("linear", outside=True)),
+    ("partial-feedback", {"show": 3, "a": 0.8}, PickJudge("linear", outside=True)),
+]
+
+
+def world():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, DIM))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    sets = np.array([rng.choice(40, 6, replace=False) for _ in range(COUNT)])
+    sets[::9, 3:] = -1  # fewer items than are shown
+    return Rounds(X, sets, X[:, 0])
+
+
+def words(trace, t):
+    """The trace's answer in people's words: the id of the best, or that none will do."""
+    shown = [k for k in trace.shown[t] if k >= 0]
+    if trace.query[t] == Query.NONE:
+        return None
+    if trace.query[t] == Query.BEST:
+        return "yes" if trace.answers[t] > 0 else "no"
+    picked = int(decode(float(trace.answers[t]), len(shown)).argmax())
+    return "both_bad" if picked == len(shown) else f"item {shown[picked]}"
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+@pytest.mark.parametrize(("name", "settings", "judge"), LEARNERS)
+def test_session_simulation_replay_and_file_agree_bit_for_bit(name, settings, judge, delay):
+    rounds = world()
+    trace = simulate(name, rounds, judge=judge, seed=11, delay=delay, **settings)
+    assert trace.shown.shape == (COUNT, settings["show"])
+    assert (trace.shown >= 0).sum(axis=1).max() == settings["show"]
+    session = Session(make(name, dim=DIM, **settings), seed=11)
+    offers = []
+    for t in range(COUNT + delay):
+        if t == 30:  # with open offers, where answers are late
+            stored = session.dumps()
+            session = restore(stored)
+            assert session.dumps() == stored
+        if t < COUNT:
+            items = rounds[t].items
+            offers.append(session.ask(items, ids=[f"item {k}" for k in range(len(items))]))
+        if t >= delay:
+            session.tell(offers[t - delay].id, words(trace, t - delay))
+    shown = [(*offer.choice.shown, *[-1] * settings["show"])[: settings["show"]] for offer in offers]
+    np.testing.assert_array_equal(shown, trace.shown)
+    for t in (0, 40, 69):
+        assert session.tell(offers[t].id, words(trace, t)) == "repeat"
+    for key, array in trace.learner.arrays().items():
+        np.testing.assert_array_equal(session.learner.arrays()[key], array, err_msg=key)
+
+
+@pytest.mark.parametrize(("name", "settings", "judge"), LEARNERS)
+def test_the_ledger_rebuilds_the_learner(name, settings, judge):
+    rounds = world()
+    trace = simulate(name, rounds, judge=judge, seed=2, **settings)
+    session = Session(make(name, dim=DIM, **settings), seed=2)
+    for t, here in enumerate(rounds):
+        offer = session.ask(here.items, ids=[f"item {k}" for k in range(len(here.items))])
+        assert offer.left == offer.shown[leftmost(offer.choice.ticket, len(offer.shown))]
+        session.tell(offer.id, words(trace, t))
+    for key, array in replay(session.ledger).arrays().items():
+        np.testing.assert_array_equal(array, trace.learner.arrays()[key], err_msg=key)
+
+
+def test_regret_is_that_of_the_best_shown():
+    rounds = world()
+    trace = simulate("rank-breaking", rounds, show=4, seed=1)
+    for t, here in enumerate(rounds):
+        worth = [float(here.rewards[k]) for k in trace.shown[t] if k >= 0]
+        top = here.rewards.max()
+        assert trace.regret[t] == top - max(worth)
+        assert trace.average_regret[t] == pytest.approx(sum(top - w for w in worth) / len(worth))
+        assert trace.strong_regret[t] == 2 * trace.average_regret[t]
+    assert {"first", "second", "shown_2", "shown_3"} <= set(trace.to_frame().columns)
+
+
+def test_two_shown_have_the_same_regrets_either_way():
+    rounds = world()
+    trace = simulate("ttg", rounds, seed=1)
+    gaps = trace.best[:, None] - trace.rewards
+    np.testing.assert_array_equal(trace.regret, gaps.min(axis=1))
+    np.testing.assert_allclose(trace.strong_regret, 2 * gaps.mean(axis=1), rtol=0, atol=1e-15)
+
+
+def test_what_can_be_said_of_three():
+    session = Session(make("rank-breaking", dim=4, show=3), seed=0)
+    offer = session.ask(np.eye(4), ids=["a", "b", "c", "d"])
+    before = session.learner.arrays()["answers"].copy()
+    for bad in ("tie", 0.25, 0.5, -0.5, 2, math.nan, True, "nobody", "yes", [1]):
+        with pytest.raises(AnswerError):
+            session.tell(offer.id, bad)
+    assert session.learner.arrays()["answers"] == before
+    assert session.tell(offer.id, offer.shown[1]) == "learnt"
+    assert session.tell(offer.id, "second") == session.tell(offer.id, encode(1, 3)) == "repeat"
+    with pytest.raises(AnswerError, match="before"):
+        session.tell(offer.id, "first")
+
+
+@pytest.mark.parametrize("show", [2, 3])
+def test_none_of_these_is_learnt_where_the_learner_has_an_answer_for_it(show):
+    for name, told in (("rank-breaking", "skipped"), ("ucb-mnl", "learnt")):
+        session = Session(make(name, dim=4, show=show), seed=0)
+        offer = session.ask(np.eye(4))
+        assert session.tell(offer.id, "both_bad") == told
+        assert session.tell(offer.id, "both_bad") == "repeat"
+        scores = session.learner.scores(np.eye(4))
+        shown = list(offer.choice.shown)
+        assert (scores[shown] < 0).all() if name == "ucb-mnl" else (scores == 0).all()
+        again = restore(session.dumps())
+        assert again.tell(offer.id, "both_bad") == "repeat"
+
+
+def test_every_item_is_in_every_place_equally_often():
+    n = 6000
+    places = np.bincount([leftmost(ticket, 3) for ticket in range(n)], minlength=3) / n
+    np.testing.assert_array_less(np.abs(places - 1 / 3), 4.5 * math.sqrt(2 / 9 / n))
+
+
+def test_explored_sets_are_uniform_and_their_chances_true():
+    learner, n = make("rank-breaking", dim=4, model="full", show=3, explore=1.0), 6000
+    counts = dict.fromkeys(itertools.permutations(range(4), 3), 0)
+    for ticket in range(n):
+        choice = learner.choose(np.eye(4), ticket)
+        assert choice.memo["chance"] == pytest.approx(1 / 24)
+        counts[choice.shown] += 1
+    assert max(abs(c / n - 1 / 24) for c in counts.values()) < 4.5 * math.sqrt(23 / 24**2 / n)
+
+
+@pytest.mark.parametrize("law", ["linear", "noisy", "logistic", "perfect"])
+def test_of_two_the_judge_of_several_is_the_judge_of_duels(law):
+    rounds = world()
+    one = simulate("gnr", rounds, judge=law, seed=4)
+    two = simulate("gnr", rounds, judge=PickJudge(law), seed=4)
+    np.testing.assert_array_equal(one.answers, two.answers)
+    with pytest.raises(ValueError, match="judge must be"):
+        PickJudge("nobody")
+
+
+def test_raters_name_the_best_of_several_by_drawn_ratings():
+    ratings = np.tile([[1.0, 3.0, np.nan]], (4, 1))
+    ratings[2] = [2.0, np.nan, np.nan]
+    rounds = Rounds(np.eye(4), [[0, 1, 2, 3]] * 2000, [0.0] * 4, ratings)
+    trace = simulate("rank-breaking", rounds, judge="raters", show=4, lam=1e6, seed=0)
+    third = sum(
+        decode(float(answer), 4)[list(shown).index(2)] for answer, shown in zip(trace.answers, trace.shown, strict=True)
+    )
+    # Item 2 wins where the three others all draw 1.
+    assert abs(third / 2000 - 1 / 8) < 4.5 * math.sqrt(7 / 64 / 2000)
