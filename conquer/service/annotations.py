@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from conquer.data.treebank import Sentence, parse, text_of
+from conquer.parsing.parser import Parser
 from conquer.service.entries import Answered, Entry
 from conquer.service.events import Event
 from conquer.service.parser_brain import read_sentence
-from conquer.service.treebanks import asked_about, parser_of
-from conquer.service.turns import Turn
+from conquer.service.treebanks import asked_about
 from conquer.service.uploads import Group
 
 
@@ -24,9 +24,9 @@ def sentences(pool: Sequence[Group]) -> dict[str, Sentence]:
     return {name: _named(one, own[name] if times[own[name]] == 1 else name) for name, one in found.items()}
 
 
-def trees(turn: Turn, pool: Sequence[Group]) -> bytes:
-    """Every sentence with the parser's tree as of now, in CoNLL-U."""
-    return text_of(parser_of(turn).parse(list(sentences(pool).values()))).encode()
+def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
+    """Every sentence with the parser's tree, in CoNLL-U."""
+    return text_of(parser.parse(list(sentences(pool).values()))).encode()
 
 
 def answer_line(entry: Entry, event: Event, names: dict[str, str]) -> bytes | None:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from conquer.service import store
 from conquer.service.brains import checked_settings, imported
-from conquer.service.insight import top_features
+from conquer.service.insight import glance
 from conquer.service.refusals import RefusalError, invalid
 from conquer.service.requests import ModelSettings, NewModel
 from conquer.service.routing import Call, Endpoint
@@ -134,7 +134,11 @@ async def model_features(call: Call) -> Features:
     count = call.query.get("count", "15")
     if not count.isdecimal() or not 1 <= int(count) <= 1000:
         raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
-    liked, disliked = await call.server.writer.call(call.model, lambda turn: top_features(turn.folded, int(count)))
+    seen = await call.server.writer.call(call.model, lambda turn: glance(turn.folded))
+    if seen is None:
+        return Features([], [])
+    loop, names = asyncio.get_running_loop(), call.server.names
+    liked, disliked = await loop.run_in_executor(None, names.top, seen, int(count))
     return Features([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
 
 

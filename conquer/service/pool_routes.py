@@ -93,8 +93,11 @@ async def parser_progress(call: Call) -> Any:
 
 async def parser_trees(call: Call) -> Reply:
     from conquer.service.annotations import trees
+    from conquer.service.treebanks import parser_of
 
-    data: bytes = await call.server.writer.call(call.model, lambda turn: trees(turn, groups_of(turn)))
+    # Parsing takes long and only needs a copy of the weights: not in the writer.
+    parser, pool = await call.server.writer.call(call.model, lambda turn: (parser_of(turn), list(groups_of(turn))))
+    data = await asyncio.get_running_loop().run_in_executor(None, trees, parser, pool)
     disposition = f'attachment; filename="{call.model}.conllu"'.encode()
     return Reply(data, kind="text/plain; charset=utf-8", headers=[(b"content-disposition", disposition)])
 

@@ -10,6 +10,7 @@ from conquer.service import keys, store
 from conquer.service.brains import build, warm_kernels
 from conquer.service.database import Database, StoreError
 from conquer.service.identity import Doorkeeper
+from conquer.service.insight import Names
 from conquer.service.listing import counts
 from conquer.service.meters import Meters
 from conquer.service.refusals import unknown_model
@@ -43,6 +44,7 @@ class Server:
             )
         self.writer = Writer(self.database, build, settings)
         self.meters = Meters()
+        self.names = Names()
         self.document: dict[str, Any] = {}
         """The OpenAPI document, set by the application built around this server."""
         self.ready = False

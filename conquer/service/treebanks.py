@@ -1,5 +1,6 @@
 """Sentences as a model's items: uploads, the next question about them, the parser they make and how good it is."""
 
+import functools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -81,8 +82,12 @@ def drawn(turn: Turn, pool: Sequence[Group], taken: set[str], voter: str) -> Eve
 
 
 def _words(item: Item) -> int:
-    """How many words a sentence has: lines that begin with a whole number."""
-    text = item.text or ""
+    return _count(item.text or "")
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _count(text: str) -> int:
+    """How many words a sentence has: lines that begin with a whole number. Every question asks this of every sentence."""
     return sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
 
 
