@@ -19,10 +19,7 @@ Warmup = Callable[[int], int]
 
 
 class Contextual:
-    """`warmup(K)` random pairs, then the selector's, unless the gate keeps silent.
-
-    `robust`: None, or the alpha of RCDB's weights min(1, alpha/|z|), with |z| from before the answer.
-    """
+    """`warmup(K)` random pairs, then the selector's, unless the gate keeps silent."""
 
     duels = True
     shows = 2
@@ -35,10 +32,9 @@ class Contextual:
         warmup: Warmup,
         gate: str | None = None,
         gate_eta: float = 1.0,
-        robust: float | None = None,
     ) -> None:
         self.estimator, self.select, self.warmup = estimator, select, warmup
-        self.gate, self.gate_eta, self.robust = GATES[gate], gate_eta, robust
+        self.gate, self.gate_eta = GATES[gate], gate_eta
         self.count = 0
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
@@ -53,12 +49,7 @@ class Contextual:
         return self.select(view, draws)
 
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        i, j = choice.shown
-        weight = 1.0
-        if self.robust is not None:
-            width = View(*self.estimator.measure(X.take([i, j])), 0).pairwidth[0, 1]
-            weight = min(1.0, self.robust / width) if width > 0 else 1.0
-        self.estimator.learn(X, i, j, answer, weight)
+        self.estimator.learn(X, choice.shown[0], choice.shown[1], answer)
         self.count += 1
 
     def scores(self, X: SparseRows) -> Floats:

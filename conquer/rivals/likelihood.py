@@ -1,4 +1,4 @@
-"""The exact logistic estimate from all answers so far, over features or over a kernel."""
+"""The exact logistic estimate from all answers so far, over features."""
 
 from typing import Any
 

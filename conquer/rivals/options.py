@@ -15,8 +15,10 @@ from conquer.rivals.contextual import Contextual, Warmup
 from conquer.rivals.estimators import Estimator, Linear, Logistic, Probit
 from conquer.rivals.forgetting import Forgetting
 from conquer.rivals.gates import GATES
+from conquer.rivals.kernel_likelihood import KernelLikelihood
 from conquer.rivals.learner import Method, number, whole
 from conquer.rivals.likelihood import Likelihood
+from conquer.rivals.robust import Robust
 from conquer.rivals.selectors import Selector
 
 LARGEST_FULL = 2048
@@ -73,10 +75,11 @@ ESTIMATION = (
     Option(
         "estimator",
         None,
-        "None (logistic, for kernels linear), 'linear', 'logistic' (online Newton), 'probit', or with full 'mle' or "
-        "'mle-curved' (refitted, widths from sum z z' or from the Hessian)",
+        "None (logistic, for kernels linear), 'linear', 'logistic' (online Newton), 'probit', with full or kernel "
+        "'mle' (refitted, widths from sum z z'), with full 'mle-curved' (widths from the Hessian)",
     ),
     LAM,
+    Option("robust", None, "None, or the alpha above 0 of weights min(1, alpha/|z|) against corrupted answers"),
     Option("forget", 1.0, "a number in (0, 1], of the linear estimator: how much of the past an answer keeps", _MATRIX),
     Option("window", None, "None, or how many answers the linear estimator looks back on", _MATRIX),
     Option("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
@@ -89,8 +92,11 @@ PLAY = (
     Option("warmup", 0, "how many random rounds come first, or 'practice': D K"),
     Option("gate", None, "None, 'aurora', 'gnc' or 'selective': whether to ask at all"),
     Option("gate_eta", 1.0, "a number of at least 0: the gate's width is sqrt(gate_eta) |z|"),
-    Option("robust", None, "None, or the alpha above 0 of weights min(1, alpha/|z|) against corrupted answers"),
 )
+
+
+_LINKS = {"diagonal": (0, 1, 2), "full": (0, 1, 2, 3, 4), "kernel": (0, 3)}
+"""Which estimators, by code, go with which model."""
 
 
 def eta_option(default: float) -> Option:
@@ -110,6 +116,11 @@ def eta_of(dim: int, values: Values) -> float:
 
 def estimator_of(dim: int, model: str, values: Values, lam: float | None = None) -> Estimator:
     """The estimator of these options; `lam` instead of theirs where given."""
+    plain, robust = _plain_estimator(dim, model, values, lam), values["robust"]
+    return plain if robust is None else Robust(plain, number("robust", robust, 0.0, above=True))
+
+
+def _plain_estimator(dim: int, model: str, values: Values, lam: float | None) -> Estimator:
     name = values["estimator"] or ("linear" if model == "kernel" else "logistic")
     lam = number("lam", values["lam"] if lam is None else lam, 0.0, above=True)
     forget, window = values.get("forget", 1.0), values.get("window")
@@ -117,7 +128,7 @@ def estimator_of(dim: int, model: str, values: Values, lam: float | None = None)
     code = one_of("estimator", name, known)
     if model == "full" and dim > LARGEST_FULL:
         raise ValueError(f"model='full' takes at most {LARGEST_FULL} features here, got {dim}")
-    if (model == "kernel" and code > 0) or (code > 2 and model != "full"):
+    if code not in _LINKS[model]:
         raise ValueError(f"estimator={name!r} does not go with model={model!r}")
     if forget != 1.0 or window is not None:
         if code != 0:
@@ -129,9 +140,19 @@ def estimator_of(dim: int, model: str, values: Values, lam: float | None = None)
         return Forgetting(dim, lam=lam, model=model, forget=forget, window=window)
     if code == 0:
         return Linear(linear_model(dim, model, values, lam))
+    if model == "kernel":
+        return _kernel_likelihood(dim, values, lam)
     if code >= 3:
         return Likelihood(dim, lam=lam, curved=code == 4)
     return (Logistic if code == 1 else Probit)(dim, lam=lam, model=model)
+
+
+def _kernel_likelihood(dim: int, values: Values, lam: float) -> KernelLikelihood:
+    if dim > LARGEST_FULL or values["budget"] is not None:
+        raise ValueError(f"estimator='mle' keeps all of at most {LARGEST_FULL} features and takes no budget, got {dim}")
+    own = {name: values[name] for name in ("kernel", "scale", "degree")}
+    Kernel(dim, lam=lam, **own)  # its checks of these values
+    return KernelLikelihood(dim, lam=lam, **own)
 
 
 def linear_model(dim: int, model: str, values: Values, lam: float) -> CompiledModel:
@@ -146,7 +167,6 @@ def contextual(select: Callable[[int, Values], Selector]) -> Callable[[int, str,
     """The builder of a rival that is a selector over any estimator."""
 
     def build(dim: int, model: str, values: Values) -> Method:
-        robust = values["robust"]
         one_of("gate", values["gate"], dict.fromkeys(GATES, 0))
         return Contextual(
             estimator_of(dim, model, values),
@@ -154,7 +174,6 @@ def contextual(select: Callable[[int, Values], Selector]) -> Callable[[int, str,
             warmup=_warmup(dim, values["warmup"]),
             gate=values["gate"],
             gate_eta=number("gate_eta", values["gate_eta"], 0.0),
-            robust=None if robust is None else number("robust", robust, 0.0, above=True),
         )
 
     return build

@@ -1,4 +1,4 @@
-"""More than two shown: rank breaking, UCB for the multinomial logit, and Plackett-Luce bandits."""
+"""More than two shown: rank breaking and Plackett-Luce bandits."""
 
 import math
 from typing import Any
@@ -8,16 +8,11 @@ from numpy.typing import NDArray
 
 from conquer.rivals.estimators import Estimator
 from conquer.rivals.learner import Arrays, Draws, Pick, adopt
+from conquer.rivals.multinomial import outside_chances, top
 from conquer.rivals.picks import decode
-from conquer.rivals.spread import SPREADS, Spread, all_features
+from conquer.rivals.spread import all_features
 from conquer.rows import SparseRows
 from conquer.types import Choice, Floats, Query
-
-
-def top(values: Floats, count: int, draws: Draws) -> tuple[int, ...]:
-    """The positions of the largest values, best first; uniform draws from 0 order equal ones."""
-    order = np.lexsort((draws.uniforms(values.size), -values))
-    return tuple(int(k) for k in order[:count])
 
 
 class RankBreaking:
@@ -56,58 +51,6 @@ class RankBreaking:
 
     def restore(self, arrays: Arrays) -> None:
         self.estimator.restore(arrays)
-
-
-class UCBMNL:
-    """Oh & Iyengar 2021: the top k of theta.x + eta |x| under p(i|S) = e^(theta.x_i)/(1 + sum_S e^(theta.x)).
-
-    The 1 is "none of these". V = lam I + sum x x' over shown items; theta by one online Newton step an answer on the
-    multinomial loss, with V times `curve` (the least share of curvature) as its Hessian. Ties of duels read as none.
-    """
-
-    duels = True
-
-    def __init__(self, dim: int, *, model: str, show: int, eta: float, lam: float, curve: float) -> None:
-        self.dim, self.shows, self.eta, self.curve = dim, show, eta, curve
-        self.spread: Spread = SPREADS[model](dim, lam)
-        self.theta: Floats = np.zeros(dim)
-
-    def pick(self, X: SparseRows, draws: Draws) -> Pick:
-        columns, items = self.spread.local(X)
-        widths = np.sqrt(np.maximum(self.spread.gram(items, columns).diagonal(), 0.0))
-        values = items @ self.theta[columns] + self.eta * widths
-        return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL, {"outside": True})
-
-    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        shares = decode(answer, len(choice.shown))[:-1]
-        columns, items = self.spread.local(X.take(list(choice.shown)))
-        slope = (shares - outside_chances(items @ self.theta[columns])) @ items
-        for x in items:
-            self.spread.add(x, columns, 1.0)
-        self.theta[columns] += self.spread.times(slope, columns) / self.curve
-
-    def scores(self, X: SparseRows) -> Floats:
-        columns, items = self.spread.local(X)
-        return np.asarray(items @ self.theta[columns])
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"theta": self.theta, **self.spread.arrays()}
-
-    def restore(self, arrays: Arrays) -> None:
-        (theta,) = adopt(arrays, {"theta": (self.dim,)})
-        self.spread.restore(arrays)
-        self.theta = theta
-
-
-def outside_chances(utilities: Floats) -> Floats:
-    """e^u/(1 + sum e^u), the choice among these items and none of them.
-
-    >>> outside_chances(np.zeros(3)).tolist()
-    [0.25, 0.25, 0.25]
-    """
-    top_one = max(float(utilities.max()), 0.0)
-    weights = np.exp(utilities - top_one)
-    return np.asarray(weights / (math.exp(-top_one) + weights.sum()))
 
 
 class CPPL:

@@ -2,8 +2,9 @@
 
 from conquer.models.compiled import one_of
 from conquer.rivals.learner import Method, number, whole
+from conquer.rivals.multinomial import UCBMNL
 from conquer.rivals.options import ALL, ESTIMATION, LAM, LARGEST_FULL, Option, Row, Values, estimator_of, grid
-from conquer.rivals.several import CPPL, UCBMNL, RankBreaking
+from conquer.rivals.several import CPPL, RankBreaking
 
 _SHOW = Option("show", 2, "a whole number of at least 2: how many items are shown, or all if fewer")
 _ETA = Option("eta", 1.0, "a number of at least 0: the factor of the widths")
@@ -16,6 +17,9 @@ def _show(values: Values) -> int:
 def _ucb_mnl(dim: int, model: str, values: Values) -> Method:
     if model == "full" and dim > LARGEST_FULL:
         raise ValueError(f"model='full' takes at most {LARGEST_FULL} features here, got {dim}")
+    refit = bool(one_of("estimator", values["estimator"], {"newton": 0, "mle": 1}))
+    if refit and model != "full":
+        raise ValueError(f"estimator='mle' does not go with model={model!r}")
     return UCBMNL(
         dim,
         model=model,
@@ -23,6 +27,7 @@ def _ucb_mnl(dim: int, model: str, values: Values) -> Method:
         eta=number("eta", values["eta"], 0.0),
         lam=number("lam", values["lam"], 0.0, above=True),
         curve=number("curve", values["curve"], 0.0, above=True),
+        refit=refit,
     )
 
 
@@ -54,7 +59,13 @@ SEVERAL = (
         "ucb-mnl",
         "UCB for the multinomial logit: the k best upper bounds, with an answer for none of these",
         _ucb_mnl,
-        (_SHOW, _ETA, LAM, Option("curve", 0.25, "a number above 0: the Newton step is V^-1 slope/curve")),
+        (
+            _SHOW,
+            _ETA,
+            LAM,
+            Option("estimator", "newton", "'newton' (one step an answer), or with full 'mle' (refitted, as the paper)"),
+            Option("curve", 0.25, "a number above 0: the Newton step is V^-1 slope/curve"),
+        ),
         grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0)),
     ),
     Row(

@@ -44,7 +44,7 @@ class Contender:
 
 
 _LINEAR = {"model": "full", "estimator": "linear"}
-_FORGET = (0.98, 0.99, 0.995, 0.998)
+_FORGET, _ROBUST = (0.98, 0.99, 0.995, 0.998), (0.05, 0.1, 0.2, 0.4)
 
 
 def _counted_on_show(name: str) -> Contender:
@@ -74,6 +74,22 @@ VARIANTS = {
             worlds=("drifting",),
         ),
         Contender(
+            "ttg+robust",
+            "toptwo",
+            tuple({"robust": r, "lam": lam} for r in _ROBUST for lam in (3.0, 30.0)),
+            _LINEAR,
+            ours=True,
+            worlds=("corrupted",),
+        ),
+        Contender(
+            "gnc+robust",
+            "ndb",
+            tuple({"robust": r, "eta": eta, "gate_eta": eta**2} for r in _ROBUST for eta in (2.0, 6.0)),
+            {**_LINEAR, "lam": 3.0, "gate": "gnc"},
+            ours=True,
+            worlds=("corrupted",),
+        ),
+        Contender(
             "pairucb+forget",
             "pairucb",
             tuple({"forget": f, "lam": lam} for f in _FORGET for lam in (3.0, 30.0)),
@@ -83,7 +99,7 @@ VARIANTS = {
         Contender(
             "pairucb+robust",
             "pairucb",
-            tuple({"robust": r, "eta": eta} for r in (0.05, 0.1, 0.2, 0.4) for eta in (0.1, 1.0)),
+            tuple({"robust": r, "eta": eta} for r in _ROBUST for eta in (0.1, 1.0)),
             {"model": "full"},
         ),
         Contender(
@@ -94,7 +110,7 @@ VARIANTS = {
         ),
     )
 }
-"""ttg and gnc with forgetting are their rules over CONQUER's own link, as the rivals' linear estimator keeps it."""
+"""ttg and gnc with forgetting or robust weights are their rules over CONQUER's own link, as the linear estimator has it."""
 
 
 def contender(name: str) -> Contender:

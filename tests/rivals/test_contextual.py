@@ -273,7 +273,7 @@ def test_robust_weights_limit_what_one_answer_can_do():
     plain, robust = (make("pairucb", dim=4, model="full", robust=r) for r in (None, 0.1))
     for learner in (plain, robust):
         learner.learn(X[0], learner.choose(X[0], 0), 1.0)
-    step = np.linalg.norm(robust.model.estimator.theta)
+    step = np.linalg.norm(robust.model.estimator.inner.theta)
     assert step <= 0.1 * 0.5 + 1e-12 < np.linalg.norm(plain.model.estimator.theta)
 
 
@@ -287,7 +287,9 @@ def test_robust_weights_limit_what_one_answer_can_do():
         ("toptwo", {"model": "diagonal", "estimator": "linear", "window": 7}),
         ("twots", {"model": "kernel", "budget": 10, "gate": "gnc"}),
         ("vacdb", {"model": "full", "estimator": "mle", "alpha": 0.3}),
-        ("rank-breaking", {"model": "full", "estimator": "probit"}),
+        ("rank-breaking", {"model": "full", "estimator": "probit", "robust": 0.3}),
+        ("maxminlcb", {"model": "kernel", "estimator": "mle", "kernel": "poly", "scale": 2.0}),
+        ("ucb-mnl", {"model": "full", "estimator": "mle"}),
         ("rucb", {"arms": "features"}),
     ],
 )
@@ -322,6 +324,12 @@ def test_options_survive_a_file(name, parameters):
         ("vacdb", {"alpha": 0.0}, "alpha must be"),
         ("rucb", {"arms": "colour"}, "arms must be one of"),
         ("ucb-mnl", {"show": 1}, "show must be"),
+        ("ucb-mnl", {"estimator": "mle"}, "does not go with"),
+        ("ucb-mnl", {"estimator": "other"}, "estimator must be one of"),
+        ("maxminlcb", {"estimator": "logistic"}, "does not go with"),
+        ("maxminlcb", {"estimator": "mle", "budget": 3}, "takes no budget"),
+        ("maxminlcb", {"estimator": "mle", "kernel": "cubic"}, "kernel must be one of"),
+        ("vacdb", {"robust": 0.0}, "robust must be"),
     ],
 )
 def test_bad_options_are_refused_by_name(name, parameters, message):

@@ -8,9 +8,13 @@ from rivals.driving import world
 from scipy.special import ndtr
 
 from conquer.models.full import Full
+from conquer.models.kernel import Kernel
 from conquer.rivals.estimators import Linear, Logistic, Probit
 from conquer.rivals.forgetting import Forgetting
+from conquer.rivals.kernel_likelihood import KernelLikelihood
 from conquer.rivals.likelihood import Likelihood
+from conquer.rivals.multinomial import fit
+from conquer.rivals.robust import Robust
 from conquer.rows import as_rows
 
 
@@ -123,3 +127,69 @@ def test_variances_never_grow_without_forgetting():
             after = model.measure(X)[1].diagonal()
             assert (after <= before + 1e-12).all()
             before = after
+
+
+def test_a_linear_kernel_is_the_likelihood_over_features():
+    dual, primal = KernelLikelihood(3, lam=0.7, kernel="linear", scale=1.0, degree=2), Likelihood(3, lam=0.7)
+    X = as_rows(world(1, 5, 3, 9)[0][0], 3)
+    for k, (rows, answer) in enumerate(answers(40, 3, 0)):
+        for model in (dual, primal):
+            model.learn(rows, 0, 1, answer, 1.0 if k % 3 else 0.4)
+        for one, two in zip(dual.measure(X), primal.measure(X), strict=True):
+            np.testing.assert_allclose(one, two, atol=1e-8)
+        np.testing.assert_array_equal(dual.scores(X), dual.measure(X)[0])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_a_kernel_estimate_solves_its_equation_with_the_kernel_models_widths(kernel):
+    own = {"kernel": kernel, "scale": 1.5, "degree": 3}
+    model, widths = KernelLikelihood(3, lam=0.8, **own), Linear(Kernel(3, lam=0.2, **own))
+    for rows, answer in answers(30, 3, 1):
+        model.learn(rows, 0, 1, answer)
+        widths.learn(rows, 0, 1, answer)
+    s = 1 / (1 + np.exp(-model.G @ model.a))
+    np.testing.assert_allclose(0.8 * model.a, model.targets - s, atol=1e-8)
+    X = as_rows(world(1, 5, 3, 9)[0][0], 3)
+    np.testing.assert_allclose(model.measure(X)[1], widths.measure(X)[1], atol=1e-8)
+
+
+def test_an_estimate_that_fails_changes_nothing(monkeypatch):
+    model = KernelLikelihood(3, lam=0.8, kernel="rbf", scale=1.0, degree=2)
+    told = answers(4, 3, 1)
+    for rows, answer in told[:3]:
+        model.learn(rows, 0, 1, answer)
+    before = {name: array.copy() for name, array in model.arrays().items()}
+    monkeypatch.setattr("conquer.rivals.kernel_likelihood._STEPS", 0)
+    with pytest.raises(ArithmeticError, match="converge"):
+        model.learn(told[3][0], 0, 1, told[3][1])
+    for name, array in model.arrays().items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize("build", [lambda: Logistic(3, lam=1.0, model="full"), lambda: Linear(Full(3, lam=0.25))])
+def test_robust_weights_are_those_of_the_paper(build):
+    robust, plain = Robust(build(), 0.3), build()
+    for rows, answer in answers(20, 3, 2):
+        x = rows.dense()
+        G = plain.measure(rows)[1]
+        width = math.sqrt(G[0, 0] + G[1, 1] - 2 * G[0, 1])
+        plain.learn(rows, 0, 1, answer, min(1.0, 0.3 / width))
+        robust.learn(rows, 0, 1, answer)
+        np.testing.assert_array_equal(robust.scores(as_rows(x, 3)), plain.scores(as_rows(x, 3)))
+
+
+def test_the_multinomial_estimate_is_the_root_of_its_equation():
+    """lam theta = sum (picked - p) x, with none of these as a choice of worth 1, and places left empty."""
+    rng = np.random.default_rng(0)
+    items, shares = rng.normal(size=(60, 3, 2)), np.zeros((60, 3))
+    items[::5, 2] = np.nan
+    for n in range(60):
+        if (picked := int(rng.integers(4))) < (2 if n % 5 == 0 else 3):
+            shares[n, picked] = 1.0
+    theta, slope = fit(items, shares, 0.6, np.zeros(2)), np.zeros(2)
+    for row, picked in zip(items, shares, strict=True):
+        worth = [0.0 if np.isnan(x[0]) else math.exp(theta @ x) for x in row]
+        slope += sum(
+            (p - v / (1 + sum(worth))) * x for x, p, v in zip(row, picked, worth, strict=True) if not np.isnan(x[0])
+        )
+    np.testing.assert_allclose(0.6 * theta, slope, atol=1e-8)
