@@ -110,7 +110,7 @@ VARIANTS = {
         ),
     )
 }
-"""ttg and gnc with forgetting or robust weights are their rules over CONQUER's own link, as the linear estimator has it."""
+"""ttg and gnc with forgetting or robust weights are their rules over the linear estimator, which is our own link."""
 
 
 def contender(name: str) -> Contender:
