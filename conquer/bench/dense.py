@@ -116,7 +116,7 @@ def measure(*, quick: bool, note: Callable[[str], None]) -> tuple[dict[str, Race
     missing: list[str] = []
     for dim in (100, 1000) if quick else (100, 1000, 3000):
         note(f"full matrix, D = {dim}")
-        size = max(2, min(300, 20_000_000 // dim**2))
+        size = max(5, min(300, 60_000_000 // dim**2))
         rounds = rounds_of(dim, size)
         field: dict[str, Callable[[], float]] = {name: ours(name, rounds) for name in ("ttg", "gnu", "gnc")}
         field["dsymv + dsyr"] = with_blas(dim, 1, size)

@@ -1,4 +1,4 @@
-"""The diagonal model: w, A, 1/sqrt(A) and a scratch cell side by side, one cache line for two features."""
+"""The diagonal model: w, A, 1/A and a scratch cell side by side, one cache line for two features."""
 
 import math
 
@@ -11,7 +11,7 @@ from conquer.kernels.normals import normal
 from conquer.kernels.sparse import FOUR, ONE, THREE, TWO, dot_column, dot_column_ahead, feature, row_bounds
 from conquer.kernels.state import Diagonal
 
-W, A, ROOT, SCRATCH = range(4)
+W, A, INVERSE, SCRATCH = range(4)
 
 
 @implements(st.prepare, Diagonal)
@@ -31,9 +31,8 @@ def has_room(state, items, plan):
 
 @implements(st.scores, Diagonal)
 def scores(state, items, knobs, out):
-    count = items.rows.size
-    for i in range(count):
-        out[i] = dot_column_ahead(items, i, min(i + 1, count - 1), state.cells, W)
+    for i in range(items.rows.size):
+        out[i] = dot_column_ahead(items, i, state.cells, W)
 
 
 @part
@@ -43,12 +42,12 @@ def variance(items, i, cells):
     a = b = c = d = 0.0
     four = start + (stop - start) // FOUR * FOUR
     for j in range(start, four, FOUR):
-        a += (data[j] * cells[feature(items, j), ROOT]) ** 2
-        b += (data[j + ONE] * cells[feature(items, j + ONE), ROOT]) ** 2
-        c += (data[j + TWO] * cells[feature(items, j + TWO), ROOT]) ** 2
-        d += (data[j + THREE] * cells[feature(items, j + THREE), ROOT]) ** 2
+        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
+        b += data[j + ONE] * data[j + ONE] * cells[feature(items, j + ONE), INVERSE]
+        c += data[j + TWO] * data[j + TWO] * cells[feature(items, j + TWO), INVERSE]
+        d += data[j + THREE] * data[j + THREE] * cells[feature(items, j + THREE), INVERSE]
     for j in range(four, stop):
-        a += (data[j] * cells[feature(items, j), ROOT]) ** 2
+        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
     return (a + b) + (c + d)
 
 
@@ -64,7 +63,7 @@ def spread_pivot(items, pivot, cells):
     start, stop = row_bounds(items, pivot)
     for j in range(start, stop):
         r = feature(items, j)
-        cells[r, SCRATCH] = items.data[j] * cells[r, ROOT] * cells[r, ROOT]
+        cells[r, SCRATCH] = items.data[j] * cells[r, INVERSE]
 
 
 @part
@@ -83,16 +82,16 @@ def variance_and_cross(items, i, cells):
     e = f = g = h = 0.0
     four = start + (stop - start) // FOUR * FOUR
     for j in range(start, four, FOUR):
-        a += (data[j] * cells[feature(items, j), ROOT]) ** 2
+        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
         e += data[j] * cells[feature(items, j), SCRATCH]
-        b += (data[j + ONE] * cells[feature(items, j + ONE), ROOT]) ** 2
+        b += data[j + ONE] * data[j + ONE] * cells[feature(items, j + ONE), INVERSE]
         f += data[j + ONE] * cells[feature(items, j + ONE), SCRATCH]
-        c += (data[j + TWO] * cells[feature(items, j + TWO), ROOT]) ** 2
+        c += data[j + TWO] * data[j + TWO] * cells[feature(items, j + TWO), INVERSE]
         g += data[j + TWO] * cells[feature(items, j + TWO), SCRATCH]
-        d += (data[j + THREE] * cells[feature(items, j + THREE), ROOT]) ** 2
+        d += data[j + THREE] * data[j + THREE] * cells[feature(items, j + THREE), INVERSE]
         h += data[j + THREE] * cells[feature(items, j + THREE), SCRATCH]
     for j in range(four, stop):
-        a += (data[j] * cells[feature(items, j), ROOT]) ** 2
+        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
         e += data[j] * cells[feature(items, j), SCRATCH]
     return (a + b) + (c + d), (e + f) + (g + h)
 
@@ -132,7 +131,7 @@ def noise(state, items, plan, knobs, work, ticket, out):
         for j in range(start, stop):
             r = feature(items, j)
             z = normal(ticket, tickets.FEATURE + np.uint64(r))
-            total += items.data[j] * cells[r, ROOT] * z
+            total += items.data[j] * math.sqrt(cells[r, INVERSE]) * z
         out[i] = total
 
 
@@ -156,6 +155,81 @@ def gather(items, picks, weights, cells):
             cells[feature(items, j), SCRATCH] += weights[k] * items.data[j]
 
 
+@part
+def margin_and_confidence(items, i, cells, pending):
+    """phi_i . w and phi_i' A^-1 u in one pass, u being in the scratch cells."""
+    data = items.data
+    start, stop = row_bounds(items, i)
+    a = b = c = d = 0.0
+    e = f = g = h = 0.0
+    four = start + (stop - start) // FOUR * FOUR
+    for j in range(start, four, FOUR):
+        r, s, t, v = feature(items, j), feature(items, j + ONE), feature(items, j + TWO), feature(items, j + THREE)
+        a += data[j] * cells[r, W]
+        e += data[j] * cells[r, SCRATCH] * inverse(cells, r, pending)
+        b += data[j + ONE] * cells[s, W]
+        f += data[j + ONE] * cells[s, SCRATCH] * inverse(cells, s, pending)
+        c += data[j + TWO] * cells[t, W]
+        g += data[j + TWO] * cells[t, SCRATCH] * inverse(cells, t, pending)
+        d += data[j + THREE] * cells[v, W]
+        h += data[j + THREE] * cells[v, SCRATCH] * inverse(cells, v, pending)
+    for j in range(four, stop):
+        r = feature(items, j)
+        a += data[j] * cells[r, W]
+        e += data[j] * cells[r, SCRATCH] * inverse(cells, r, pending)
+    return (a + b) + (c + d), (e + f) + (g + h)
+
+
+@part
+def advance_implicit(items, i, cells, rate):
+    """The implicit update of the features of item i that have not had it; returns its part of u' A^-1 u after it.
+
+    Without branches: where u is 0 the step changes nothing, and clears it for features that two items share.
+    """
+    start, stop = row_bounds(items, i)
+    after = 0.0
+    for j in range(start, stop):
+        r = feature(items, j)
+        u = cells[r, SCRATCH]
+        cells[r, SCRATCH] = 0.0
+        cells[r, W] += rate * u * cells[r, INVERSE]
+        now = cells[r, A] + u * u
+        cells[r, A] = now
+        cells[r, INVERSE] = 1.0 / now
+        after += u * u * cells[r, INVERSE]
+    return after
+
+
+@part
+def advance(items, i, cells, rate, target, update, pending, exposed):
+    """Any update of the features of item i that have not had it; returns its part of u' A^-1 u after it."""
+    start, stop = row_bounds(items, i)
+    after = 0.0
+    for j in range(start, stop):
+        r = feature(items, j)
+        u = cells[r, SCRATCH]
+        if u == 0.0:
+            continue
+        cells[r, SCRATCH] = 0.0
+        if update == st.PERCEPTRON:
+            cells[r, W] += u
+            continue
+        before = cells[r, A]
+        now = before + u * u
+        if update == st.IMPLICIT:
+            cells[r, W] += rate * u * inverse(cells, r, pending)
+        cells[r, A] = now
+        if not exposed:
+            cells[r, INVERSE] = widened(cells[r, INVERSE], u) if pending else 1.0 / now
+        share = u * inverse(cells, r, pending)
+        if update == st.MARGIN:
+            cells[r, W] += rate * share
+        elif update == st.COORDINATE:
+            cells[r, W] = (before * cells[r, W] + target * u) / now
+        after += u * share
+    return after
+
+
 @implements(st.step, Diagonal)
 def step(state, items, picks, weights, target, plan, knobs, exposed):
     cells, stats = state.cells, state.stats
@@ -166,15 +240,10 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
     margin = 0.0
     confidence = 0.0
     for k in range(picks.size):
-        margin += weights[k] * dot_column(items, picks[k], cells, W)
-        if update == st.IMPLICIT:
-            # u' A^-1 u = sum over the entries of u's parts, so features that two items share need no merging.
-            start, stop = row_bounds(items, picks[k])
-            own = 0.0
-            for j in range(start, stop):
-                r = feature(items, j)
-                own += items.data[j] * cells[r, SCRATCH] * inverse(cells, r, pending)
-            confidence += weights[k] * own
+        # u' A^-1 u = sum over the entries of u's parts, so features that two items share need no merging.
+        part_margin, part_confidence = margin_and_confidence(items, picks[k], cells, pending)
+        margin += weights[k] * part_margin
+        confidence += weights[k] * part_confidence
     loss = target - margin
     if not (abs(loss) < 1e100 and confidence < 1e200):
         for k in range(picks.size):
@@ -183,29 +252,10 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
     rate = loss / (1.0 + max(confidence, 0.0)) if update == st.IMPLICIT else loss
     after = 0.0
     for k in range(picks.size):
-        start, stop = row_bounds(items, picks[k])
-        for j in range(start, stop):
-            r = feature(items, j)
-            u = cells[r, SCRATCH]
-            if u == 0.0:
-                continue
-            cells[r, SCRATCH] = 0.0
-            if update == st.PERCEPTRON:
-                cells[r, W] += u
-                continue
-            before = cells[r, A]
-            now = before + u * u
-            if update == st.IMPLICIT:
-                cells[r, W] += rate * u * inverse(cells, r, pending)
-            cells[r, A] = now
-            if not exposed:
-                cells[r, ROOT] = widened(cells[r, ROOT], u) if pending else 1.0 / math.sqrt(now)
-            share = u * inverse(cells, r, pending)
-            if update == st.MARGIN:
-                cells[r, W] += rate * share
-            elif update == st.COORDINATE:
-                cells[r, W] = (before * cells[r, W] + target * u) / now
-            after += u * share
+        if update == st.IMPLICIT and not pending:
+            after += advance_implicit(items, picks[k], cells, rate)
+        else:
+            after += advance(items, picks[k], cells, rate, target, update, pending, exposed)
     stats[st.LEARNT] += 1.0
     stats[st.SUM_H] += after
     stats[st.SUM_LOSS_H] += loss * loss * after
@@ -215,13 +265,13 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
 @part
 def inverse(cells, r, pending):
     """1/A of answered pairs."""
-    return 1.0 / cells[r, A] if pending else cells[r, ROOT] * cells[r, ROOT]
+    return 1.0 / cells[r, A] if pending else cells[r, INVERSE]
 
 
 @part
-def widened(root, u):
-    """1/sqrt(A + u^2) from 1/sqrt(A), where A itself counts answered pairs only."""
-    return 1.0 / math.sqrt(1.0 / (root * root) + u * u)
+def widened(inverse, u):
+    """1/(A + u^2) from 1/A, where the cell of A itself counts answered pairs only."""
+    return inverse / (1.0 + u * u * inverse)
 
 
 @implements(st.expose, Diagonal)
@@ -235,5 +285,5 @@ def expose(state, items, picks, weights, plan, knobs):
             u = cells[r, SCRATCH]
             if u != 0.0:
                 cells[r, SCRATCH] = 0.0
-                cells[r, ROOT] = widened(cells[r, ROOT], u)
+                cells[r, INVERSE] = widened(cells[r, INVERSE], u)
     state.stats[st.EXPOSED] += 1.0

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from conquer.kernels import state as st
 from conquer.kernels.compiling import part
 from conquer.kernels.judging import is_best, prefer
+from conquer.kernels.sparse import announce
 from conquer.kernels.steps import choose, learn, show
 
 CHOSEN, LEARNED = range(2)
@@ -101,4 +102,8 @@ def loop(state, items, plan, knobs, work, world, log, limit):
                 if status != st.OK:
                     return status
             cursor[CHOSEN] = t + 1
+            if t + 1 < total:
+                upcoming = round_items(items, world, t + 1)
+                for i in range(min(2, upcoming.rows.size)):
+                    announce(upcoming, i)
     return st.OK

@@ -8,12 +8,11 @@ import numpy as np
 from conquer.kernels.compiling import part
 from conquer.kernels.tickets import quantile, word
 
-# Probabilities from 1/2 down in OCTAVES halvings, each cut into PIECES; beyond, one draw in 2^OCTAVES is computed.
-OCTAVES, PIECES, DEGREE = 8, 32, 6
-_11, _47, _52 = np.uint64(11), np.uint64(47), np.uint64(52)
+# Probabilities from 1/2 down to the smallest draw, in OCTAVES halvings, each cut into PIECES.
+OCTAVES, PIECES, DEGREE = 53, 32, 6
+_0, _11, _47, _52, _63 = np.uint64(0), np.uint64(11), np.uint64(47), np.uint64(52), np.uint64(63)
 _ONES, _REST = np.uint64(2**53 - 1), np.uint64(2**47 - 1)
 _TOP = np.uint64((1023 + 51) * PIECES + PIECES - 1)
-_SIZE = np.uint64(OCTAVES * PIECES)
 
 
 def _coefficients():
@@ -47,24 +46,25 @@ TABLE = _coefficients()
 
 
 @part
+def deviate(whole):
+    """The normal of the probability (whole + 1/2) / 2^53. Without branches: half of them would be guessed wrong."""
+    # The upper half of the distribution is the lower one mirrored: all bits flipped, and the sign of the result.
+    upper = whole >> _52
+    x = np.float64(np.int64((whole ^ (_0 - upper)) & _ONES)) + 0.5
+    bits = np.float64(x).view(np.uint64)
+    s = np.float64(np.int64(bits & _REST)) * 2.0**-47 - 0.5
+    row = TABLE[_TOP - (bits >> _47)]
+    value = row[6]
+    value = value * s + row[5]
+    value = value * s + row[4]
+    value = value * s + row[3]
+    value = value * s + row[2]
+    value = value * s + row[1]
+    value = value * s + row[0]
+    return np.uint64(np.float64(value).view(np.uint64) ^ (upper << _63)).view(np.float64)
+
+
+@part
 def normal(ticket, counter):
     """Draw `counter` of the ticket as a standard normal."""
-    whole = word(ticket, counter) >> _11
-    upper = whole >> _52 != 0
-    # The upper half of the distribution is the lower one mirrored.
-    x = (_ONES - whole if upper else whole) + 0.5
-    bits = np.float64(x).view(np.uint64)
-    place = _TOP - (bits >> _47)
-    if place >= _SIZE:
-        value = quantile(x * 2.0**-53)
-    else:
-        s = (bits & _REST) * 2.0**-47 - 0.5
-        row = TABLE[place]
-        value = row[6]
-        value = value * s + row[5]
-        value = value * s + row[4]
-        value = value * s + row[3]
-        value = value * s + row[2]
-        value = value * s + row[1]
-        value = value * s + row[0]
-    return -value if upper else value
+    return deviate(word(ticket, counter) >> _11)

@@ -10,6 +10,7 @@ from conquer.kernels.compiling import part
 from conquer.kernels.prefetching import prefetch
 
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+LINE = np.uint64(8)
 
 
 @part
@@ -60,11 +61,12 @@ def dot_column(items, i, table, column):
 
 
 @part
-def dot_column_ahead(items, i, following, table, column):
-    """The same bits as `dot_column`, while the table's lines for row `following` are already on their way."""
-    data = items.data
+def dot_column_ahead(items, i, table, column):
+    """The same bits as `dot_column`, while the table's lines for row i + 1 and row i + 2 itself are on their way."""
+    data, last = items.data, items.rows.size - 1
     start, stop = row_bounds(items, i)
-    ahead, end = row_bounds(items, following)
+    ahead, end = row_bounds(items, min(i + 1, last))
+    far, _ = row_bounds(items, min(i + 2, last))
     a = b = c = d = 0.0
     four = start + (stop - start) // FOUR * FOUR
     for j in range(start, four, FOUR):
@@ -77,11 +79,22 @@ def dot_column_ahead(items, i, following, table, column):
             prefetch(table, feature(items, ahead + ONE))
             prefetch(table, feature(items, ahead + TWO))
             prefetch(table, feature(items, ahead + THREE))
-            prefetch(data, ahead)
             ahead += FOUR
+        prefetch(items.indices, far)
+        prefetch(data, far)
+        far += FOUR
     for j in range(four, stop):
         a += data[j] * table[feature(items, j), column]
     return (a + b) + (c + d)
+
+
+@part
+def announce(items, i):
+    """Start to load row i."""
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop, LINE):
+        prefetch(items.indices, j)
+        prefetch(items.data, j)
 
 
 @part

@@ -42,7 +42,7 @@ class Items(NamedTuple):
 
 
 class Diagonal(NamedTuple):
-    """cells (D, 4): w, A, 1/sqrt(A shown so far), scratch (zero between calls)."""
+    """cells (D, 4): w, A, 1/(A shown so far), scratch (zero between calls)."""
 
     cells: NDArray[float64]
     stats: NDArray[float64]

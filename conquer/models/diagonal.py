@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from conquer.kernels import diagonal_calls
 from conquer.kernels import state as st
-from conquer.kernels.diagonal import ROOT, A, W
+from conquer.kernels.diagonal import INVERSE, A, W
 from conquer.models.compiled import CompiledModel, one_of
 from conquer.types import Floats
 
@@ -51,7 +51,7 @@ class Diagonal(CompiledModel):
         self.plan[st.UPDATE] = one_of("update", update, UPDATES)
         self.cells = aligned_cells(self.dim)
         self.cells[:, A] = self.lam
-        self.cells[:, ROOT] = 1.0 / np.sqrt(self.lam)
+        self.cells[:, INVERSE] = 1.0 / self.lam
         self.state = (self.cells, self.stats)
 
     def weights(self) -> Floats:
@@ -68,10 +68,10 @@ class Diagonal(CompiledModel):
         moved = (cells[:, W] != 0.0) | (cells[:, A] != self.lam)
         pending = self.stats[st.EXPOSED] > 0
         if pending:
-            moved |= cells[:, ROOT] != 1.0 / np.sqrt(self.lam)
+            moved |= cells[:, INVERSE] != 1.0 / self.lam
         ids = np.flatnonzero(moved).astype(np.int32)
         arrays = {"ids": ids, "weights": cells[ids, W], "precision": cells[ids, A], "stats": self.stats}
-        return arrays | ({"root": cells[ids, ROOT]} if pending else {})
+        return arrays | ({"inverse": cells[ids, INVERSE]} if pending else {})
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_ids(arrays, self.dim)
@@ -79,12 +79,12 @@ class Diagonal(CompiledModel):
         w, precision, stats = self._adopt(arrays, shapes)
         if (precision < self.lam).any() or (stats < 0).any():
             raise ValueError(f"precision must be at least lam = {self.lam} and statistics not negative")
-        root = 1.0 / np.sqrt(precision)
+        inverse = 1.0 / precision
         if stats[st.EXPOSED] > 0:
-            (root,) = self._adopt(arrays, {"root": ids.shape})
-            if (root <= 0).any():
-                raise ValueError("array 'root' must be above 0")
-        self.cells[ids, W], self.cells[ids, A], self.cells[ids, ROOT] = w, precision, root
+            (inverse,) = self._adopt(arrays, {"inverse": ids.shape})
+            if (inverse <= 0).any():
+                raise ValueError("array 'inverse' must be above 0")
+        self.cells[ids, W], self.cells[ids, A], self.cells[ids, INVERSE] = w, precision, inverse
         self.stats[:] = stats
 
     def merge(self, other: "Diagonal") -> None:
@@ -95,7 +95,7 @@ class Diagonal(CompiledModel):
         mine, theirs = self.cells, other.cells
         total = mine[:, A] + (theirs[:, A] - self.lam)
         w = (mine[:, A] * mine[:, W] + theirs[:, A] * theirs[:, W]) / total
-        mine[:, W], mine[:, A], mine[:, ROOT] = w, total, 1.0 / np.sqrt(total)
+        mine[:, W], mine[:, A], mine[:, INVERSE] = w, total, 1.0 / total
         self.stats += other.stats
 
 

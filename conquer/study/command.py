@@ -142,6 +142,10 @@ class Bars:
             self._progress.advance(self._task, work)
 
 
+def _with_half(mean: float, half: float | None) -> str:
+    return f"{mean:.3f}" if half is None else f"{mean:.3f}±{half:.3f}"
+
+
 def show(finished: Finished, console: Any) -> None:
     """Print the table of mean errors; the last column is the ratio to the ceiling."""
     from rich.box import SIMPLE
@@ -160,7 +164,7 @@ def show(finished: Finished, console: Any) -> None:
     table.add_column("mean", justify="right")
     table.add_column("ratio", justify="right")
     for row in frame.iter_rows(named=True):
-        cells = [f"{row[f'K={size}']:.3f}±{row[f'±{size}']:.3f}" for size in sizes]
+        cells = [_with_half(row[f"K={size}"], row[f"±{size}"]) for size in sizes]
         table.add_row(row["algorithm"], *cells, f"{row['mean']:.3f}", f"{row['of ceiling']:.2f}")
     console.print(table)
     for name, why in finished.left_out.items():

@@ -19,6 +19,8 @@ from conquer.study.spec import CEILING, FEATURES, Spec
 UPDATES = ("implicit", "margin", "coordinate")
 LAMS = (0.1, 0.3, 1.0, 3.0, 10.0)
 ALGORITHMS = ("ttg", "gnr", "gnw")
+SHARES = (2, 4, 8)
+"""The ceiling is also taken from every second, fourth, eighth training review: what a bit is worth beside a rating."""
 
 
 def compare(spec: Spec, items: int = 5) -> Any:
@@ -50,8 +52,10 @@ def _trials(spec: Spec, domain: Domain, repetition: int, items: int) -> Iterator
         name = (spec.seed, domain.name, repetition)
         course = rounds.course(part, items, part.learning.size, 1, spec.test_sets, (1.0,), *name)
         development = rounds.draw(part, held, spec.test_sets, items, stream("development", items, *name))
-        found, _ = learning.ridge(part, [(development, course.tests)], held)
-        yield kind, "", CEILING, "tuned", found[0]["error"]
+        for share in (1, *SHARES):
+            known = replace(part, learning=part.learning[::share])
+            found, _ = learning.ridge(known, [(development, course.tests)], held)
+            yield kind, "", f"{CEILING} 1/{share}" if share > 1 else CEILING, "tuned", found[0]["error"]
         for update in UPDATES:
             chosen = replace(spec, features=kind, update=update)
             for algorithm in ALGORITHMS:

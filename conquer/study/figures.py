@@ -27,7 +27,7 @@ def errors_by_items(results: Frame, curves: Frame) -> Figure:
                 left + i, mean, 0.92, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4,
                 label=name if block == 0 else None,
             )  # fmt: skip
-            axis.errorbar(left + i, mean, 0 if np.isnan(half) else half, color="black", linewidth=0.8, capsize=1.5)
+            axis.errorbar(left + i, mean, half or 0.0, color="black", linewidth=0.8, capsize=1.5)
         for name, (colour, line) in REFERENCES.items():
             if name in results["algorithm"].unique().to_list():
                 mean = tables.interval(results, name, items)[0]

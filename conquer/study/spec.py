@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
 
 CEILING = "full-information"

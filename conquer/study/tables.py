@@ -28,8 +28,8 @@ def contenders(results: Frame) -> list[str]:
     return [name for name in ordered(results["algorithm"].to_list()) if name not in ("random", CEILING)]
 
 
-def interval(results: Frame, algorithm: str, items: int) -> tuple[float, float]:
-    """(mean, half width of its 95 % interval) of the test error at K = `items`.
+def interval(results: Frame, algorithm: str, items: int) -> tuple[float, float | None]:
+    """(mean, half width of its 95 % interval, None for a single trial) of the test error at K = `items`.
 
     What a trial's difficulty adds to all algorithms alike is taken out first, as the comparison is paired; trials of
     one domain are averaged, so that domains are the sample (single trials where there are fewer than five domains).
@@ -45,7 +45,7 @@ def interval(results: Frame, algorithm: str, items: int) -> tuple[float, float]:
     domains = level.group_by("domain", maintain_order=True).agg(pl.col("level").mean())
     units = (domains if many else level)["level"].to_numpy()
     if units.size < 2:
-        return mean, float("nan")
+        return mean, None
     from scipy.stats import t
 
     return mean, float(t.ppf(0.975, units.size - 1) * units.std(ddof=1) / np.sqrt(units.size))

@@ -28,11 +28,28 @@ def test_table_normals_are_the_quantiles():
 
 
 @numba.njit
+def _deviates(whole, out):
+    for j in range(out.size):
+        out[j] = normals.deviate(whole[j])
+
+
+def test_the_table_reaches_the_rarest_draws():
+    rng = np.random.default_rng(0)
+    octaves = 2 ** rng.integers(0, 52, 5000)
+    lower = np.concatenate([[0, 1, 2, 2**52 - 1], octaves + rng.integers(0, octaves)]).astype(np.uint64)
+    below, above = np.empty(lower.size), np.empty(lower.size)
+    _deviates(lower, below)
+    _deviates(np.uint64(2**53 - 1) - lower, above)
+    exact = [tickets.quantile((float(whole) + 0.5) * 2.0**-53) for whole in lower]
+    np.testing.assert_allclose(below, exact, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(above, -below)
+
+
+@numba.njit
 def _dots(items, table, plain, ahead):
-    last = items.rows.size - 1
     for i in range(items.rows.size):
         plain[i] = sparse.dot_column(items, i, table, 1)
-        ahead[i] = sparse.dot_column_ahead(items, i, min(i + 1, last), table, 1)
+        ahead[i] = sparse.dot_column_ahead(items, i, table, 1)
 
 
 @pytest.mark.parametrize("nonzeros", [1, 3, 4, 7, 30])

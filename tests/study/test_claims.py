@@ -66,6 +66,14 @@ def test_any_single_algorithm_can_be_judged(name: str) -> None:
     assert found[-1].evidence.startswith(f"K = 5: {name}")
 
 
+def test_a_single_trial_has_no_interval() -> None:
+    results = made({"ttg": 0.1, CEILING: 0.05})
+    single = results.filter((pl.col("domain") == results["domain"][0]) & (pl.col("repetition") == 0))
+    assert tables.interval(single, "ttg", 5)[1] is None
+    table = tables.markdown(tables.mean_errors(single))
+    assert "nan" not in table.lower()
+
+
 def test_one_versus_one_counts() -> None:
     results = made({"ttg": 0.1, "gnr": 0.2, CEILING: 0.05, "random": 0.4})
     duels = tables.one_versus_one(results)
@@ -75,7 +83,7 @@ def test_one_versus_one_counts() -> None:
     assert tables.matrix(duels).filter(pl.col("beat") == "ttg")["gnr"][0] == "48*"
     mean, half = tables.interval(results, "ttg", 5)
     assert mean == pytest.approx(0.15, abs=0.002)
-    assert half < 0.004
+    assert half is not None and half < 0.004
     table = tables.mean_errors(results)
     assert table.filter(pl.col("algorithm") == "gnr")["of ceiling"][0] == pytest.approx(2.5, abs=0.05)
     assert tables.silence(made(PAPER_LIKE)).filter(pl.col("domain") == "mean")["K=5"][0] == pytest.approx(2.0)
