@@ -13,12 +13,13 @@ import numpy as np
 from conquer.kernels.tickets import stream, tickets
 from conquer.registry import make
 from conquer.study.arena_contenders import Contender, contender, names_of
-from conquer.study.arena_page import thinned, write_page
+from conquer.study.arena_page import thinned, verdicts, write_page
 from conquer.study.arena_worlds import PRESETS, SETTINGS, Setting, World
 from conquer.study.spec import key
 from conquer.types import Choice, Floats, Query
 
 _POINTS = 40
+_REGRETS = {"Regret of the better shown": "weak", "Regret of both shown": "strong"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +144,7 @@ def run_arena(
     jobs: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Run all cells, write `out`/results.json and the page `out`/arena.html, and return the page's path.
+    """Run all cells, write `out`/results.json, verdicts.md and the page arena.html, and return the page's path.
 
     Finished cells are kept in `out`/cells.jsonl under a key of their content, so an interrupted run goes on.
 
@@ -177,6 +178,8 @@ def run_arena(
     told = {**options, "worlds": described}
     lines = ",\n".join(json.dumps(found) for found in thinned(cells))
     (folder / "results.json").write_text(f'{{"settings": {json.dumps(told)},\n"cells": [\n{lines}\n]}}\n')
+    tables = "\n\n".join(f"{title}\n\n{verdicts(cells, regret)}" for title, regret in _REGRETS.items())
+    (folder / "verdicts.md").write_text(tables + "\n")
     return write_page(folder)
 
 

@@ -37,6 +37,19 @@ def ranking(cells: Iterable[Mapping[str, Any]], world: str, regret: str = "weak"
     return table
 
 
+def ratio_interval(ours: Sequence[float], rival: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
+    """The 95 % bootstrap interval of mean(ours)/mean(rival), paired by repetition.
+
+    >>> ratio_interval([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
+    (2.0, 2.0)
+    """
+    pairs = np.array([ours, rival], dtype=np.float64)
+    drawn = np.random.default_rng(seed).integers(0, pairs.shape[1], (2000, pairs.shape[1]))
+    means = pairs[:, drawn].mean(axis=2)
+    low, high = np.quantile(means[0] / np.maximum(means[1], 1e-12), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def thinned(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The cells with curves for the eight best of each world that duel (of all, where none does) and for no other."""
     kept = set()
@@ -60,7 +73,7 @@ def verdicts(cells: Sequence[Mapping[str, Any]], regret: str = "weak") -> str:
     `toptwo` is left out: over a linear estimator it is our own ttg.
     """
     lines = [
-        "| world | best of ours | best rival | ours/rival | ours - rival [95 %] | next |",
+        "| world | best of ours | best rival | ours/rival [95 %] | ours - rival [95 %] | next |",
         "|---|---|---|---|---|---|",
     ]
     for world in dict.fromkeys(found["world"] for found in cells):
@@ -69,11 +82,13 @@ def verdicts(cells: Sequence[Mapping[str, Any]], regret: str = "weak") -> str:
         if ours is None or rival is None:
             continue
         gap = compare(ours[regret], rival[regret])
+        low, high = ratio_interval(ours[regret], rival[regret])
         others = [row for row in rows if row not in (ours, rival)][:3]
         told = ", ".join(f"{row['algorithm']} {row['mean']:.0f}" for row in others)
         lines.append(
             f"| {world} | {ours['algorithm']} {ours['mean']:.1f} | {rival['algorithm']} {rival['mean']:.1f} "
-            f"| {ours['mean'] / rival['mean']:.2f} | {gap.mean:.1f} [{gap.low:.1f}, {gap.high:.1f}] | {told} |"
+            f"| {ours['mean'] / rival['mean']:.2f} [{low:.2f}, {high:.2f}] "
+            f"| {gap.mean:.1f} [{gap.low:.1f}, {gap.high:.1f}] | {told} |"
         )
     return "\n".join(lines)
 
