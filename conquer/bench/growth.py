@@ -13,19 +13,11 @@ from conquer.bench.work import PAPER_DIM, draw_rounds, zipf_items
 from conquer.features.featurizer import Featurizer
 from conquer.models.diagonal import Diagonal
 from conquer.registry import make
-from conquer.rows import Rounds
+from conquer.rows import Rounds, SparseRows
 from conquer.session import load, save
 from conquer.simulation import simulate
 
 Points = dict[str, list[float]]
-
-
-def _cost(rounds: Rounds, turns: int, name: str = "ttg") -> float:
-    """Median microseconds a round, a warm turn left out."""
-    learner = make(name, dim=rounds.X.dim)
-    work = each(lambda: simulate(learner, rounds, seed=0), len(rounds))
-    work()
-    return float(np.median([work() for _ in range(turns)]))
 
 
 def slope(x: list[float], y: list[float]) -> float:
@@ -55,7 +47,14 @@ def over_rounds(most: int) -> Points:
 
 
 def over(values: list[int], rounds_for: Callable[[int], Rounds], turns: int) -> Points:
-    return {"x": [float(v) for v in values], "microseconds": [_cost(rounds_for(v), turns) for v in values]}
+    """Median microseconds a round of ttg for each value, all taking turns."""
+    field = {}
+    for value in values:
+        rounds = rounds_for(value)
+        learner = make("ttg", dim=rounds.X.dim)
+        field[str(value)] = each(partial(simulate, learner, rounds, seed=0), len(rounds))
+    taken = race(field, turns)
+    return {"x": [float(v) for v in values], "microseconds": [taken.median(str(v)) for v in values]}
 
 
 def kernel_over_rounds(most: int, budget: int | None) -> Points:
@@ -82,6 +81,11 @@ def measure(*, quick: bool, note: Callable[[str], None]) -> dict[str, Points]:
     def of_dim(dim: int) -> Rounds:
         return draw_rounds(zipf_items(5000, 150, dim, seed=0), size, 10, seed=1)
 
+    few = zipf_items(5000, 150, 10**4, seed=0)
+
+    def of_room(dim: int) -> Rounds:
+        return draw_rounds(SparseRows(few.indptr, few.indices, few.data, dim), size, 10, seed=1)
+
     def of_items(count: int) -> Rounds:
         return draw_rounds(base, max(50, size * 5 // count), count, seed=1)
 
@@ -90,7 +94,8 @@ def measure(*, quick: bool, note: Callable[[str], None]) -> dict[str, Points]:
 
     return {
         "rounds t": over_rounds(10**5 if quick else 10**6),
-        "features D": over([10**4, 10**5, 10**6, 10**7], of_dim, turns),
+        "features D, 10,000 in use": over([10**4, 10**5, 10**6, 10**7], of_room, turns),
+        "features D, all in use": over([10**4, 10**5, 10**6, 10**7], of_dim, turns),
         "items K": over([2, 5, 10, 20, 50, 100, 200], of_items, turns),
         "non-zeros": over([10, 30, 100, 300, 1000, 2000], of_nonzeros, turns),
         "kernel, answers t": kernel_over_rounds(300 if quick else 800, None),
