@@ -1,6 +1,7 @@
 """The arena: every algorithm in every world, tuned apart, compared on the same repetitions."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from conquer.judges import LawJudge
 from conquer.kernels.tickets import stream, tickets
 from conquer.registry import make
+from conquer.simulation import simulate
 from conquer.study.arena_contenders import Contender, contender, names_of
 from conquer.study.arena_page import thinned, verdicts, write_page
 from conquer.study.arena_worlds import PRESETS, SETTINGS, Setting, World
@@ -24,7 +27,7 @@ _REGRETS = {"Regret of the better shown": "weak", "Regret of both shown": "stron
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """One learner in one world: (T,) regrets of the best shown and of all shown, questions, seconds."""
+    """One learner in one world: (T,) regrets of the best shown and of all shown, questions, seconds (NaN: untimed)."""
 
     weak: Floats
     strong: Floats
@@ -73,20 +76,28 @@ def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
     costs = np.zeros(len(points))
     for repetition in range(setting.tuning):
         world = short.make(seed, "tune", repetition)
-        costs += [_meet(entry, point, world, repetition).weak.sum() for point in points]
+        costs += [meet(entry, point, world, repetition).weak.sum() for point in points]
     return points[int(costs.argmin())]
 
 
-def _meet(entry: Contender, point: Mapping[str, Any], world: World, seed: int) -> Run:
+def meet(entry: Contender, point: Mapping[str, Any], world: World, seed: int, *, timed: bool = False) -> Run:
+    """The contender's run: `play`, or unless `timed` the compiled loop, which gives the same regrets, where it can."""
     learner = make(entry.algorithm, dim=world.rounds.X.dim, **point)
-    return play(learner, world, seed, covariance=entry.covariance)
+    law = world.judge
+    if timed or not learner.compiled or world.matrix is not None or world.flipped.any():
+        return play(learner, world, seed, covariance=entry.covariance)
+    trace = simulate(
+        learner, world.rounds, judge=LawJudge(law.law, law.scale), seed=seed, delay=world.delay,
+        covariance=entry.covariance,
+    )  # fmt: skip
+    return Run(trace.regret, trace.strong_regret, int((trace.query != Query.NONE).sum()), math.nan)
 
 
 def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int) -> dict[str, Any]:
     """Everything measured of one algorithm in one world, JSON-able."""
     entry = contender(algorithm)
     point = tune(setting, entry, seed)
-    runs = [_meet(entry, point, setting.make(seed, "run", k), k) for k in range(repetitions)]
+    runs = [meet(entry, point, setting.make(seed, "run", k), k, timed=k == 0) for k in range(repetitions)]
     curve = np.mean([np.cumsum(run.weak) for run in runs], axis=0)
     at = np.unique(np.linspace(1, setting.rounds, _POINTS).astype(int))
     return {
@@ -98,7 +109,7 @@ def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int) -> di
         "weak": [round(float(run.weak.sum()), 4) for run in runs],
         "strong": [round(float(run.strong.sum()), 4) for run in runs],
         "query_rate": round(float(np.mean([run.asked / setting.rounds for run in runs])), 4),
-        "microseconds": round(1e6 * float(np.mean([run.seconds / setting.rounds for run in runs])), 1),
+        "microseconds": round(1e6 * runs[0].seconds / setting.rounds, 1),
         "curve": {"round": at.tolist(), "regret": [round(float(curve[t - 1]), 3) for t in at]},
     }
 

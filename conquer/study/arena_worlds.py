@@ -150,7 +150,7 @@ SETTINGS = {
         Setting("condorcet", "fixed arms, a winner over chaos", arms("condorcet"), fixed=True),
         Setting("copeland", "fixed arms, no arm beats all", arms("copeland"), fixed=True),
         Setting("standard", "the literature's: logistic, D = 10, 30 items, T = 2,000", logistic, 2000, 30, 10),
-        Setting("long", "linear, 20 features, T = 20,000", linear, 20_000, 10, 20, share=0.25),
+        Setting("long", "linear, 20 features, T = 20,000", linear, 20_000, 10, 20, tuning=6, share=0.5),
     )
 }
 _BIG = ("standard", "long")

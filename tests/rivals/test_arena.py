@@ -10,7 +10,7 @@ import pytest
 from conquer.registry import ALGORITHMS, GROUPS, make
 from conquer.rivals.answering import PickJudge
 from conquer.rivals.picks import decode
-from conquer.study.arena import play, run_arena, tune
+from conquer.study.arena import meet, play, run_arena, tune
 from conquer.study.arena_contenders import VARIANTS, contender, names_of
 from conquer.study.arena_page import ranking, ratio_interval, verdicts
 from conquer.study.arena_worlds import SETTINGS
@@ -158,3 +158,13 @@ def test_picks_come_as_often_as_the_law_says(law, outside):
             expected[best] += chance / best.size
     expected = np.append(expected, [] if outside else [0.0])
     np.testing.assert_array_less(np.abs(counts - expected), 5 * np.sqrt(expected * (1 - expected) / n) + 1e-9)
+
+
+@pytest.mark.parametrize(("world", "name"), [("drifting", "gnt"), ("delayed", "gnc+on-show"), ("logistic", "ttu")])
+def test_the_compiled_loop_gives_the_arenas_own_regrets(world, name):
+    made, entry = replace(SETTINGS[world], rounds=200).make(0, "run", 0), contender(name)
+    one, two = (meet(entry, {"model": "full"}, made, 3, timed=timed) for timed in (True, False))
+    np.testing.assert_array_equal(one.weak, two.weak)
+    np.testing.assert_array_equal(one.strong, two.strong)
+    assert one.asked == two.asked
+    assert math.isnan(two.seconds)
