@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from conquer.features.featurizer import Featurizer
+from conquer.service import store
 from conquer.service.brains import LearnerBrain
-from conquer.service.folding import Folded
 from conquer.service.items import decode_items
 from conquer.service.requests import Item
+from conquer.service.turns import Turn
 
-_EVENTS = 300
+_EVENTS = 200
 _NAMES = 50_000
 _MODELS = 64
 _CHARACTERS = 40_000
@@ -37,15 +38,16 @@ class _Known:
     items: set[int] = field(default_factory=set)
 
 
-def glance(folded: Folded) -> Glance | None:
+def glance(turn: Turn) -> Glance | None:
     """None for a model whose features have no names."""
-    brain = folded.brain
+    brain = turn.folded.brain
     if not isinstance(brain, LearnerBrain):
         return None
     model = brain.learner.model
     weights = model.weights() if hasattr(model, "weights") else np.zeros(brain.learner.dim)
-    latest = list(folded.events.values())[: -_EVENTS - 1 : -1]
-    return Glance(folded.id, brain.reader.featurizer, weights, [bytes(event.chosen.items) for event in latest])
+    turn.flush()
+    latest = store.latest_choices(turn.connection, turn.folded.id, _EVENTS)
+    return Glance(turn.folded.id, brain.reader.featurizer, weights, [bytes(chosen.items) for chosen in latest])
 
 
 class Names:

@@ -39,7 +39,7 @@ class Feature(msgspec.Struct):
 
 
 class Features(msgspec.Struct):
-    """The features with the largest weights; names are known for words seen since the server started."""
+    """The features with the largest weights, among those of the latest rounds."""
 
     liked: list[Feature]
     disliked: list[Feature]
@@ -134,7 +134,7 @@ async def model_features(call: Call) -> Features:
     count = call.query.get("count", "15")
     if not count.isdecimal() or not 1 <= int(count) <= 1000:
         raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
-    seen = await call.server.writer.call(call.model, lambda turn: glance(turn.folded))
+    seen = await call.server.writer.call(call.model, glance)
     if seen is None:
         return Features([], [])
     loop, names = asyncio.get_running_loop(), call.server.names

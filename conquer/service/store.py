@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
-from conquer.service.entries import Entry, decoded, encoded
+from conquer.service.entries import Chosen, Entry, decoded, encoded
 from conquer.service.events import Event
 from conquer.service.requests import ModelSettings
 from conquer.service.schema import items, leases, log, models, pruned, snapshots
@@ -88,6 +88,17 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
             elif row.event_id in found:
                 found[row.event_id].follow(entry)
     return found
+
+
+def latest_choices(connection: Connection, model: int, count: int) -> list[Chosen]:
+    """The last rounds, newest first."""
+    found = connection.execute(
+        select(log.c.body)
+        .where(log.c.model_id == model, log.c.kind == "choose")
+        .order_by(log.c.position.desc())
+        .limit(count)
+    )
+    return [decoded("choose", row.body) for row in found]
 
 
 def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:

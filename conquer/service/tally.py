@@ -191,6 +191,7 @@ class Tally(msgspec.Struct):
             "flags": self.flags,
             "voters": self.voters,
             "people": {name: _person(count, self.people.get(name)) for name, count in self.voters.items()},
+            "measured": [{"answers": row[0], "uas": row[1], "sentences": row[2]} for row in self.history],
             "curve": {"width": self.width, "bins": self.curve},
             "recent": self.recent[::-1],
         }

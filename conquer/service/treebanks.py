@@ -87,7 +87,7 @@ def _words(item: Item) -> int:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _count(text: str) -> int:
-    """How many words a sentence has: lines that begin with a whole number. Every question asks this of every sentence."""
+    """How many words a sentence has: lines that begin with a whole number. Every question asks it of every sentence."""
     return sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
 
 

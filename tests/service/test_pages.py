@@ -43,7 +43,6 @@ def upload(page, server, tmp_path):
     items.write_text("\n".join(json.dumps({"id": f"i{k}", "text": text}) for k, text in enumerate(TEXTS)))
     page.goto(server.address)
     page.set_input_files("#file", items)
-    page.fill("#planted", "0") if page.is_visible("#planted") else None
     page.click("form button.primary")
     page.wait_for_url("**/pick/teas")
     page.fill("#voter", "Ann")
@@ -129,7 +128,7 @@ def test_models_page_and_phone(page, browser, start, tmp_path):
     page.wait_for_selector("svg.chart polyline", state="attached")
     assert "6" in page.inner_text("#tiles")
     page.goto(server.address)
-    page.wait_for_selector("a.model")
+    page.wait_for_selector("a.entry")
     assert page.problems == []
     phone = browser.new_context(viewport={"width": 390, "height": 780}, has_touch=True).new_page()
     phone.goto(f"{server.address}/pick/teas")
@@ -140,6 +139,32 @@ def test_models_page_and_phone(page, browser, start, tmp_path):
     phone.tap("#right")
     after(phone, 1)
     phone.context.close()
+
+
+def test_the_example_by_keyboard_alone(page, start):
+    server = start()
+    page.goto(server.address)
+    page.wait_for_selector("#models .note")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "example":
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/pick/example")
+    page.wait_for_selector("#who[open]")
+    page.keyboard.type("Zoë O'Hara 李")
+    page.keyboard.press("Enter")
+    after(page, 0)
+    for count, key in enumerate(["1", "ArrowRight", "b"], 1):
+        page.keyboard.press(key)
+        after(page, count)
+    page.keyboard.press("h")
+    assert page.inner_text("#me") == "Zoë O'Hara 李"
+    page.keyboard.press("Escape")
+    page.goto(f"{server.address}/models/example")
+    page.wait_for_selector("#people tr")
+    assert "Zoë O'Hara 李" in page.inner_text("#people")
+    assert page.problems == []
 
 
 def test_signing_in(page, start, tmp_path):

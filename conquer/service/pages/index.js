@@ -1,25 +1,34 @@
-import { api, begin, curve, find, make, percent, whole } from "/static/shell.js";
+import { api, begin, curve, find, growth, make, percent, whole } from "/static/shell.js";
+import { lines, question as example } from "/static/example.js";
 
 const me = await begin();
 
+function card({ name, settings, summary }) {
+  const parse = settings.task === "parse", measured = summary.measured;
+  const picture = parse ? measured.length > 1 && growth(measured, true) : summary.answers.learnt > 1 && curve(summary.curve.bins, true);
+  const facts = parse
+    ? [measured.length ? `${percent(measured.at(-1).uas)} right heads` : `${whole(summary.questions)} questions`]
+    : [`${whole(summary.rounds)} rounds`, summary.rounds && `${percent(summary.query_rate)} asked`];
+  return make("a", { class: "card entry", href: `/models/${encodeURIComponent(name)}` },
+    make("header", {}, make("b", {}, name), make("span", { class: "tag" }, settings.algorithm ?? "gnc")),
+    picture || make("p", { class: "note blank" }, summary.rounds ? "Nothing to draw yet." : "No rounds yet."),
+    make("div", { class: "legend" }, ...[`${whole(summary.answers.learnt)} learnt`, ...facts].filter(Boolean).map((text) => make("span", {}, text))));
+}
+
 async function refresh() {
   const { models } = await api("GET", "/v1/models");
-  const cards = models.map(({ name, settings, summary }) => make("a", { class: "card model", href: `/models/${encodeURIComponent(name)}` },
-    make("header", {}, make("b", {}, name), make("span", { class: "tag" }, settings.algorithm ?? "gnc")),
-    summary.rounds ? curve(summary.curve.bins, true) : make("p", { class: "note" }, "No rounds yet."),
-    make("div", { class: "legend" },
-      make("span", {}, `${whole(summary.answers.learnt)} learnt`),
-      make("span", {}, `${whole(summary.rounds)} rounds`),
-      make("span", {}, `${percent(summary.query_rate)} asked`)),
-  ));
-  find("models").replaceChildren(...(cards.length ? cards : [make("p", { class: "note" }, "No models yet. Start one below, or over the API.")]));
+  find("models").replaceChildren(...(models.length ? models.map(card) : [make("p", { class: "note" }, "No models yet. Start one below, or over the API.")]));
 }
 
 const algorithms = { gnc: "gnc: best and likeliest better; silent when sure", gnr: "gnr: best and any other", ttg: "ttg: the two best", gnu: "gnu: best and best upper bound", gnt: "gnt: best and a posterior draw", gnw: "gnw: best and worst" };
 for (const [name, text] of Object.entries(algorithms)) find("algorithm").append(make("option", { value: name, selected: name === "gnr" }, text));
 
 const nameOf = (file) => file.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 64);
-find("file").addEventListener("change", () => { const [file] = find("file").files; if (file && !find("name").value) find("name").value = nameOf(file); });
+find("file").addEventListener("change", () => {
+  const [file] = find("file").files;
+  find("chosen").textContent = file ? file.name : "or drop it here";
+  if (file && !find("name").value) find("name").value = nameOf(file);
+});
 const drop = find("drop");
 drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
 drop.addEventListener("dragleave", () => drop.classList.remove("over"));
@@ -28,27 +37,42 @@ drop.addEventListener("drop", (event) => {
   find("file").files = event.dataTransfer.files; find("file").dispatchEvent(new Event("change"));
 });
 
-find("form").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  find("problem").textContent = "";
-  const name = find("name").value, [file] = find("file").files;
+// A model with its items; a model whose items were refused does not stay.
+async function start(settings, bytes) {
+  const path = `/v1/models/${encodeURIComponent(settings.name)}`;
+  await api("POST", "/v1/models", settings);
   try {
-    const bytes = await file.arrayBuffer();
-    const parse = /\.conllu$/i.test(file.name);
-    await api("POST", "/v1/models", {
-      name, task: parse ? "parse" : "pick", algorithm: parse ? "parser" : find("algorithm").value, question: find("question").value, instructions: find("instructions").value,
-      per_round: Number(find("per_round").value), planted: parse ? 0 : Number(find("planted").value),
-    });
-    try {
-      await api("POST", `/v1/models/${encodeURIComponent(name)}/items`, bytes, true);
-    } catch (error) {
-      await api("DELETE", `/v1/models/${encodeURIComponent(name)}`);
-      throw error;
-    }
-    location.assign(`/${parse ? "parse" : "pick"}/${encodeURIComponent(name)}`);
-  } catch (error) { find("problem").textContent = error.message; }
+    await api("POST", `${path}/items`, bytes, true);
+  } catch (error) {
+    await api("DELETE", path);
+    throw error;
+  }
+  location.assign(`/${settings.task}/${encodeURIComponent(settings.name)}`);
+}
+
+async function trying(work) {
+  find("problem").textContent = "";
+  try { await work(); } catch (error) { find("problem").textContent = error.message; }
+}
+
+find("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  trying(async () => {
+    const [file] = find("file").files, parse = /\.conllu$/i.test(file.name);
+    const words = parse ? { task: "parse", algorithm: "parser" } : { task: "pick", algorithm: find("algorithm").value, features: { kind: find("kind").value } };
+    await start({
+      ...words, name: find("name").value, question: find("question").value, instructions: find("instructions").value,
+      per_round: Number(find("per_round").value), planted: Number(find("planted").value),
+    }, await file.arrayBuffer());
+  });
 });
 
-find("form").closest("section").hidden = !me.roles.includes("admin");
+find("example").addEventListener("click", () => trying(async () => {
+  const { models } = await api("GET", "/v1/models");
+  if (models.some((model) => model.name === "example")) location.assign("/pick/example");
+  else await start({ name: "example", task: "pick", algorithm: "gnr", question: example, planted: 0.05 }, lines.map((line) => JSON.stringify(line)).join("\n"));
+}));
+
+find("begin").hidden = !me.roles.includes("admin");
 await refresh();
 setInterval(() => { if (!document.hidden) refresh().catch(() => {}); }, 3000);

@@ -1,11 +1,12 @@
-import { api, begin, curve, find, make, pathPart, percent, whole } from "/static/shell.js";
+import { api, begin, curve, find, growth, make, pathPart, percent, whole } from "/static/shell.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
 await begin(name);
 find("title").textContent = name;
-find("file").href = `${base}/file`;
-find("preferences").href = `${base}/log?format=preferences`;
-find("ledger").href = `${base}/log?format=ledger`;
+document.title = `${name} · CONQUER`;
+const links = { file: "file", preferences: "log?format=preferences", answers: "log?format=answers", ledger: "log?format=ledger", trees: "trees", parserfile: "parser/file" };
+for (const [id, path] of Object.entries(links)) find(id).href = `${base}/${path}`;
+find("answers").download = `${name}.answers.jsonl`;
 
 function weight(share) {
   const line = make("i");
@@ -20,23 +21,37 @@ function words(list, features, largest) {
     make("output", {}, value.toFixed(3)))));
 }
 
+const decimals = (value, places) => (value == null ? "–" : value.toFixed(places));
+const row = (...cells) => make("tr", {}, ...cells.map((cell) => (cell instanceof Node ? cell : make("td", { dir: "auto" }, cell))));
+const agreed = ({ answers, agreement }) => (answers ? `${percent(agreement)} of ${whole(answers)}` : "–");
+
+function numbers({ settings, summary }, parser) {
+  const common = { "seconds an answer": decimals(summary.seconds_per_answer, 1), "agree with themselves": agreed(summary.planted), "agree with others": agreed(summary.planted_between) };
+  if (settings.task === "parse") {
+    return { "answers learnt": whole(summary.answers.learnt), "right heads (UAS)": percent(parser?.uas), "words asked about": parser ? `${whole(parser.asked)} of ${whole(parser.words)}` : "–", "held-out sentences": whole(parser?.held_out ?? 0), ...common };
+  }
+  return { "rounds": whole(summary.rounds), "answers learnt": whole(summary.answers.learnt), "of rounds asked": percent(summary.query_rate), "first choice preferred": percent(summary.first_preferred), "regret estimate": decimals(summary.repeated_questions.regret_estimate, 3), ...common };
+}
+
 async function refresh() {
-  const { settings, summary, position } = await api("GET", base);
-  const refused = Object.entries(summary.answers.ignored).map(([reason, count]) => `${count} ${reason}`).join(", ");
+  const model = await api("GET", base), { settings, summary, position } = model;
+  const parse = settings.task === "parse";
+  document.body.classList.toggle("parser", parse);
+  const parser = parse ? await api("GET", `${base}/parser`) : null;
+  const refused = Object.entries(summary.answers.ignored).map(([reason, count]) => `${whole(count)} ${reason.replace("_", " ")}`).join(", ");
   find("go").href = `/${settings.task ?? "pick"}/${encodeURIComponent(name)}`;
-  find("about").textContent = `${settings.algorithm ?? "gnc"} on a ${settings.model ?? "diagonal"} model · log position ${whole(position)}` +
-    (refused ? ` · answers not learnt: ${refused}` : "");
-  const tiles = {
-    "rounds": whole(summary.rounds), "answers learnt": whole(summary.answers.learnt), "of rounds asked": percent(summary.query_rate),
-    "first choice preferred": percent(summary.first_preferred), "agreement on repeats": percent(summary.planted.agreement ?? summary.repeated_questions.agreement),
-    "regret estimate": summary.repeated_questions.regret_estimate == null ? "–" : summary.repeated_questions.regret_estimate.toFixed(3),
-    "seconds an answer": summary.seconds_per_answer == null ? "–" : summary.seconds_per_answer.toFixed(1), "taken back": whole(summary.answers.undone),
-  };
-  find("tiles").replaceChildren(...Object.entries(tiles).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
+  find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnc"} on a ${settings.model ?? "diagonal"} model`) + ` · log position ${whole(position)}` +
+    (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} taken back` : "");
+  find("tiles").replaceChildren(...Object.entries(numbers(model, parser)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
   find("curve").replaceChildren(summary.rounds ? curve(summary.curve.bins) : make("p", { class: "note" }, "It starts with the first round."));
-  find("recent").replaceChildren(...summary.recent.map((row) => make("tr", {},
-    make("td", {}, new Date(row.at * 1000).toLocaleTimeString()), make("td", { dir: "auto" }, row.winner), make("td", { dir: "auto" }, row.shown.join(" · ")),
-    make("td", {}, row.voter ?? ""), make("td", { class: "note" }, row.learnt ? "learnt" : "not learnt"))));
+  if (parser) find("uas").replaceChildren(parser.held_out ? growth(summary.measured) : make("p", { class: "note" }, "Add sentences with trees to watch the parser improve on them."));
+  const people = Object.entries(summary.people).sort((a, b) => b[1].answers - a[1].answers);
+  find("persons").hidden = !people.length;
+  find("people").replaceChildren(...people.map(([who, one]) => row(who, whole(one.answers), decimals(one.seconds_per_answer, 1), percent(one.agreement), percent(one.agreement_with_others))));
+  find("recent").replaceChildren(...summary.recent.map((one) => row(
+    new Date(one.at * 1000).toLocaleTimeString(), one.winner.replace("both_bad", parse ? "neither" : "both bad"), one.shown.join(" · "), one.voter ?? "",
+    make("td", { class: "note" }, one.learnt ? "learnt" : "not learnt"))));
+  return parse;
 }
 
 async function features() {
@@ -47,27 +62,13 @@ async function features() {
   words(find("disliked"), disliked, largest);
 }
 
-async function parser() {
-  const found = await api("GET", `${base}/parser`);
-  const tiles = { "sentences": whole(found.sentences), "words asked": `${whole(found.asked)} of ${whole(found.words)}`, "held-out sentences": whole(found.held_out), "right heads (UAS)": percent(found.uas) };
-  find("parser").replaceChildren(...Object.entries(tiles).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
-  find("uas").replaceChildren(found.history.length > 1 ? curve(found.history.map(([, uas]) => [0, 0, 1, uas]), false, `${whole(found.history.at(-1)[0])} answers`) : "");
-}
-
 const problem = (error) => { find("problem").textContent = error.message; };
-await refresh().catch(problem);
-await features().catch(problem);
-const { settings: made } = await api("GET", base);
-if (made.task === "parse") {
-  find("parsing").hidden = false;
-  find("file").hidden = find("preferences").hidden = true;
-  find("trees").href = `${base}/trees`;
-  find("parserfile").href = `${base}/parser/file`;
-  find("heldout").addEventListener("change", async () => {
-    try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await parser(); } catch (error) { problem(error); }
-  });
-  await parser().catch(problem);
-  setInterval(() => { if (!document.hidden) parser().catch(problem); }, 5000);
+find("heldout").addEventListener("change", async () => {
+  try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await refresh(); } catch (error) { problem(error); }
+});
+const parsing = await refresh().catch(problem);
+setInterval(() => { if (!document.hidden) refresh().catch(problem); }, parsing ? 5000 : 2000);
+if (!parsing) {
+  await features().catch(problem);
+  setInterval(() => { if (!document.hidden) features().catch(problem); }, 10000);
 }
-setInterval(() => { if (!document.hidden) refresh().catch(problem); }, 2000);
-setInterval(() => { if (!document.hidden) features().catch(problem); }, 10000);

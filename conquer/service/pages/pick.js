@@ -17,8 +17,9 @@ if (parsing) {
   find("tie").hidden = true;
 }
 if (task.question) find("question").textContent = task.question;
-find("instructions").textContent = task.instructions;
-find("more").textContent = task.instructions;
+for (const id of ["instructions", "more", "guide"]) find(id).textContent = task.instructions;
+find("panel").hidden = !task.instructions;
+find("me").textContent = voter;
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -40,12 +41,14 @@ async function insist(method, path, body) {
 
 function content(element, item) {
   element.replaceChildren();
-  if (item.text != null) { element.textContent = item.text; return; }
+  element.classList.toggle("brief", item.text != null && item.text.length < 120);
+  if (item.text != null) { element.textContent = item.text; element.scrollTop = 0; return; }
   const pairs = item.features ? Object.entries(item.features) : item.vector.map((value, k) => [`${k + 1}`, value]);
   element.append(make("dl", {}, ...pairs.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, String(value))])));
 }
 
 function show(question) {
+  document.querySelector("main").classList.remove("loading");
   current = question;
   const { event } = question;
   for (const side of ["left", "right"]) find(side).classList.remove("picked");
@@ -168,11 +171,18 @@ addEventListener("keydown", (event) => {
   acts[act]();
 });
 
+find("helping").addEventListener("close", () => {
+  if (find("helping").returnValue !== "rename") return;
+  localStorage.removeItem("conquer:voter");
+  location.reload();
+});
+
 if (!voter) {
   find("who").showModal();
   find("who").addEventListener("cancel", (event) => event.preventDefault());
   await new Promise((done) => find("who").addEventListener("close", done, { once: true }));
   voter = find("voter").value.trim().replace(/[\/?#\\\x00-\x1f]/g, "-") || "someone";
   localStorage.setItem("conquer:voter", voter);
+  find("me").textContent = voter;
 }
 await next();

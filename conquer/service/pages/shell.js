@@ -68,20 +68,34 @@ export function draw(tag, attributes, ...children) {
   return element;
 }
 
+function axes(chart, w, h, left, bottom, y, from, to) {
+  for (const share of [0, 0.5, 1]) {
+    chart.append(draw("line", { x1: left, x2: w, y1: y(share), y2: y(share), class: "rule" }), draw("text", { x: 0, y: y(share) + 4 }, `${share * 100} %`));
+  }
+  chart.append(draw("text", { x: left, y: h - 6 }, from), draw("text", { x: w, y: h - 6, "text-anchor": "end" }, to));
+}
+
+const frame = (small) => (small ? [280, 56, 0, 2] : [720, 240, 40, 26]);
+
+// A parser's share of right heads over the answers it has learnt.
+export function growth(measured, small = false) {
+  const [w, h, left, bottom] = frame(small), most = Math.max(1, ...measured.map((one) => one.answers));
+  const last = measured.at(-1);
+  const chart = draw("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "img", "aria-label": `right heads on held-out sentences, now ${percent(last?.uas)}` });
+  const x = (answers) => left + 4 + ((w - left - 12) * answers) / most, y = (share) => 6 + (h - bottom - 6) * (1 - share);
+  if (!small) axes(chart, w, h, left, bottom, y, "first answer", `${whole(most)} answers`);
+  chart.append(draw("polyline", { points: measured.map((one) => `${x(one.answers)},${y(one.uas)}`).join(" "), class: "won" }));
+  if (last) chart.append(draw("circle", { cx: x(last.answers), cy: y(last.uas), r: small ? 3 : 4.5, class: "now" }));
+  return chart;
+}
+
 // The learning curve: how often the first choice won, and how often a question was asked, over the rounds.
-export function curve(bins, small = false, last = null) {
-  const [w, h, left, bottom] = small ? [280, 56, 0, 2] : [720, 240, 40, 26];
+export function curve(bins, small = false) {
+  const [w, h, left, bottom] = frame(small);
   const chart = draw("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "img", "aria-label": "learning curve" });
   const x = (k) => left + ((w - left - 6) * (k + 0.5)) / Math.max(1, bins.length);
   const y = (share) => 6 + (h - bottom - 6) * (1 - share);
-  if (!small) {
-    for (const share of [0, 0.5, 1]) {
-      chart.append(draw("line", { x1: left, x2: w, y1: y(share), y2: y(share), class: "rule" }));
-      chart.append(draw("text", { x: 0, y: y(share) + 4 }, `${share * 100} %`));
-    }
-    const rounds = bins.reduce((sum, bin) => sum + bin[0], 0);
-    chart.append(draw("text", { x: left, y: h - 6 }, last ? "" : "first round"), draw("text", { x: w, y: h - 6, "text-anchor": "end" }, last ?? `round ${whole(rounds)}`));
-  }
+  if (!small) axes(chart, w, h, left, bottom, y, "first round", `round ${whole(bins.reduce((sum, bin) => sum + bin[0], 0))}`);
   const lines = { asked: [], won: [] };
   // Each point is the mean over a few neighbouring bins, so that single answers do not make it jump.
   const reach = Math.max(1, Math.floor(bins.length / 16));
