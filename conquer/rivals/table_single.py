@@ -103,7 +103,7 @@ SINGLE = (
             Option("a", 0.5, "a number in [0, 1): the price of a right item not shown"),
             _LAM,
             Option("loss", "square", "'square' or 'logistic'"),
-            Option("curve", 1.0, "a number above 0: the loss's least curvature, 1 for square"),
+            Option("curve", 1.0, "a number above 0: the loss's least curvature, 1 for square, 0.1966 for logistic"),
             Option("show", 1, "a whole number of at least 1: the largest set"),
         ),
         grid(eta=(0.01, 0.1, 1.0, 10.0), lam=(1.0, 10.0)),

@@ -102,6 +102,15 @@ class LiteralPairUCB(Literal):
         return ordered(self.theta, X, i, j)
 
 
+class LiteralNDB(Literal):
+    eta = 1.0
+
+    def choose(self, X, ticket):
+        first = largest([self.theta @ x for x in X], ticket, 0)
+        values = [self.theta @ x + self.eta * self.norm(x - X[first]) for x in X]
+        return first, largest(values, ticket, 1, skip=first)
+
+
 class LiteralMaxMinLCB(Literal):
     beta = 1.0
 
@@ -173,6 +182,7 @@ class LiteralVACDB:
         ("maxinp", LiteralMaxInP, {"eta": 1.0, "warmup": 20}),
         ("colstim", LiteralCoLSTIM, {"eta": 1.0, "clip": 2.0, "coupling": 3.0}),
         ("pairucb", LiteralPairUCB, {"eta": 1.0}),
+        ("ndb", LiteralNDB, {"eta": 1.0}),
         ("maxminlcb", LiteralMaxMinLCB, {"eta": 1.0}),
         ("twots", LiteralTwoTS, {"eta": 1.0}),
     ],
@@ -209,7 +219,7 @@ def test_colstim_shares_its_noise_when_the_coin_says_so():
 @pytest.mark.parametrize("estimator", ["linear", "logistic", "probit", "mle", "mle-curved"])
 def test_every_selector_runs_with_every_estimator(estimator):
     X, taste = world(60, 5, 4, 3)
-    for name in ("maxinp", "colstim", "pairucb", "vacdb", "twots", "maxminlcb", "toptwo"):
+    for name in ("maxinp", "colstim", "pairucb", "vacdb", "twots", "maxminlcb", "ndb", "toptwo"):
         learner = make(name, dim=4, model="full", estimator=estimator)
         for t in range(60):
             choice = learner.choose(X[t], t)

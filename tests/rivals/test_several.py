@@ -210,3 +210,17 @@ def test_a_session_takes_strengths_for_k_items():
     assert session.tell(offer.id, encode(2, 3)) == "learnt"
     scores = session.learner.scores(np.eye(4))
     assert scores.argmax() == int(offer.shown[2])
+
+
+def test_cppls_width_covers_the_worth_to_first_order():
+    """Its derivation: theta^ - theta ~ N(0, Sigma) moves e^(theta.x) by e^(theta.x) x'Sigma^(1/2) g to first order.
+
+    That is at most e^(theta.x) |Sigma^(1/2) x| |g| for all x at once, and |g|^2 <= d + 2 sqrt(d ln t) + 2 ln t but with
+    chance 1/t.
+    """
+    rng = np.random.default_rng(0)
+    g, n = rng.normal(size=(40_000, 4)), 40_000
+    for t in (5, 50):
+        reach = 4 + 2 * math.sqrt(4 * math.log(t)) + 2 * math.log(t)
+        assert ((g**2).sum(axis=1) > reach).mean() < 1 / t + 4 * math.sqrt(1 / t / n)
+        assert ((g**2).sum(axis=1) > reach / 3).mean() > 1 / t

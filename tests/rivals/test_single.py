@@ -237,3 +237,18 @@ def test_the_shown_set_minimises_the_expected_ranking_loss():
             learner.model.cost(p[list(chosen)]) for size in range(1, 5) for chosen in permutations(range(4), size)
         )
         assert prefix <= every + 1e-12
+
+
+def test_the_curvature_of_partial_feedback_is_that_of_its_losses():
+    """The step needs L(m') >= L(m) + L'(m)(m' - m) + curve (m' - m)^2/2 for margins in [-1, 1]: curve = inf L''.
+
+    That is 1 for the square loss (1 - m)^2/2 and e/(1 + e)^2 for the logistic one; 1/4 would be too much.
+    """
+    m, n = np.meshgrid(np.linspace(-1, 1, 201), np.linspace(-1, 1, 201))
+
+    def slack(curve):
+        loss = np.logaddexp(0.0, -m) - (n - m) / (1 + np.exp(m)) + curve * (n - m) ** 2 / 2
+        return (np.logaddexp(0.0, -n) - loss).min()
+
+    assert slack(math.e / (1 + math.e) ** 2) >= -1e-12
+    assert slack(0.25) < -1e-3
