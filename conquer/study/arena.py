@@ -14,6 +14,7 @@ import numpy as np
 from conquer.judges import LawJudge
 from conquer.kernels.tickets import stream, tickets
 from conquer.registry import make
+from conquer.rows import SparseRows
 from conquer.simulation import simulate
 from conquer.study.arena_contenders import Contender, contender, names_of
 from conquer.study.arena_page import thinned, verdicts, write_page
@@ -48,7 +49,7 @@ def play(learner: Any, world: World, seed: int, *, covariance: str = "on-answer"
     rounds, size = world.rounds, len(world.rounds)
     own, judges = (tickets(stream(name, seed), 0, size) for name in ("policy", "judge"))
     weak, strong, asked = np.zeros(size), np.zeros(size), 0
-    late: list[tuple[int, Choice, float]] = []
+    late: list[tuple[int, SparseRows, Choice, float]] = []
     start = time.perf_counter()
     for t in range(size):
         here = rounds[t]
@@ -60,10 +61,9 @@ def play(learner: Any, world: World, seed: int, *, covariance: str = "on-answer"
             asked += 1
             if covariance == "on-show" and choice.query == Query.DUEL:
                 choice = learner.expose(here.items, choice)
-            late.append((t, choice, told))
+            late.append((t, here.items, choice, told))
         while late and late[0][0] <= t - world.delay:
-            then, asked_then, answer = late.pop(0)
-            learner.learn(rounds[then].items, asked_then, answer)
+            learner.learn(*late.pop(0)[1:])
     return Run(weak, strong, asked, time.perf_counter() - start)
 
 
