@@ -5,11 +5,16 @@ import json
 import numpy as np
 import pytest
 from parsing.treebanks import conllu, random_treebank
+from typer.testing import CliRunner
 
+from conquer.cli.parse import commands
 from conquer.data.treebank import TreebankError, read, text_of, write
 from conquer.files import FileError, unpack
 from conquer.parsing import command
+from conquer.parsing.edges import Features
+from conquer.parsing.learner import Rule
 from conquer.parsing.parser import dumps, load, loads
+from conquer.parsing.training import Recipe, Training
 
 SMALL = {"features": "standard", "bits": 9}
 
@@ -42,6 +47,19 @@ def test_the_same_command_gives_the_same_file(tmp_path, bank):
     for name in ("one", "two"):
         command.train(bank, tmp_path / name, seed=5, **SMALL)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_the_learner_of_the_paper_from_the_command_line(tmp_path, bank):
+    options = ["--ask", "confusion", "--replay", "0", "--scale", "tree", "--neither", "coin", "--no-settled"]
+    files = ["--treebank", str(bank), "--model", str(tmp_path / "model")]
+    assert CliRunner().invoke(commands, ["train", *files, *options]).exit_code == 0
+    recipe = Recipe(rule=Rule(ask="confusion", scale="tree", neither="coin"), replay=0)
+    made = Training(Features().encode(read(bank)), Features(), recipe)
+    made.visit(80)
+    parser = load(tmp_path / "model")
+    assert np.array_equal(parser.weights, made.weights())
+    assert parser.about["recipe"]["replay"] == 0
+    assert not parser.about["settled"]
 
 
 def test_recorded_answers(tmp_path, bank):
