@@ -1,10 +1,14 @@
 """The pages in a real browser: three clicks to the first question, keys, undo, a bad network, a phone, hostile text."""
 
 import json
+import shutil
 from pathlib import Path
 
 import httpx
 import pytest
+
+from . import first_answer
+from .folds import rows_of, sqlite
 
 BROWSER = "/usr/bin/chromium"
 pytestmark = [
@@ -165,6 +169,15 @@ def test_the_example_by_keyboard_alone(page, start):
     page.wait_for_selector("#people tr")
     assert "Zoë O'Hara 李" in page.inner_text("#people")
     assert page.problems == []
+
+
+@pytest.mark.skipif(shutil.which("make") is None or not first_answer.set_up(), reason="needs make and a venv set up")
+def test_from_make_serve_to_the_first_answer(tmp_path):
+    """The way of a new user, from a store that does not exist. How long it takes is in docs/serving.md."""
+    found = first_answer.first_answer(tmp_path, more=3)
+    assert len(found["next_ms"]) == 3
+    _, rows = rows_of(sqlite(tmp_path), "example")
+    assert [row.voter for row in rows if row.kind == "answer"] == ["Ann"] * 4
 
 
 def test_signing_in(page, start, tmp_path):

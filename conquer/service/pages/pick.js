@@ -105,7 +105,11 @@ async function next() {
   free(false);
   const kept = localStorage.getItem(KEPT);
   if (kept) await send(JSON.parse(kept));
-  show(await insist("POST", `${base}/next`, { voter }));
+  const slow = setTimeout(() => { find("wait").hidden = false; }, 1500);
+  const question = await insist("POST", `${base}/next`, { voter });
+  clearTimeout(slow);
+  find("wait").hidden = true;
+  show(question);
 }
 
 async function send({ event, body }) {
