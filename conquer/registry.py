@@ -38,6 +38,7 @@ class Parameter:
 
 LAM = Parameter("lam", 1.0, "a number above 0: how strongly w is pulled to 0 at the start")
 UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
+STORAGE = Parameter("storage", "float64", "'float64', or 'float32' for half the memory and seven digits", ("diagonal",))
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
 KERNEL = (
     Parameter("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
@@ -45,7 +46,7 @@ KERNEL = (
     Parameter("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
     Parameter("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
 )
-SECOND_ORDER = (LAM, UPDATE, PROJECTION, *KERNEL)
+SECOND_ORDER = (LAM, UPDATE, STORAGE, PROJECTION, *KERNEL)
 BOUND = (
     Parameter("U", 1.0, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),

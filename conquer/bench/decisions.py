@@ -28,9 +28,9 @@ CANNOT = {
 Contenders = dict[str, Callable[[], float]]
 
 
-def compiled(name: str, rounds: Rounds) -> Callable[[], float]:
+def compiled(name: str, rounds: Rounds, **parameters: Any) -> Callable[[], float]:
     """The simulation loop; the learner lives on from turn to turn, so that its memory has been touched."""
-    learner = make(name, dim=rounds.X.dim)
+    learner = make(name, dim=rounds.X.dim, **parameters)
     return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
 
 
@@ -101,6 +101,7 @@ def measure(folder: Path, *, quick: bool, note: Callable[[str], None]) -> tuple[
             note(f"decisions, K = {count}, ids {'by frequency' if ordered else 'shuffled'}")
             names = ALGORITHMS if count == 10 else ("ttg", "gnc", "gnt")
             field: Contenders = {name: compiled(name, rounds) for name in names}
+            field |= {f"{name} float32": compiled(name, rounds, storage="float32") for name in ("ttg", "gnc")}
             field["stream"] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets), len(rounds))
             if count == 10 and ordered:
                 field |= {f"{name} calls": by_calls(name, rounds, 1000) for name in ("ttg", "gnc", "gnt")}

@@ -118,6 +118,7 @@ def files_and_memory(*, quick: bool) -> dict[str, float]:
     moved = int((learner.model.precision() != learner.model.lam).sum())
     return {
         "bytes_a_feature": learner.model.cells.nbytes / PAPER_DIM,
+        "bytes_a_feature_float32": Diagonal(1000, storage="float32").cells.nbytes / 1000,
         "features_moved": moved,
         "save_seconds": saving,
         "load_seconds": loading,

@@ -193,9 +193,8 @@ def advance_implicit(items, i, cells, rate):
         u = cells[r, SCRATCH]
         cells[r, SCRATCH] = 0.0
         cells[r, W] += rate * u * cells[r, INVERSE]
-        now = cells[r, A] + u * u
-        cells[r, A] = now
-        cells[r, INVERSE] = 1.0 / now
+        cells[r, A] += u * u
+        cells[r, INVERSE] = 1.0 / cells[r, A]  # of the stored A, as a restored model has it
         after += u * u * cells[r, INVERSE]
     return after
 
@@ -220,7 +219,7 @@ def advance(items, i, cells, rate, target, update, pending, exposed):
             cells[r, W] += rate * u * inverse(cells, r, pending)
         cells[r, A] = now
         if not exposed:
-            cells[r, INVERSE] = widened(cells[r, INVERSE], u) if pending else 1.0 / now
+            cells[r, INVERSE] = widened(cells[r, INVERSE], u) if pending else 1.0 / cells[r, A]
         share = u * inverse(cells, r, pending)
         if update == st.MARGIN:
             cells[r, W] += rate * share
@@ -245,7 +244,7 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
         margin += weights[k] * part_margin
         confidence += weights[k] * part_confidence
     loss = target - margin
-    if not (abs(loss) < 1e100 and confidence < 1e200):
+    if not (abs(loss) < 1e10 * knobs[st.LARGEST] and confidence < 1e200):
         for k in range(picks.size):
             clear(items, picks[k], cells)
         return st.DIVERGED

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 # Positions in `plan` (whole numbers) and `knobs` (reals): what a policy and its parameters come to.
 RULE_FIRST, RULE_SECOND, GATE, REPLY, ETA_MODE, PROJECTION, UPDATE, COVARIANCE, KERNEL, BUDGET = range(10)
 PLAN_SIZE = 10
-ETA, LAM, RADIUS, DRIFT, DELTA, GAMMA, ALPHA, TOLERANCE, SWEEPS, SCALE, DEGREE = range(11)
-KNOBS_SIZE = 11
+ETA, LAM, RADIUS, DRIFT, DELTA, GAMMA, ALPHA, TOLERANCE, SWEEPS, SCALE, DEGREE, LARGEST = range(12)
+KNOBS_SIZE = 12
 
 # Positions in `stats`, the running sums that the widths need.
 LEARNT, SUM_H, SUM_LOSS_H, EXPOSED = range(4)

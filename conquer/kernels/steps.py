@@ -119,12 +119,12 @@ def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
 
 
 @part
-def tame(items, picks, weights):
+def tame(items, picks, weights, largest):
     """Whether the entries of u are so small that no square or quotient of a step can overflow."""
     for k in range(picks.size):
         start, stop = row_bounds(items, picks[k])
         for j in range(start, stop):
-            if not abs(weights[k] * items.data[j]) <= 1e90:
+            if not abs(weights[k] * items.data[j]) <= largest:
                 return False
     return True
 
@@ -132,7 +132,7 @@ def tame(items, picks, weights):
 @part
 def move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed):
     """The model's step, taken from the projected w; returns a status, state untouched unless OK."""
-    if not tame(items, picks, weights):
+    if not tame(items, picks, weights, knobs[st.LARGEST]):
         return st.WILD
     if plan[st.PROJECTION] != st.NO_PROJECTION:
         status = measured(state, items, plan, knobs, work, ticket)
@@ -157,7 +157,7 @@ def show(state, items, plan, knobs, a, b):
     """Count the pair in the widths before its answer; returns a status, state untouched unless OK."""
     picks, weights = np.empty(2, np.int64), np.empty(2)
     picks[0], picks[1], weights[0], weights[1] = a, b, 0.5, -0.5
-    if not tame(items, picks, weights):
+    if not tame(items, picks, weights, knobs[st.LARGEST]):
         return st.WILD
     st.expose(state, items, picks, weights, plan, knobs)
     return st.OK

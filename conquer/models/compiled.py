@@ -15,7 +15,7 @@ from conquer.types import Floats, Ints
 
 _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
-    st.WILD: "the items' values are too large to learn from (above 1e90): scale them",
+    st.WILD: "the items' values are too large to learn from (above {largest:g}): scale them",
     st.DIVERGED: "the model diverged: its next step is not finite; a larger lam or update='implicit' keeps it finite",
 }
 
@@ -56,7 +56,7 @@ class CompiledModel:
         self.plan: Ints = np.zeros(st.PLAN_SIZE, np.int64)
         self.plan[st.PROJECTION] = one_of("projection", projection, PROJECTIONS)
         self.knobs: Floats = np.zeros(st.KNOBS_SIZE)
-        self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS]] = self.lam, 1e-12, 100_000
+        self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS, st.LARGEST]] = self.lam, 1e-12, 100_000, 1e90
         self.stats: Floats = np.zeros(st.STATS_SIZE)
         self.work: Floats = np.zeros((st.GRAM, 0))
         self.squares = projection is not None
@@ -77,7 +77,9 @@ class CompiledModel:
 
     def fail(self, status: int) -> None:
         """Raise what a kernel's status means."""
-        raise ArithmeticError(_FAILURES[status].format(sweeps=int(self.knobs[st.SWEEPS])))
+        raise ArithmeticError(
+            _FAILURES[status].format(sweeps=int(self.knobs[st.SWEEPS]), largest=self.knobs[st.LARGEST])
+        )
 
     def _measure(self, X: Any, pivot: int) -> Floats:
         rows = as_rows(X, self.dim)

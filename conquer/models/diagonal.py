@@ -1,4 +1,4 @@
-"""The diagonal model: millions of sparse features at 32 bytes each."""
+"""The diagonal model: millions of sparse features at 32 bytes each, or 16."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,17 +8,18 @@ from numpy.typing import NDArray
 
 from conquer.kernels import diagonal_calls
 from conquer.kernels import state as st
-from conquer.kernels.diagonal import INVERSE, A, W
+from conquer.kernels.diagonal import INVERSE, SCRATCH, A, W
 from conquer.models.compiled import CompiledModel, one_of
 from conquer.types import Floats
 
 UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDINATE}
+STORAGES = {"float64": 8, "float32": 4}
 
 
-def aligned_cells(dim: int) -> Floats:
-    """Zeros (dim, 4) that start on a cache line, so that no feature straddles two."""
-    room = np.zeros(4 * dim + 8)
-    skip = (-room.ctypes.data // 8) % 8
+def aligned_cells(dim: int, size: int = 8) -> NDArray[Any]:
+    """Zeros (dim, 4) of so many bytes each that start on a cache line, so that no feature straddles two."""
+    room = np.zeros(4 * dim + 64 // size, f"f{size}")
+    skip = (-room.ctypes.data // size) % (64 // size)
     return room[skip : skip + 4 * dim].reshape(dim, 4)
 
 
@@ -37,6 +38,7 @@ class Diagonal(CompiledModel):
 
     `update`: "implicit" (the full step from a diagonal A: contracts for every lam), "margin" (the paper's table
     form; wants lam >= 1/2 for unit rows) or "coordinate" (the paper's line read per coordinate; its statistics add).
+    `storage`: "float64", or "float32" for half the memory and seven digits of w and A; sums are float64 either way.
 
     >>> model = Diagonal(3)
     >>> model.update([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], {0: 0.5, 1: -0.5}, +1)
@@ -46,45 +48,64 @@ class Diagonal(CompiledModel):
 
     calls = diagonal_calls
 
-    def __init__(self, dim: int, *, lam: float = 1.0, update: str = "implicit", projection: str | None = None) -> None:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        lam: float = 1.0,
+        update: str = "implicit",
+        projection: str | None = None,
+        storage: str = "float64",
+    ) -> None:
         super().__init__(dim, lam=lam, projection=projection)
         self.plan[st.UPDATE] = one_of("update", update, UPDATES)
-        self.cells = aligned_cells(self.dim)
+        size = one_of("storage", storage, STORAGES)
+        if size == 4:
+            if not 1e-15 <= self.lam <= 1e15:
+                raise ValueError(f"lam must be in [1e-15, 1e15] with storage='float32', got {self.lam}")
+            self.knobs[st.LARGEST] = 1e12  # so that neither A nor w leaves the range of float32
+        self.cells = aligned_cells(self.dim, size)
         self.cells[:, A] = self.lam
-        self.cells[:, INVERSE] = 1.0 / self.lam
+        self.cells[:, INVERSE] = 1.0 / self.cells[:1, A].astype(np.float64)
+        self.fresh = self.cells[0].astype(np.float64)
+        """(4,): the cells of a feature that nothing has moved."""
         self.state = (self.cells, self.stats)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
-        return self.cells[:, W].copy()
+        return self.cells[:, W].astype(np.float64)
 
     def precision(self) -> Floats:
         """(D,): a copy of A's diagonal."""
-        return self.cells[:, A].copy()
+        return self.cells[:, A].astype(np.float64)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The features that have moved: ids, w and A, and the widths' own column once pairs count on show."""
         cells = self.cells
-        moved = (cells[:, W] != 0.0) | (cells[:, A] != self.lam)
+        moved = (cells[:, W] != 0.0) | (cells[:, A] != self.fresh[A])
         pending = self.stats[st.EXPOSED] > 0
         if pending:
-            moved |= cells[:, INVERSE] != 1.0 / self.lam
+            moved |= cells[:, INVERSE] != self.fresh[INVERSE]
         ids = np.flatnonzero(moved).astype(np.int32)
-        arrays = {"ids": ids, "weights": cells[ids, W], "precision": cells[ids, A], "stats": self.stats}
-        return arrays | ({"inverse": cells[ids, INVERSE]} if pending else {})
+        w, precision, inverse = (cells[ids, column].astype(np.float64) for column in (W, A, INVERSE))
+        arrays = {"ids": ids, "weights": w, "precision": precision, "stats": self.stats}
+        return arrays | ({"inverse": inverse} if pending else {})
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_ids(arrays, self.dim)
         shapes = {"weights": ids.shape, "precision": ids.shape, "stats": self.stats.shape}
         w, precision, stats = self._adopt(arrays, shapes)
-        if (precision < self.lam).any() or (stats < 0).any():
+        if (precision < self.fresh[A]).any() or (stats < 0).any():
             raise ValueError(f"precision must be at least lam = {self.lam} and statistics not negative")
         inverse = 1.0 / precision
         if stats[st.EXPOSED] > 0:
             (inverse,) = self._adopt(arrays, {"inverse": ids.shape})
             if (inverse <= 0).any():
                 raise ValueError("array 'inverse' must be above 0")
-        self.cells[ids, W], self.cells[ids, A], self.cells[ids, INVERSE] = w, precision, inverse
+        columns = np.column_stack([w, precision, inverse])
+        if not (np.abs(columns) <= np.finfo(self.cells.dtype).max).all():
+            raise ValueError(f"weights and precision must fit into {self.cells.dtype}")
+        self.cells[ids, :SCRATCH] = columns
         self.stats[:] = stats
 
     def merge(self, other: "Diagonal") -> None:
@@ -92,10 +113,11 @@ class Diagonal(CompiledModel):
         check_mergeable(self, other)
         if self.plan[st.UPDATE] != st.COORDINATE or other.plan[st.UPDATE] != st.COORDINATE:
             raise ValueError("only update='coordinate' has statistics that add; margin and implicit depend on order")
-        mine, theirs = self.cells, other.cells
-        total = mine[:, A] + (theirs[:, A] - self.lam)
-        w = (mine[:, A] * mine[:, W] + theirs[:, A] * theirs[:, W]) / total
-        mine[:, W], mine[:, A], mine[:, INVERSE] = w, total, 1.0 / total
+        mine, theirs = self.precision(), other.precision()
+        total = mine + (theirs - other.fresh[A])
+        w = (mine * self.weights() + theirs * other.weights()) / total
+        self.cells[:, W], self.cells[:, A] = w, total
+        self.cells[:, INVERSE] = 1.0 / self.precision()
         self.stats += other.stats
 
 
