@@ -39,52 +39,52 @@ def set_up() -> bool:
     return plan.returncode == 0 and "pip install" not in plan.stdout
 
 
-def first_answer(folder: Path, more: int = 0) -> dict[str, Any]:
+def first_answer(folder: Path, page: Any, more: int = 0) -> dict[str, Any]:
     """Seconds from `make serve` to the page and to the first saved answer; then milliseconds to each next question."""
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.sync_api import Error
 
     port = free_port()
     environ = {**os.environ, "CONQUER_STORE": f"sqlite:///{folder}/store.db", "CONQUER_PORT": str(port)}
-    flags = ["--headless", "--no-sandbox", "--disable-gpu"]
-    with sync_playwright() as playwright, (folder / "serve.log").open("wb") as log:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=flags)
-        page = browser.new_page()
-        page.set_default_timeout(120_000)
-        start = time.monotonic()
+    page.set_default_timeout(120_000)
+    start = time.monotonic()
+    with (folder / "serve.log").open("wb") as log:
         serving = subprocess.Popen(
             ["make", "serve"], cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True
         )
-        try:
-            while True:
-                try:
-                    page.goto(f"http://127.0.0.1:{port}/")
-                    break
-                except Error:
-                    if serving.poll() is not None:
-                        raise RuntimeError((folder / "serve.log").read_text()) from None
-                    time.sleep(0.1)
-            page.wait_for_selector("#models .note")
-            opened = time.monotonic() - start
-            page.click("#example")
-            page.wait_for_url("**/pick/example")
-            page.fill("#voter", "Ann")
-            page.click("#who button")
-            page.wait_for_function(READY)
-            page.keyboard.press("1")
-            page.wait_for_function("() => document.querySelector('#saved').textContent === 'Saved'")
-            answered = time.monotonic() - start
-            page.wait_for_function(READY)
-            times = page.evaluate(ANSWER, more)
-        finally:
-            os.killpg(serving.pid, signal.SIGTERM)
-            serving.wait()
-            browser.close()
+    try:
+        while True:
+            try:
+                page.goto(f"http://127.0.0.1:{port}/")
+                break
+            except Error:
+                if serving.poll() is not None:
+                    raise RuntimeError((folder / "serve.log").read_text()) from None
+                time.sleep(0.1)
+        page.wait_for_selector("#models .note")
+        opened = time.monotonic() - start
+        page.click("#example")
+        page.wait_for_url("**/pick/example")
+        page.fill("#voter", "Ann")
+        page.click("#who button")
+        page.wait_for_function(READY)
+        page.keyboard.press("1")
+        page.wait_for_function("() => document.querySelector('#saved').textContent === 'Saved'")
+        answered = time.monotonic() - start
+        page.wait_for_function(READY)
+        times = page.evaluate(ANSWER, more)
+    finally:
+        os.killpg(serving.pid, signal.SIGTERM)
+        serving.wait()
     return {"page_seconds": opened, "answer_seconds": answered, "next_ms": times}
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        found = first_answer(Path(folder), int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    from playwright.sync_api import sync_playwright
+
+    flags = ["--headless", "--no-sandbox", "--disable-gpu"]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=BROWSER, args=flags).new_page()
+        found = first_answer(Path(folder), page, int(sys.argv[1]) if len(sys.argv) > 1 else 200)
     times = sorted(found.pop("next_ms"))
     found |= {"questions": len(times), "median_ms": statistics.median(times), "p95_ms": times[int(0.95 * len(times))]}
     print(json.dumps({name: round(value, 2) for name, value in found.items()}))

@@ -172,9 +172,9 @@ def test_the_example_by_keyboard_alone(page, start):
 
 
 @pytest.mark.skipif(shutil.which("make") is None or not first_answer.set_up(), reason="needs make and a venv set up")
-def test_from_make_serve_to_the_first_answer(tmp_path):
+def test_from_make_serve_to_the_first_answer(page, tmp_path):
     """The way of a new user, from a store that does not exist. How long it takes is in docs/serving.md."""
-    found = first_answer.first_answer(tmp_path, more=3)
+    found = first_answer.first_answer(tmp_path, page, more=3)
     assert len(found["next_ms"]) == 3
     _, rows = rows_of(sqlite(tmp_path), "example")
     assert [row.voter for row in rows if row.kind == "answer"] == ["Ann"] * 4
