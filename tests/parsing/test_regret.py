@@ -18,9 +18,9 @@ def test_where_the_bound_says_something():
 
 
 def test_the_command(tmp_path, capsys):
-    main(tmp_path, 200)
+    main(tmp_path, 200, 2)
     assert {path.name for path in tmp_path.iterdir()} == {"regret.csv", "regret.png", "regret.pdf"}
     lines = (tmp_path / "regret.csv").read_text().splitlines()
     assert lines[0] == "rounds,mean,least,most,bound,worst"
     assert lines[-1].startswith("200,")
-    assert "3 of 3 seeds" in capsys.readouterr().out
+    assert "2 of 2 seeds" in capsys.readouterr().out
