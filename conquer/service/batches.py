@@ -118,7 +118,7 @@ class Batches:
                 job.result = _run(connection, turns, job)
             except RefusalError as refusal:
                 # Refused half-way: what it had appended must go, and with it the transaction.
-                if [turn.folded.position for turn in turns.values()] != before:
+                if refusal.tainted or [turn.folded.position for turn in turns.values()] != before:
                     raise
                 job.error = refusal
         for turn in turns.values():

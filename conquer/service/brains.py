@@ -11,7 +11,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.kernels.tickets import stream, ticket
 from conquer.learners import Conquer
 from conquer.service.folding import Brain, Pick, Read, tally_of
-from conquer.service.items import Reader, unfitted
+from conquer.service.items import Reader
 from conquer.service.refusals import invalid
 from conquer.service.requests import FeatureSettings, ModelSettings
 from conquer.service.settings import Limits
@@ -46,7 +46,7 @@ class LearnerBrain:
         number = ticket(self._stream, ordinal)
         try:
             choice = self.learner.choose(read.rows, number)
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
         names = tuple([read.ids[k] for k in choice.shown])
         left = names[-1] if left_is_second(number) else names[0]
@@ -79,8 +79,8 @@ def make_learner(settings: ModelSettings) -> Conquer:
         learner = registry.make(
             settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters
         )
-    except (ValueError, TypeError) as error:
-        raise invalid(str(error)) from None
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise invalid(f"{settings.algorithm} with {settings.parameters!r:.200}: {error}") from None
     if settings.covariance == "on-show":
         try:
             learner.begin_exposing()
@@ -98,14 +98,28 @@ def _square(settings: ModelSettings) -> bool:
 def checked_settings(settings: ModelSettings) -> None:
     """Refuse what could not be built, before anything is stored."""
     if settings.task == "parse":
+        if settings.algorithm != "parser":
+            raise invalid(f"a model for the task 'parse' has the algorithm 'parser', got {settings.algorithm!r}")
         if settings.covariance != "on-answer":
             raise invalid("a parser counts pairs when they are answered: covariance must be 'on-answer'")
         _parser(settings, None)
         return
     if _square(settings) and settings.features.dim > 8192:
         raise invalid(f"a full model takes at most 8192 features here, got {settings.features.dim}: set features.dim")
-    unfitted(settings.features)
-    make_learner(settings)
+    brain = LearnerBrain(settings, make_learner(settings))
+    if settings.default_answer is not None:
+        _check_default(brain, settings.default_answer)
+
+
+def _check_default(brain: LearnerBrain, answer: float) -> None:
+    """What is learnt when a window closes must be an answer to this learner's questions."""
+    read = brain.parse(b'[{"id":"a","vector":[1]},{"id":"b","vector":[0]}]', b"null")
+    choice = brain.choose(read, 0).choice
+    if choice.query is not Query.NONE:
+        try:
+            brain.learn(read, choice, answer)
+        except ValueError as error:
+            raise invalid(f"default_answer: {error}") from None
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | None]:

@@ -99,6 +99,7 @@ def serve(
 def start_from_file(connection: Connection, path: str | Path, parse: bool) -> str:
     """A model with the file's items or sentences, named after it; an existing one stays. Returns the name."""
     from conquer.service import store
+    from conquer.service.fitting import check_groups
     from conquer.service.model_routes import create
     from conquer.service.pools import add_groups
     from conquer.service.requests import ModelSettings
@@ -113,6 +114,7 @@ def start_from_file(connection: Connection, path: str | Path, parse: bool) -> st
             settings, groups = ModelSettings(algorithm="parser", task="parse", planted=0.05), read_treebank(data)
         else:
             settings, groups = ModelSettings(algorithm="gnr", planted=0.05), read_groups(data)
+            check_groups(groups, settings.features)
         add_groups(connection, create(connection, name, settings, 1 << 30), groups)
     return name
 

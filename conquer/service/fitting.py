@@ -2,12 +2,31 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from conquer.service import store
 from conquer.service.brains import LearnerBrain
 from conquer.service.entries import Fitted
+from conquer.service.items import Reader
 from conquer.service.refusals import RefusalError, invalid
+from conquer.service.requests import FeatureSettings
+from conquer.service.settings import Limits
 from conquer.service.turns import Turn
 from conquer.service.uploads import Group
+
+_json = msgspec.json.Encoder().encode
+_ROUND = 500
+
+
+def check_groups(groups: Sequence[Group], settings: FeatureSettings) -> None:
+    """Refuse items that no round could be made of, before a person is asked about them."""
+    # Words have no rarity yet; all else is as it will be.
+    reader = Reader(msgspec.structs.replace(settings, kind="counts", columns="hashing"), Limits())
+    for group in groups:
+        for start in range(0, len(group.items), _ROUND):
+            # An item more, so that neighbours across a cut are compared as well.
+            part = group.items[max(0, start - 1) : start + _ROUND]
+            reader.read(_json(part), _json(group.context))
 
 
 def fit_once(turn: Turn, groups: Sequence[Group]) -> None:

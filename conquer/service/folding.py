@@ -27,6 +27,8 @@ from conquer.service.requests import ModelSettings
 from conquer.service.tally import Recent, Tally
 from conquer.types import Choice
 
+EVENT_BYTES = 256 << 20
+"""What one model's cached events may take."""
 _json = msgspec.json.Encoder().encode
 _tally = msgspec.json.Decoder(Tally).decode
 
@@ -82,6 +84,8 @@ class Folded:
         self.since_snapshot = 0
         self.pool: list[Any] | None = None
         """Groups of uploaded items, once read."""
+        self.pool_bytes = 0
+        self.event_bytes = 0
         self.events: OrderedDict[str, Event] = OrderedDict()
 
     def cached(self, event_id: str) -> Event | None:
@@ -91,11 +95,24 @@ class Folded:
         return event
 
     def keep(self, event: Event) -> None:
+        self.drop(event.id)
         self.events[event.id] = event
+        self.event_bytes += event.size
 
-    def trim(self, count: int) -> None:
-        while len(self.events) > count:
-            self.events.popitem(last=False)
+    def drop(self, event_id: str) -> None:
+        gone = self.events.pop(event_id, None)
+        if gone is not None:
+            self.event_bytes -= gone.size
+
+    def trim(self, count: int, room: int = EVENT_BYTES) -> None:
+        """Let the least recently used events go until at most `count` are left, in at most `room` bytes."""
+        while self.events and (len(self.events) > count or self.event_bytes > room):
+            self.drop(next(iter(self.events)))
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, roughly: weights, cached events and items to ask about."""
+        return self.brain.size + self.event_bytes + self.pool_bytes
 
     def round_of(self, event: Event) -> Any:
         if event.round is None:
@@ -147,9 +164,11 @@ class Folded:
     def _learn(self, event: Event, value: float) -> None:
         try:
             self.brain.learn(self.round_of(event), event.choice, value)
-        except ValueError as error:
-            # Learners check before they move, so nothing has changed.
-            raise invalid(f"{self.settings.algorithm} cannot learn this answer: {error}") from None
+        except (ValueError, ArithmeticError) as error:
+            refusal = invalid(f"{self.settings.algorithm} cannot learn this answer: {error}")
+            # Learners check before they move, but what broke half-way may have moved.
+            refusal.tainted = not isinstance(error, ValueError)
+            raise refusal from None
 
     def _answer(self, entry: Entry, event: Event, said: Answered) -> None:
         if entry.position in self.undone:

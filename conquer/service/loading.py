@@ -14,6 +14,10 @@ Build = Callable[[ModelSettings, bytes | None], tuple[Brain, str | None]]
 """Settings and a snapshot (or None for a fresh model) to what learns, with the text stored beside its weights."""
 
 
+_CHUNK = 250
+"""Rows read at once: each may be as large as a body may be."""
+
+
 def load(connection: Connection, header: store.Header, build: Build, cached: int = 20_000) -> Folded:
     """The model as of the header's position."""
     folded = _started(connection, header, build)
@@ -32,7 +36,7 @@ def load_up_to(connection: Connection, header: store.Header, build: Build, last:
 
 def catch_up(connection: Connection, folded: Folded, cached: int = 20_000, last: int | None = None) -> None:
     """Apply the rows this process has not seen yet. A correction among them leaves the model stale."""
-    for chunk in store.entries(connection, folded.id, folded.position):
+    for chunk in store.entries(connection, folded.id, folded.position, _CHUNK):
         rows = chunk if last is None else [row for row in chunk if row.position <= last]
         missing = wanted(rows, folded.events.__contains__)
         for event in store.events(connection, folded.id, missing).values():

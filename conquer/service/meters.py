@@ -30,7 +30,7 @@ class Meters:
         self.waiting = Gauge("conquer_queue", "Requests waiting for the writer.", registry=self.registry)
         self.commits = Gauge("conquer_commits", "Commits since the start.", registry=self.registry)
         self.models = Gauge("conquer_models_in_memory", "Models in memory.", registry=self.registry)
-        self.model_bytes = Gauge("conquer_model_bytes", "Bytes of weights in memory.", registry=self.registry)
+        self.model_bytes = Gauge("conquer_model_bytes", "Bytes of models in memory.", registry=self.registry)
         self.store_bytes = Gauge("conquer_store_bytes", "Bytes of the store on disk.", registry=self.registry)
         self._cells: dict[Any, Any] = {}
 
@@ -57,7 +57,8 @@ class Meters:
 
     def forget(self, model: str) -> None:
         """A deleted model's counters go with it."""
-        for metric, labels in [key for key in self._cells if model in key[1]]:
+        by_model = (self.answers, self.choices)
+        for metric, labels in [key for key in self._cells if key[0] in by_model and key[1][0] == model]:
             del self._cells[(metric, labels)]
             metric.remove(*labels)
 

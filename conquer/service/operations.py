@@ -34,7 +34,7 @@ async def metrics(call: Call) -> Reply:
     meters.commits.set(writer.batches.commits)
     loaded = list(writer.models.values())
     meters.models.set(len(loaded))
-    meters.model_bytes.set(sum(folded.brain.size for folded in loaded))
+    meters.model_bytes.set(sum(folded.size for folded in loaded))
     used = await asyncio.get_running_loop().run_in_executor(None, server.database.bytes_used)
     meters.store_bytes.set(used)
     return Reply(meters.text(), kind="text/plain; version=0.0.4; charset=utf-8")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from conquer.service.fitting import fit_once
+from conquer.service.fitting import check_groups, fit_once
 from conquer.service.pools import Question, add_groups, groups_of, next_question
 from conquer.service.requests import Identifier, Strict
 from conquer.service.routing import Call, Endpoint
@@ -40,15 +40,17 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    parsing, there = await call.server.writer.call(
-        call.model, lambda turn: (turn.folded.settings.task == "parse", len(groups_of(turn)))
+    settings, there = await call.server.writer.call(
+        call.model, lambda turn: (turn.folded.settings, len(groups_of(turn)))
     )
-    if parsing:
+    loop = asyncio.get_running_loop()
+    if settings.task == "parse":
         from conquer.service.treebanks import read_treebank
 
-        groups = read_treebank(call.body, held_out, there + 1)
+        groups = await loop.run_in_executor(None, read_treebank, call.body, held_out, there + 1)
     else:
-        groups = read_groups(call.body)
+        groups = await loop.run_in_executor(None, read_groups, call.body)
+        await loop.run_in_executor(None, check_groups, groups, settings.features)
 
     def work(turn: Turn) -> Uploaded:
         fit_once(turn, groups)

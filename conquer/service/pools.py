@@ -60,6 +60,7 @@ def groups_of(turn: Turn) -> list[Group]:
     ).scalar_one()
     if pool is None or len(pool) != count:
         pool = turn.folded.pool = read_pool(turn.connection, turn.folded.id)
+        turn.folded.pool_bytes = sum(2 * len(item.text or "") + 500 for group in pool for item in group.items)
     return pool
 
 

@@ -11,6 +11,8 @@ class RefusalError(ValueError):
     def __init__(self, status: int, code: str, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.status, self.code, self.message, self.retry_after = status, code, message, retry_after
+        self.tainted = False
+        """Memory may have changed before the refusal: the model must be read again from the store."""
 
 
 def unknown_model(name: str) -> RefusalError:

@@ -60,7 +60,7 @@ def _prune(writer: Writer, header: store.Header, before: float, least: int) -> i
             )
         )
         for forgotten in [name for name, event in turn.folded.events.items() if event.seen <= last]:
-            del turn.folded.events[forgotten]
+            turn.folded.drop(forgotten)
         return int(gone.rowcount)
 
     return int(writer.call_now(header.name, work))

@@ -1,11 +1,15 @@
 """What the clock does: closes answer windows that have a default answer. Each closing is a row of the log."""
 
+import logging
+
 from conquer.service import store
 from conquer.service.entries import Chosen, Expired
+from conquer.service.refusals import RefusalError
 from conquer.service.turns import Turn
 from conquer.service.writer import Writer
 from conquer.types import Query
 
+logger = logging.getLogger("conquer.service")
 _ROWS = 2000
 
 
@@ -15,8 +19,12 @@ def sweep(writer: Writer) -> None:
         headers = store.all_headers(connection)
     for header in headers:
         if header.settings.window_seconds is not None and header.settings.default_answer is not None:
-            while writer.call_now(header.name, expire):
-                pass
+            try:
+                while writer.call_now(header.name, expire):
+                    pass
+            except RefusalError as refusal:
+                # Deleted meanwhile, or it cannot learn: the others' windows close all the same.
+                logger.warning("the windows of model %r stay open: %s", header.name, refusal.message)
 
 
 def expire(turn: Turn) -> bool:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from typing import Any
 
 import msgspec
@@ -48,7 +49,7 @@ def read_groups(data: bytes) -> list[Group]:
 
 def _json_rows(text: str) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -78,10 +79,12 @@ def _csv_item(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(text: str) -> Value:
+    """The number a cell holds; anything else, "nan" and "inf" among it, is a word."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text
+    return number if math.isfinite(number) else text
 
 
 def _grouped(rows: list[dict[str, Any]]) -> list[Group]:

@@ -15,7 +15,7 @@ from typing import Any
 from conquer.service import store
 from conquer.service.batches import Batches, Job, Prepared, deliver
 from conquer.service.database import Database
-from conquer.service.folding import Folded
+from conquer.service.folding import EVENT_BYTES, Folded
 from conquer.service.loading import Build
 from conquer.service.refusals import RefusalError
 from conquer.service.settings import Settings
@@ -144,13 +144,13 @@ class Writer:
 
     def _housekeeping(self) -> None:
         for folded in list(self.models.values()):
-            folded.trim(self.settings.events_cached)
+            folded.trim(self.settings.events_cached, min(EVENT_BYTES, self.settings.cache_bytes // 4))
             if folded.since_snapshot >= self.settings.snapshot_every:
                 self._store_later(folded)
-        used = sum(folded.brain.size for folded in self.models.values())
+        used = sum(folded.size for folded in self.models.values())
         while used > self.settings.cache_bytes and len(self.models) > 1:
             _, dropped = self.models.popitem(last=False)
-            used -= dropped.brain.size
+            used -= dropped.size
 
     def _store_later(self, folded: Folded) -> None:
         """Copy the weights now; compress in the background; write part by part between other commits."""
