@@ -187,6 +187,14 @@ def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSetting
     return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams))
 
 
+def warm_parser() -> None:
+    """The same for parse questions, which other servers need not wait for."""
+    brain, _ = build(ModelSettings(algorithm="parser", task="parse", parameters={"bits": 4}), None)
+    rows = "".join(f"{k}\\tw\\t_\\tX\\t_\\t_\\t_\\t_\\t_\\t_\\n" for k in (1, 2, 3))
+    read = brain.parse(f'[{{"id":"s","text":"{rows}"}}]'.encode(), b"null")
+    brain.learn(read, brain.choose(read, 0).choice, 1.0)
+
+
 def warm_kernels() -> None:
     """Load or compile what requests will call, before the first one comes."""
     settings = ModelSettings(algorithm="gnr", features=FeatureSettings(dim=16))

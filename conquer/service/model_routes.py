@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import Connection, func, insert, select
 
 from conquer.service import store
-from conquer.service.brains import checked_settings, imported
+from conquer.service.brains import checked_settings, imported, warm_parser
 from conquer.service.insight import glance
 from conquer.service.refusals import RefusalError, invalid
 from conquer.service.requests import ModelSettings, NewModel
@@ -70,6 +70,9 @@ async def create_model(call: Call) -> ModelInfo:
     if not call.key.may("admin", new.name):
         raise RefusalError(403, "not_allowed", f"this key may not make a model {new.name!r}")
     checked_settings(settings)
+    if settings.task == "parse":
+        # Beside what follows: the file is being uploaded while the kernels load.
+        asyncio.get_running_loop().run_in_executor(None, warm_parser)
     limit = call.server.settings.limits.models
     await call.server.writer.call(None, lambda connection: create(connection, new.name, settings, limit))
     info: ModelInfo = await call.server.writer.call(new.name, _info)

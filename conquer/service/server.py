@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conquer.service import keys, store
-from conquer.service.brains import build, warm_kernels
+from conquer.service.brains import build, warm_kernels, warm_parser
 from conquer.service.database import Database, StoreError
 from conquer.service.identity import Doorkeeper
 from conquer.service.insight import Names
@@ -66,7 +66,10 @@ class Server:
 
     async def _warm(self) -> None:
         """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
-        await asyncio.get_running_loop().run_in_executor(None, warm_kernels)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, warm_kernels)
+        if any(header.settings.task == "parse" for header in await loop.run_in_executor(None, self.listed)):
+            await loop.run_in_executor(None, warm_parser)
         self.ready = True
 
     def _measure(self) -> None:
