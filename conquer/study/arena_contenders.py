@@ -68,8 +68,8 @@ VARIANTS = {
         Contender(
             "gnc+forget",
             "ndb",
-            tuple({"forget": f, "eta": eta, "gate_eta": eta**2} for f in _FORGET for eta in (2.0, 6.0)),
-            {**_LINEAR, "lam": 3.0, "gate": "gnc"},
+            tuple({"forget": f, "lam": lam} for f in _FORGET for lam in (3.0, 30.0)),
+            {**_LINEAR, "eta": 6.0, "gate": "gnc", "gate_eta": 36.0},
             ours=True,
             worlds=("drifting",),
         ),
