@@ -18,9 +18,26 @@ class ReviewFileError(ValueError):
     """A file that cannot be read further; the message names the file and, where known, the line."""
 
 
+class NoReviewsError(ReviewFileError):
+    """A file in which not one review can be found: another kind of file, or its columns have other names."""
+
+
+class UnreadableError(ValueError):
+    """A row that is none; `lines` says how many lines of the file it took with it."""
+
+    def __init__(self, reason: str, lines: int = 1) -> None:
+        super().__init__(reason)
+        self.lines = lines
+
+
 def first_bytes(path: Path, count: int = 4096) -> bytes:
     """The first bytes of the content, decompressed."""
     return next(_chunks(path, count), b"")[:count]
+
+
+def content(path: Path) -> bytes:
+    """All of it, decompressed."""
+    return b"".join(_chunks(path, _CHUNK))
 
 
 def lines(path: Path) -> Iterator[bytes]:
@@ -35,28 +52,34 @@ def lines(path: Path) -> Iterator[bytes]:
     """
     rest = b""
     number = 0
-    try:
-        for chunk in _chunks(path, _CHUNK):
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
-                number += 1
-                yield line + b"\n"
-            if len(rest) > _LONGEST_LINE:
-                raise ReviewFileError(f"{path}, line {number + 1}: longer than {_LONGEST_LINE} bytes")
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
-        raise ReviewFileError(
-            f"{path}, line {number + 1}: the compressed data is broken or cut short ({error})"
-        ) from None
+    for chunk in _chunks(path, _CHUNK):
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            number += 1
+            yield line + b"\n"
+        if len(rest) > _LONGEST_LINE:
+            raise ReviewFileError(f"{path}, line {number + 1}: longer than {_LONGEST_LINE} bytes")
     if rest:
         yield rest
 
 
 def _chunks(path: Path, size: int) -> Iterator[bytes]:
+    """The content in pieces; broken compressed data is named with the line it was reached in."""
+    line = 1
+    try:
+        for chunk in _decompressed(path, size):
+            yield chunk
+            line += chunk.count(b"\n")
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
+        raise ReviewFileError(f"{path}, line {line}: the compressed data is broken or cut short ({error})") from None
+
+
+def _decompressed(path: Path, size: int) -> Iterator[bytes]:
     with path.open("rb") as raw:
         magic = raw.read(6)
         raw.seek(0)
         if magic.startswith(_ZSTD):
-            yield from _zstandard(raw, path, size)
+            yield from _zstandard(raw, size)
             return
         reader = _PLAIN_READERS.get(magic[:2])
         if reader is None:
@@ -68,7 +91,7 @@ def _chunks(path: Path, size: int) -> Iterator[bytes]:
                 yield chunk
 
 
-def _zstandard(raw: IO[bytes], path: Path, size: int) -> Iterator[bytes]:
+def _zstandard(raw: IO[bytes], size: int) -> Iterator[bytes]:
     """Frame after frame; the library's own stream would end a cut file without a word."""
     import zstandard
 

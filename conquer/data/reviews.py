@@ -1,17 +1,19 @@
 """Readers for the review files people have: every row becomes a text with stars, or is counted as unreadable."""
 
-import ast
-import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from conquer.data import tables
-from conquer.data.opening import COMPRESSED, ReviewFileError, first_bytes, lines
+from conquer.data import objects, tables
+from conquer.data.opening import COMPRESSED, NoReviewsError, ReviewFileError, UnreadableError, first_bytes
 
-TEXT = ("text", "reviewText", "review_text", "review_body", "review/text", "content", "body", "review")
-RATING = ("stars", "overall", "rating", "star_rating", "review/score", "score", "mean")
+# The usual names, most telling first, as `plain` writes them: `Review Text` and review/text are both reviewtext.
+TEXT = ("text", "reviewtext", "reviewstext", "reviewbody", "reviewcontent", "content", "body", "review", "comment")
+_STARS = ("stars", "overall", "rating", "starrating", "reviewrating", "reviewsrating", "reviewscore", "score")
+RATING = (*_STARS, "mean", "ratings")
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".tsv", ".csv", ".txt", ".parquet", ".review")
 _REMEMBERED = 20
 
@@ -37,24 +39,28 @@ class Reading:
     problems: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Review]:
-        for line, row in _rows(self.path, (self.text, self.rating)):
+        for line, row in _rows(self.path, partial(_missing, text=self.text, rating=self.rating)):
             try:
                 review = _review(row, self.text, self.rating)
             except ValueError as error:
-                self.unreadable += 1
+                self.unreadable += error.lines if isinstance(error, UnreadableError) else 1
                 if len(self.problems) < _REMEMBERED:
                     self.problems.append(f"{self.path}, line {line}: {error}")
             else:
                 self.read += 1
                 yield review
+        if not self.read:
+            first = "".join(self.problems[:1]) or "there are no rows"
+            raise NoReviewsError(f"{self.path}: no readable review, {self.unreadable} rows unreadable: {first}")
 
 
 def read(path: str | Path, *, text: str | None = None, rating: str | None = None) -> Reading:
     """A reading of one file of reviews, of any of these kinds, plain or compressed with gzip, xz or zstandard:
     JSON lines (UCSD/McAuley of 2014 to 2023 with their Python-like lines, Yelp, anything with a text and a rating),
-    the blocks of 2013, amazon_reviews_us TSV, Blitzer's pseudo-XML, CSV, Parquet.
+    an array of JSON objects, the blocks of 2013, amazon_reviews_us TSV, Blitzer's pseudo-XML, CSV, Parquet.
 
-    `text` and `rating` name the fields or columns where the usual names do not fit.
+    `text` and `rating` name the fields or columns where the usual names do not fit; case, spaces and punctuation of
+    names do not count. Iterating raises `NoReviewsError` for a file without a single review.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +77,7 @@ def read(path: str | Path, *, text: str | None = None, rating: str | None = None
 
 
 def find(folder: str | Path) -> tuple[dict[str, tuple[Path, ...]], tuple[Path, ...]]:
-    """({domain: files}, ignored): a review file is a domain, and so is a folder of them.
+    """({domain: files}, ignored): a review file is a domain, and so is a folder of them; equal names are one domain.
 
     Blitzer's folders keep the same reviews twice; `all.review` is then the one that counts.
     """
@@ -80,18 +86,13 @@ def find(folder: str | Path) -> tuple[dict[str, tuple[Path, ...]], tuple[Path, .
         raise ReviewFileError(f"no folder {root}")
     found: dict[str, tuple[Path, ...]] = {}
     ignored: list[Path] = []
-    for path in sorted(root.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if path.is_dir():
-            inside = [inner for inner in sorted(path.iterdir()) if inner.is_file() and _is_review_file(inner)]
-            whole = [inner for inner in inside if inner.name.startswith("all.review")]
-            if inside:
-                found[path.name] = tuple(whole or inside)
-        elif _is_review_file(path):
-            found[domain_name(path)] = (path,)
-        else:
-            ignored.append(path)
+    for path in _visible(root):
+        name, inside = (path.name, _visible(path)) if path.is_dir() else (domain_name(path), [path])
+        files = [inner for inner in inside if _is_review_file(inner)]
+        whole = [inner for inner in files if inner.name.startswith("all.review")]
+        if files:
+            found[name] = found.get(name, ()) + tuple(whole or files)
+        ignored += [inner for inner in inside if not _is_review_file(inner)] if files else [path]
     if not found:
         raise ReviewFileError(f"no review files in {root}: expected names ending in {', '.join(_SUFFIXES)}")
     return found, tuple(ignored)
@@ -105,8 +106,13 @@ def domain_name(path: str | Path) -> str:
     """
     name = Path(path).name
     for suffix in (*COMPRESSED, *_SUFFIXES):
-        name = name.removesuffix(suffix)
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
     return name
+
+
+def _visible(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
 
 
 def _is_review_file(path: Path) -> bool:
@@ -114,71 +120,80 @@ def _is_review_file(path: Path) -> bool:
     for suffix in COMPRESSED:
         name = name.removesuffix(suffix)
     readme = name.startswith(("readme", "license", "licence"))
-    return name.endswith(_SUFFIXES) and not readme
+    return name.endswith(_SUFFIXES) and not readme and not path.is_dir()
 
 
-def _rows(path: Path, columns: tuple[str | None, str | None]) -> Iterator[tuple[int, Any]]:
-    """(line, row): a row is a mapping of fields, or a ValueError where the line is none."""
-    head = first_bytes(path)
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for begins, reader in _READERS:
-        if start.startswith(begins):
-            return reader(path)
-    if not start:
-        raise ReviewFileError(f"{path} is empty")
-    delimiter = "\t" if b"\t" in start.split(b"\n", 1)[0] else ","
-    wanted = (columns[0] or TEXT, columns[1] or RATING)
-    return tables.delimited(path, delimiter, wanted)
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(lines(path), 1):
-        if line.strip():
-            yield number, _object(line)
-
-
-def _object(line: bytes) -> Any:
-    try:
-        value = json.loads(line)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        # The files of 2014 and before are lines of Python: single quotes, True and None.
-        try:
-            value = ast.literal_eval(line.decode("utf-8").strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return ValueError(f"neither JSON nor a Python dictionary ({error})")
-    return (
-        value if isinstance(value, dict) else ValueError(f"expected an object with fields, got {type(value).__name__}")
-    )
-
-
-_READERS: tuple[tuple[bytes | tuple[bytes, ...], Callable[[Path], Iterator[tuple[int, Any]]]], ...] = (
-    (b"{", _json_lines),
-    (b"PAR1", tables.parquet),
-    (b"<review>", tables.pseudo_xml),
-    (b"product/productId:", tables.blocks),
+_READERS: tuple[tuple[bytes, Callable[[Path, tables.Wanted], objects.Rows]], ...] = (
+    (rb"\{", lambda path, missing: objects.json_lines(path)),
+    (rb"\[\s*[{\]]", lambda path, missing: objects.json_array(path)),
+    (rb"PAR1", tables.parquet),
+    (rb"<review>", lambda path, missing: tables.pseudo_xml(path)),
+    (rb"product/productId:", lambda path, missing: tables.blocks(path)),
+    (rb"[^\n]*\t", lambda path, missing: tables.delimited(path, "\t", missing)),
+    (rb".", lambda path, missing: tables.delimited(path, ",", missing)),
 )
 
 
+def _rows(path: Path, missing: tables.Wanted) -> objects.Rows:
+    """(line, row): a row is a mapping of fields, or an UnreadableError where the line is none."""
+    start = first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n")
+    for begins, reader in _READERS:
+        if re.match(begins, start):
+            return reader(path, missing)
+    raise NoReviewsError(f"{path} is empty")
+
+
+@lru_cache(maxsize=4096)
+def plain(name: str) -> str:
+    """A name as it is compared.
+
+    >>> plain("Review Text"), plain("reviewText"), plain("review/text")
+    ('reviewtext', 'reviewtext', 'reviewtext')
+    """
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def _missing(columns: Iterable[str], text: str | None, rating: str | None) -> str | None:
+    header = dict.fromkeys(columns, True)
+    for what, name, usual in (("text", text, TEXT), ("rating", rating, RATING)):
+        if _value(header, _plain(header), name, usual) is None:
+            return f"no {what} column ({name or ', '.join(usual)}); name the text and the rating column"
+    return None
+
+
+def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """The row's values by plain name; the first of two equal names counts."""
+    fields: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is not None:
+            fields.setdefault(plain(str(name)), value)
+    return fields
+
+
+def _value(row: Mapping[Any, Any], fields: Mapping[str, Any], name: str | None, usual: tuple[str, ...]) -> Any:
+    if name is not None:
+        return row[name] if name in row else fields.get(plain(name))
+    return next((fields[usually] for usually in usual if usually in fields), None)
+
+
 def _review(row: Any, text: str | None, rating: str | None) -> Review:
-    if isinstance(row, ValueError):
+    if isinstance(row, UnreadableError):
         raise row
-    body = _field(row, (text,) if text else TEXT)
+    fields = _plain(row)
+    body = _value(row, fields, text, TEXT)
     if not isinstance(body, str) or not body.strip():
         raise ValueError(f"no text: expected a non-empty {text or ' or '.join(TEXT)}, got {body!r:.60}")
-    if any("\udc80" <= letter <= "\udcff" for letter in body):
-        raise ValueError("the text is not UTF-8")
-    people = row.get("ratings")
-    if people is not None and "stars" not in row and rating is None:
+    try:
+        body.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the text is not UTF-8 at character {error.start}") from None
+    people = fields.get("ratings")
+    if not isinstance(people, list):
+        people = None
+    elif rating is None and not any(name in fields for name in _STARS):
         return _rated(body, people)
-    given = _field(row, (rating,) if rating else RATING)
+    given = _value(row, fields, rating, RATING)
     return Review(body, _stars(given), _several(people) if people is not None else ())
-
-
-def _field(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    for name in names:
-        if row.get(name) is not None:
-            return row[name]
-    return None
 
 
 def _number(value: Any) -> float:
@@ -186,7 +201,7 @@ def _number(value: Any) -> float:
         raise ValueError(f"expected a number of stars from 1 to 5, got {value!r:.60}")
     try:
         return float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"expected a number of stars from 1 to 5, got {value!r:.60}") from None
 
 
@@ -197,15 +212,15 @@ def _stars(value: Any) -> float:
     return stars
 
 
-def _several(people: Any) -> tuple[float, ...]:
-    if not isinstance(people, list) or not people:
+def _several(people: list[Any]) -> tuple[float, ...]:
+    if not people:
         raise ValueError(f"expected a list of ratings, got {people!r:.60}")
     return tuple(_stars(value) for value in people)
 
 
-def _rated(body: str, people: Any) -> Review:
+def _rated(body: str, people: list[Any]) -> Review:
     """Ratings without stars are on the scale of -4 to 4 of Hutto and Gilbert; 0 is 3 stars, the ends 1 and 5."""
-    if not isinstance(people, list) or not people:
+    if not people:
         raise ValueError(f"expected a list of ratings, got {people!r:.60}")
     ratings = tuple(3.0 + _number(value) / 2.0 for value in people)
     if not all(1.0 <= value <= 5.0 for value in ratings):

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import lzma
+import re
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conquer.data.opening import ReviewFileError, lines
+from conquer.data.opening import NoReviewsError, ReviewFileError, first_bytes, lines
 from conquer.data.reviews import Review, domain_name, find, read
 
 PLAIN = [Review('Works, and "well".\n  Twice', 5.0), Review("Broke - it's bad", 1.0), Review("é 漢字", 3.0)]
@@ -99,9 +100,8 @@ def test_parquet_with_named_columns(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pl.DataFrame({"words": [r.text for r in PLAIN], "grade": [int(r.stars) for r in PLAIN]}).write_parquet(path)
     assert list(read(path, text="words", rating="grade")) == PLAIN
-    reading = read(path)
-    assert list(reading) == []
-    assert reading.unreadable == 3
+    with pytest.raises(NoReviewsError, match="p.parquet: the table of 'words, grade' has no text column"):
+        list(read(path))
     (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[:50])
     with pytest.raises(ReviewFileError, match=r"cut.parquet: not a readable Parquet"):
         list(read(tmp_path / "cut.parquet"))
@@ -129,6 +129,13 @@ def test_human_ratings(tmp_path: Path) -> None:
         ('{"text": "a", "stars"', "neither JSON nor"),
         ("{'text': open('x')}", "neither JSON nor"),
         ('{"text": "a", "stars": 2, "ratings": []}', "list of ratings"),
+        ('{"text": "a \\ud83d", "stars": 2}', "not UTF-8 at character 2"),
+        ('{"text": "\\udc80", "stars": 2}', "not UTF-8"),
+        ('{"text": "a", "stars": ' + "9" * 400 + "}", "1 to 5, got 999"),
+        ("{'text': 'a', 'stars': -" + "9" * 400 + "}", "1 to 5, got -999"),
+        ('{"text": "a", "stars": ' + "9" * 5000 + "}", "neither JSON nor"),
+        ('{"text": "a", "stars": 2, "ratings": [' + "9" * 400 + "]}", "1 to 5, got 999"),
+        ("{'text': {[]: 1}}", "neither JSON nor"),
     ],
 )
 def test_unreadable_rows_are_counted_with_their_place(tmp_path: Path, row: str, reason: str) -> None:
@@ -151,12 +158,124 @@ def test_cut_files_are_an_error_not_an_end(tmp_path: Path, pack) -> None:
         list(lines(path))
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.ZstdCompressor().compress])
+def test_files_broken_at_any_byte_are_named(tmp_path: Path, pack) -> None:
+    path = tmp_path / "broken.csv"
+    whole = pack(b"text,stars\nfine,4\n" * 20)
+    for size in range(6, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        for look in (first_bytes, lambda p: list(lines(p)), lambda p: list(read(p))):
+            with pytest.raises(ReviewFileError, match=r"broken.csv, line \d+: the compressed data is broken"):
+                look(path)
+    for place in range(6, len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        for look in (first_bytes, lambda p: list(lines(p)), lambda p: list(read(p))):
+            with contextlib.suppress(ReviewFileError):
+                look(path)
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (b"text,stars\rfine,4\r", r"line 1: no header of a table (lines must end in \n or \r\n, not in \r alone)"),
+        (b'"abc"x,stars\nfine,4\n', "line 1: no header of a table ('"),
+        (b'\n\n"text,stars\nfine,4\n', "line 4: no header of a table (unexpected end of data)"),
+    ],
+)
+def test_headers_that_are_none(tmp_path: Path, body: bytes, place: str) -> None:
+    (tmp_path / "odd.csv").write_bytes(body)
+    with pytest.raises(NoReviewsError, match=re.escape(f"odd.csv, {place}")):
+        list(read(tmp_path / "odd.csv"))
+
+
+def test_lines_lost_to_an_unclosed_quote_are_all_counted(tmp_path: Path) -> None:
+    path = tmp_path / "quote.csv"
+    path.write_text('text,stars\nfine,4\n"open,1\nlost,2\nlost,3\nlost "too",5\nfine,3\n"open,1\nlost,4\n')
+    reading = read(path)
+    assert [review.stars for review in reading] == [4.0, 3.0]
+    assert reading.unreadable == 6
+    assert [problem.partition("quote.csv, ")[2] for problem in reading.problems] == [
+        "line 3: ',' expected after '\"', up to line 6",
+        "line 8: unexpected end of data, up to line 9",
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_arrays_of_objects(tmp_path: Path, indent: int | None, pack) -> None:
+    rows = [{"text": r.text, "stars": r.stars} for r in PLAIN]
+    odd = [[], {"text": "a \ud83d", "stars": 1}, {"text": "x", "stars": "huge"}]
+    path = tmp_path / "array.json"
+    body = json.dumps(rows[:2] + odd + rows[2:], indent=indent)
+    path.write_bytes(pack(("\ufeff " + body + "\n").replace('"huge"', "9" * 5000).encode()))
+    reading = read(path)
+    assert list(reading) == PLAIN
+    assert reading.unreadable == 3
+    path.write_text(json.dumps(rows, indent=0)[:-30])
+    reading = read(path)
+    with pytest.raises(ReviewFileError, match=r"array.json, line 10: the JSON array is broken here"):
+        list(reading)
+    assert reading.read == 2
+    path.write_text("[]")
+    with pytest.raises(NoReviewsError, match="there are no rows"):
+        list(read(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "rating"),
+    [
+        ("Review Text", "Rating"),
+        ("TEXT", "Score"),
+        ("review_text", "SCORE"),
+        ("Review", "Star Rating"),
+        ("reviews.text", "reviews.rating"),
+        ("Comment", "Ratings"),
+    ],
+)
+def test_the_usual_headers(tmp_path: Path, text: str, rating: str) -> None:
+    table = pl.DataFrame({"Id": [1, 2, 3], text: [r.text for r in PLAIN], rating: [r.stars for r in PLAIN]})
+    table.write_csv(tmp_path / "usual.csv")
+    table.write_parquet(tmp_path / "usual.parquet")
+    table.write_ndjson(tmp_path / "usual.jsonl")
+    for path in sorted(tmp_path.iterdir()):
+        assert list(read(path)) == PLAIN
+        assert list(read(path, text=text.lower(), rating=rating)) == PLAIN
+
+
+def test_exact_names_come_first(tmp_path: Path) -> None:
+    path = tmp_path / "twice.jsonl"
+    path.write_text('{"grade": 1, "Grade": 2, "text": "a", "words": "b", "ratings": [3]}\n')
+    assert list(read(path, text="words", rating="Grade")) == [Review("b", 2.0, (3.0,))]
+    assert list(read(path, text="WORDS", rating="GRADE")) == [Review("b", 1.0, (3.0,))]
+
+
+def test_ratings_count_only_as_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.jsonl"
+    path.write_text(
+        '{"text": "a", "rating": 4, "ratings": 12}\n{"text": "b", "rating": 5, "ratings": {"food": 1}}\n'
+        '{"text": "c", "rating": 5, "ratings": [5, 4]}\n{"text": "d", "Ratings": 2}\n'
+    )
+    reading = read(path)
+    assert list(reading) == [Review("a", 4.0), Review("b", 5.0), Review("c", 5.0, (5.0, 4.0)), Review("d", 2.0)]
+    assert reading.unreadable == 0
+
+
+def test_a_character_reference_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "all.review"
+    body = "<review>\n<rating>\n2.0\n</rating>\n<review_text>\n{}\n</review_text>\n</review>\n"
+    path.write_text(body.format(f"&#{'9' * 5000};") + body.format("fine"))
+    assert [review.text[:4] for review in read(path)] == ["&#99", "fine"]
+
+
 def test_files_that_are_no_review_files(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ReviewFileError, match=r"empty.csv is empty"):
+    (tmp_path / "meta.jsonl").write_text('{"asin": "B0", "title": "Tea"}\n' * 3)
+    with pytest.raises(NoReviewsError, match=r"meta.jsonl: no readable review, 3 rows unreadable: .*line 1: no text"):
+        list(read(tmp_path / "meta.jsonl"))
+    with pytest.raises(NoReviewsError, match=r"empty.csv is empty"):
         list(read(tmp_path / "empty.csv"))
-    with pytest.raises(ReviewFileError, match=r"other.csv, line 1: no column text or .* in the header a, b"):
+    with pytest.raises(NoReviewsError, match=r"other.csv, line 1: the header 'a, b' has no text column \(text,"):
         list(read(tmp_path / "other.csv"))
     with pytest.raises(ReviewFileError, match="no file"):
         read(tmp_path / "absent")
@@ -171,6 +290,18 @@ def test_any_bytes_are_read_counted_or_refused(tmp_path: Path, junk: bytes) -> N
     with contextlib.suppress(ReviewFileError):
         assert len(list(reading)) >= 1
     assert reading.unreadable >= len(reading.problems)
+
+
+@given(
+    st.sampled_from([b"", b"[{", b"<review>\n", b"text,stars\n", b'"', b"\x1f\x8b\x08", b"PAR1"]),
+    st.binary(max_size=300),
+)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_file_is_read_or_refused(tmp_path: Path, start: bytes, junk: bytes) -> None:
+    path = tmp_path / "junk"
+    path.write_bytes(start + junk)
+    with contextlib.suppress(ReviewFileError):
+        assert all(1.0 <= review.stars <= 5.0 for review in read(path))
 
 
 def test_folders(tmp_path: Path) -> None:
@@ -192,3 +323,15 @@ def test_folders(tmp_path: Path) -> None:
     }
     assert [path.name for path in ignored] == ["README.md"]
     assert domain_name("x/Apps.json.gz") == "Apps"
+    assert domain_name("x/Apps.JSON.GZ") == "Apps"
+
+
+def test_files_of_one_name_are_one_domain(tmp_path: Path) -> None:
+    for name in ("books.csv", "books.jsonl.gz", "books/more.csv", "books/notes.md", "books/.old.csv", "empty/a.pdf"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found, ignored = find(tmp_path)
+    assert {name: [str(path.relative_to(tmp_path)) for path in paths] for name, paths in found.items()} == {
+        "books": ["books/more.csv", "books.csv", "books.jsonl.gz"]
+    }
+    assert [str(path.relative_to(tmp_path)) for path in ignored] == ["books/notes.md", "empty"]
