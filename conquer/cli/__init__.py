@@ -146,4 +146,6 @@ def main() -> int:
             raise
         show()
         return int(getattr(error, "exit_code", 2))
+    if status == 130:  # typer's own word for Ctrl-C
+        typer.echo("conquer: stopped; the same command goes on from here", err=True)
     return status if isinstance(status, int) else 0

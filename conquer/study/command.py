@@ -12,7 +12,7 @@ from conquer.features.vocabulary import tabulate
 from conquer.registry import ALGORITHMS, GROUPS
 from conquer.study.backends import choose
 from conquer.study.run import Finished, study
-from conquer.study.spec import PAPER, Spec, preset
+from conquer.study.spec import CEILING, PAPER, Spec, preset
 
 
 def run_study(
@@ -158,7 +158,7 @@ def show(finished: Finished, console: Any) -> None:
         title="mean test error ± half a 95 % interval", title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0)
     )
     sizes = [name.removeprefix("K=") for name in frame.columns if name.startswith("K=")]
-    table.add_column("algorithm")
+    table.add_column("algorithm", no_wrap=True, min_width=len(CEILING))
     for size in sizes:
         table.add_column(f"K = {size}", justify="right")
     table.add_column("mean", justify="right")
@@ -169,6 +169,9 @@ def show(finished: Finished, console: Any) -> None:
     console.print(table)
     for name, why in finished.left_out.items():
         console.print(f"left out {name}: {why}")
+    uneven = [name for name, facts in finished.domains.items() if facts.get("balanced") is False]
+    if uneven and finished.spec.balance == "stars":
+        console.print(f"not balanced, because some stars are fractions: {', '.join(uneven)}")
     unread = sum(facts.get("unreadable", 0) for facts in finished.domains.values())
     if unread:
         console.print(f"{unread} unreadable rows; the report says where")

@@ -17,7 +17,7 @@ from conquer.data import digits, reviews, splits, synthetic
 from conquer.data.opening import ReviewFileError
 from conquer.features.vocabulary import tabulate
 from conquer.rows import SparseRows
-from conquer.study.spec import Spec, key
+from conquer.study.spec import PROTOCOL, Spec, key
 from conquer.types import Floats, Ints
 
 _ARRAYS = ("indptr", "indices", "data", "stars", "ratings", "groups", "hashes")
@@ -38,7 +38,7 @@ class Source:
     @property
     def key(self) -> str:
         """The name of the domain's content, the same wherever its files lie."""
-        return key("domain", self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint)
+        return key("domain", PROTOCOL, self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +79,8 @@ def sources(spec: Spec) -> tuple[Source, ...]:
     else:
         path = Path(spec.data)
         files = reviews.find(path)[0] if path.is_dir() else {reviews.domain_name(path): (path,)}
-        if spec.domains is not None:
-            files = {name: paths for name, paths in files.items() if name in spec.domains} or files
+        if spec.domains is not None and set(spec.domains) <= set(files):
+            files = {name: files[name] for name in spec.domains}
         found = [
             Source("files", name, tuple(str(p.resolve()) for p in paths), 0, 0, spec.balance, _fingerprint(paths))
             for name, paths in files.items()
@@ -190,6 +190,7 @@ def store(source: Source, folder: Path) -> dict[str, Any]:
         about |= {
             "name": source.name,
             "reviews": domain.units,
+            "held": splits.development(domain.strata, domain.hashes).size,
             "features": domain.rows.dim,
             "entries": int(domain.rows.data.size),
             "stars": {f"{v:g}": int(n) for v, n in zip(*np.unique(domain.stars, return_counts=True), strict=True)}

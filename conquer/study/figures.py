@@ -9,6 +9,7 @@ from conquer.registry import ALGORITHMS
 from conquer.study import tables
 from conquer.study.canvas import MARKERS, REFERENCES, Figure, Frame, legend, new, sizes_of, styles
 from conquer.study.figures_curves import regret_curves, sample_efficiency
+from conquer.study.spec import CEILING
 
 
 def errors_by_items(results: Frame, curves: Frame) -> Figure:
@@ -46,7 +47,7 @@ def errors_by_items(results: Frame, curves: Frame) -> Figure:
 def competition(results: Frame, curves: Frame) -> Figure:
     """One versus one: in what share of the trials the row's error was below the column's; bold where significant."""
     duels = tables.one_versus_one(results)
-    names = tables.ordered(duels["row"].to_list())
+    names = tables.ordered(name for name in results["algorithm"].to_list() if name != CEILING)
     found = {(row["row"], row["column"]): row for row in duels.iter_rows(named=True)}
     share = np.full((len(names), len(names)), np.nan)
     for i, one in enumerate(names):
@@ -69,8 +70,8 @@ def competition(results: Frame, curves: Frame) -> Figure:
     axis.set_yticks(range(len(names)), names)
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0)
-    trials = max(row["wins"] + row["losses"] + row["ties"] for row in found.values())
-    axis.set_title(f"trials (of {trials}) in which the row beat the column; bold: sign test p < 0.05", fontsize=8)
+    trials = max((row["wins"] + row["losses"] + row["ties"] for row in found.values()), default=0)
+    axis.set_title(f"trials (of {trials}) won by the row; bold: p < 0.05 over domains", fontsize=8)
     bar = figure.colorbar(picture, ax=axis, shrink=0.7)
     bar.set_label("share of trials", fontsize=8)
     bar.ax.tick_params(labelsize=7)
@@ -117,7 +118,7 @@ def tuned_parameters(results: Frame, curves: Frame) -> Figure:
     table = tables.tuned(results)
     figure, axes = new(1, 1, 0.42 * len(names) + 0.9)
     axis = axes[0, 0]
-    counts = np.zeros((len(names), max((len(ALGORITHMS[name].grid) for name in names), default=1)))
+    counts = np.zeros((max(1, len(names)), max((len(ALGORITHMS[name].grid) for name in names), default=1)))
     for i, name in enumerate(names):
         rows = [row for row in table.iter_rows(named=True) if row["algorithm"] == name]
         total = max(1, sum(row["all"] for row in rows))
@@ -160,7 +161,7 @@ def questions(results: Frame, curves: Frame) -> Figure:
         table = silent.agg((100 * (1 - pl.col("query_rate").mean())).alias("silent"))
         for name in names:
             part = table.filter(pl.col("algorithm") == name).sort("items")
-            if part["silent"].max() > 0:
+            if (part["silent"].max() or 0) > 0:
                 colour, _, marker = style[name]
                 left.plot(part["items"], part["silent"], color=colour, marker=marker, ms=4, linewidth=1.1, label=name)
         left.set_xticks(sizes)
@@ -181,7 +182,8 @@ def questions(results: Frame, curves: Frame) -> Figure:
     right.set_xlabel("K", fontsize=8)
     right.set_ylabel("questions between equal items, %", fontsize=8)
     right.set_ylim(bottom=0)
-    right.legend(fontsize=6.5, frameon=False, ncols=3)
+    right.set_ylim(top=1.45 * right.get_ylim()[1])  # room for the legend above the lines
+    right.legend(fontsize=6.5, frameon=False, ncols=3, loc="upper center")
     return figure
 
 

@@ -11,7 +11,7 @@ from conquer.study.spec import CEILING
 
 
 def regret_curves(results: Frame, curves: Frame) -> Figure:
-    """Cumulative regret per round so far against the share of rounds seen; bands are 95 % intervals over domains."""
+    """Regret so far, divided by all rounds, against the share of rounds seen; bands are 95 % intervals over domains."""
     grid = np.linspace(0.02, 1.0, 50)
     return _panels(
         results, curves, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line
@@ -21,8 +21,11 @@ def regret_curves(results: Frame, curves: Frame) -> Figure:
 def sample_efficiency(results: Frame, curves: Frame) -> Figure:
     """Test error against the number of answers heard, both averaged over all domains and repetitions."""
     figure = _panels(results, curves, "answers heard (mean over domains)", "test error", None, _efficiency_line)
+    from matplotlib.ticker import NullFormatter
+
     for axis in figure.axes:
         axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter(NullFormatter())
     return figure
 
 
@@ -66,7 +69,7 @@ def _regret_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str],
     line = "--" if name == "random" else "-"
     axis.plot(grid, mean, line, color=style[0], linewidth=1.1, marker=style[2], markevery=(4, 10), ms=3.5, label=name)
     if len(values) > 1:
-        half = 1.96 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        half = tables.half_width(values)
         axis.fill_between(grid, mean - half, mean + half, color=style[0], alpha=0.12, linewidth=0)
 
 
@@ -74,11 +77,11 @@ def _efficiency_line(axis: Any, part: Frame, name: str, style: tuple[str, str, s
     import polars as pl
 
     points = part.filter(pl.col("error").is_not_null()).sort("domain", "repetition", "round")
-    if points.is_empty() or name == "random":
+    if points.is_empty():
         return
     ranked = points.with_columns(pl.col("round").rank("ordinal").over("domain", "repetition").alias("step"))
     means = ranked.group_by("step").agg(pl.col("answers").mean(), pl.col("error").mean()).sort("step")
     axis.plot(
         means["answers"].to_numpy(), means["error"].to_numpy(), color=style[0], linewidth=1.1, marker=style[2],
-        ms=3.5, label=name,
+        linestyle="--" if name == "random" else "-", ms=3.5, label=name,
     )  # fmt: skip

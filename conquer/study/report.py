@@ -12,7 +12,8 @@ from conquer.study.run import Finished, dump, write_text
 
 _TITLES = {
     "mean_error": "Mean test error by K",
-    "one_versus_one": "One versus one",
+    "online": "Mean regret a round and mean error of the first item shown, while learning",
+    "one_versus_one": "One versus one, trials won; a star where a sign test over domains gives p < 0.05",
     "silence": "Rounds without a question, percent (GNC)",
     "equal_pairs": "Questions between equally good items, percent",
     "tuned": "Chosen grid points",
@@ -113,6 +114,7 @@ def _domains(finished: Finished) -> str:
             "read": facts.get("read"),
             "unreadable": facts.get("unreadable"),
             "repeated": facts.get("duplicates"),
+            "balanced": facts.get("balanced") and "yes",
         }
         for name, facts in finished.domains.items()
     ]

@@ -34,12 +34,11 @@ class Cells:
         return self.folder / key[:2] / f"{key}.json"
 
     def get(self, key: str) -> Row | None:
-        """The row of this name, or None where it has not been computed."""
+        """The row of this name, or None where it has not been computed, or a power cut left no whole file."""
         try:
-            text = self._path(key).read_text()
-        except FileNotFoundError:
+            row: Row = json.loads(self._path(key).read_bytes())
+        except (FileNotFoundError, ValueError):
             return None
-        row: Row = json.loads(text)
         return row
 
     def put(self, key: str, row: Row) -> None:

@@ -12,10 +12,8 @@ from conquer.registry import ALGORITHMS
 from conquer.study import tasks
 from conquer.study.backends import Backend, serial
 from conquer.study.domains import Source, sources, store
-from conquer.study.results import Cells, Row, frames, versions, write_frame
+from conquer.study.results import Cells, Row, frames, write_frame
 from conquer.study.spec import CEILING, Spec, key
-
-_DEVELOPMENT_SHARE = 0.05
 
 
 class Progress(Protocol):
@@ -67,10 +65,11 @@ def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: P
         if algorithm not in ALGORITHMS:
             raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
     told = progress or Quiet()
-    out = Path(folder)
+    found = sources(spec)
+    out = Path(folder).resolve()  # workers may stand elsewhere
     out.mkdir(parents=True, exist_ok=True)
     cells, work = Cells(out / "cells"), out / "work"
-    about = _prepare(spec, out, work, backend, told)
+    about = _prepare(found, out, work, backend, told)
     known, left_out = _fit_for_study(spec, about)
     if not known:
         raise ValueError("no domain is left to study: " + "; ".join(f"{n}: {why}" for n, why in left_out.items()))
@@ -86,9 +85,8 @@ def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: P
 _Known = Sequence[tuple[Source, dict[str, Any]]]
 
 
-def _prepare(spec: Spec, out: Path, work: Path, backend: Backend, told: Progress) -> _Known:
+def _prepare(found: Sequence[Source], out: Path, work: Path, backend: Backend, told: Progress) -> _Known:
     """What is known of each domain, from an earlier run or by building it."""
-    found = sources(spec)
     notes = Cells(out / "domains")
     known = {source: notes.get(source.key) for source in found}
     missing = [source for source in found if known[source] is None]
@@ -109,14 +107,19 @@ def _fit_for_study(spec: Spec, about: _Known) -> tuple[_Known, dict[str, str]]:
         if facts["grouped"]:
             known.append((source, facts))
         elif source.kind == "files" and size < spec.minimum:
-            left_out[source.name] = f"{size} reviews after balancing, fewer than {spec.minimum}"
-        elif size * _DEVELOPMENT_SHARE < largest:
+            left_out[source.name] = f"{size} reviews after balancing, fewer than --minimum {spec.minimum}{_lost(facts)}"
+        elif facts["held"] // 3 < largest:
             left_out[source.name] = f"{size} reviews are too few to tune rounds of {largest} items"
         elif spec.judge == "raters" and not facts["rated"]:
             left_out[source.name] = "no individual ratings for judge 'raters'"
         else:
             known.append((source, facts))
     return known, left_out
+
+
+def _lost(facts: dict[str, Any]) -> str:
+    count, problems = facts.get("unreadable", 0), facts.get("problems", [])
+    return f" ({count} rows unreadable: {problems[0]})" if count and problems else ""
 
 
 def _ensure(known: Iterable[Source], work: Path, backend: Backend, told: Progress) -> None:
@@ -152,8 +155,9 @@ def _tune(
                 else:
                     points[place] = row
         if pairs:
-            wanted.append(tasks.Tuning(spec, source, str(work.resolve()), tuple(pairs)))
-            costs.append(sum(items for items, _ in pairs) * _tuning_rounds(facts["reviews"]))
+            wanted.append(tasks.Tuning(spec, source, str(work), tuple(pairs)))
+            count, ways = tasks.tuning_effort(facts["held"])
+            costs.append(8.0 * count * ways * sum(items for items, _ in pairs))
     _ensure([task.source for task in wanted], work, backend, told)
     for rows in _largest_first(tasks.tune, wanted, costs, "tuning", backend, told):
         for row in rows:
@@ -161,11 +165,6 @@ def _tune(
             cells.put(names[place], row)
             points[place] = row
     return points
-
-
-def _tuning_rounds(reviews: int) -> float:
-    count, ways = tasks.tuning_effort(int(0.15 * reviews))
-    return 8.0 * count * ways
 
 
 def _repeat(
@@ -181,7 +180,7 @@ def _repeat(
     wanted: list[tasks.Repetition] = []
     names: dict[tuple[str, int, str, int], str] = {}
     costs: list[float] = []
-    extra = spec.settings() | {"versions": versions()}
+    extra = spec.settings()
     del extra["protocol"], extra["test_sets"]
     hashes = {source.name: source.key for source, _ in known}
 
@@ -205,7 +204,7 @@ def _repeat(
                     else:
                         keep(row)
             if absent:
-                wanted.append(tasks.Repetition(spec, source, str(work.resolve()), number, tuple(absent)))
+                wanted.append(tasks.Repetition(spec, source, str(work), number, tuple(absent)))
                 costs.append(sum(items for items, _, _ in absent) * facts["reviews"] * spec.passes)
     _ensure({task.source: None for task in wanted}, work, backend, told)
     for found in _largest_first(tasks.repeat, wanted, costs, "running cells", backend, told):

@@ -5,6 +5,10 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from conquer.judges import LAWS
+from conquer.models.diagonal import UPDATES
+from conquer.registry import MODELS
+
 PROTOCOL = 2
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
 
@@ -13,6 +17,7 @@ PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "ba
 RIDGE_PENALTIES = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 PRESETS = ("small", "paper")
 FEATURES = ("binary", "counts", "tfidf")
+_CHOICES = {"features": FEATURES, "model": MODELS, "update": UPDATES, "judge": LAWS, "balance": ("stars", "none")}
 _SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
 
 
@@ -51,10 +56,11 @@ class Spec:
             raise ValueError(f"items must be distinct numbers of at least 2, got {self.items}")
         if not self.algorithms or len(set(self.algorithms)) != len(self.algorithms):
             raise ValueError(f"algorithms must be distinct names, got {self.algorithms}")
-        if self.features not in FEATURES:
-            raise ValueError(f"features must be one of {', '.join(FEATURES)}, got {self.features!r}")
-        if self.balance not in ("stars", "none"):
-            raise ValueError(f"balance must be 'stars' or 'none', got {self.balance!r}")
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        if self.data == "digits" and self.items != (10,):
+            raise ValueError(f"digits come in rounds of their 10 labels: items must be (10,), got {self.items}")
 
     def settings(self) -> dict[str, Any]:
         """What a single cell's numbers depend on beside its own domain, items, algorithm and repetition."""
@@ -82,7 +88,7 @@ def preset(name: str, **changes: Any) -> Spec:
         given["domains"] = None
         given.setdefault("repetitions", 10)
     if given.get("data") == "digits":
-        given["items"] = (10,)
+        given.setdefault("items", (10,))
     return replace(spec, **given)
 
 

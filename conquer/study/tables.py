@@ -9,6 +9,7 @@ import numpy as np
 from conquer.metrics import sign_test
 from conquer.registry import ALGORITHMS
 from conquer.study.spec import CEILING, PAPER
+from conquer.types import Floats
 
 Frame = Any
 
@@ -44,11 +45,34 @@ def interval(results: Frame, algorithm: str, items: int) -> tuple[float, float |
     many = level["domain"].n_unique() >= 5
     domains = level.group_by("domain", maintain_order=True).agg(pl.col("level").mean())
     units = (domains if many else level)["level"].to_numpy()
-    if units.size < 2:
-        return mean, None
+    names = part["algorithm"].n_unique()
+    # Taking out the trial's mean takes out a share 1/names of the algorithm's own spread.
+    return mean, half_width(units * np.sqrt(names / max(1, names - 1))) if units.size > 1 else None
+
+
+def half_width(units: Floats) -> Any:
+    """Half of the 95 % interval of the mean of (n, ...) values, by Student's t."""
     from scipy.stats import t
 
-    return mean, float(t.ppf(0.975, units.size - 1) * units.std(ddof=1) / np.sqrt(units.size))
+    half = t.ppf(0.975, len(units) - 1) * units.std(axis=0, ddof=1) / np.sqrt(len(units))
+    return float(half) if half.ndim == 0 else half
+
+
+def online(results: Frame) -> Frame:
+    """One row an algorithm: mean regret a round and mean online error for each K."""
+    import polars as pl
+
+    learners = results.filter(pl.col("regret").is_not_null())
+    sizes = sorted(learners["items"].unique().to_list())
+    rows = []
+    for name in ordered(learners["algorithm"].to_list()):
+        row: dict[str, Any] = {"algorithm": name}
+        for items in sizes:
+            part = learners.filter((pl.col("algorithm") == name) & (pl.col("items") == items))
+            row[f"regret K={items}"] = (part["regret"] / part["rounds"]).mean()
+            row[f"error K={items}"] = part["online_error"].mean()
+        rows.append(row)
+    return pl.DataFrame(rows)
 
 
 def mean_errors(results: Frame) -> Frame:
@@ -71,7 +95,10 @@ def mean_errors(results: Frame) -> Frame:
 
 
 def one_versus_one(results: Frame) -> Frame:
-    """(row, column, wins, losses, ties, p): in how many trials the row's test error was below the column's."""
+    """(row, column, wins, losses, ties, p): in how many trials the row's test error was below the column's.
+
+    `p` is a sign test over domains, whose trials share data and tuning (over trials where there are fewer than five).
+    """
     import polars as pl
 
     trials = results.pivot(on="algorithm", index=["domain", "items", "repetition"], values="error").sort(
@@ -85,13 +112,27 @@ def one_versus_one(results: Frame) -> Frame:
                 continue
             gap = trials[one].to_numpy() - trials[two].to_numpy()
             wins, losses = int((gap < 0).sum()), int((gap > 0).sum())
+            units = by_domain(trials["domain"].to_numpy(), gap)
             rows.append(
                 {
                     "row": one, "column": two, "wins": wins, "losses": losses,
-                    "ties": int((gap == 0).sum()), "p": sign_test(wins, losses),
+                    "ties": int((gap == 0).sum()), "p": sign_test(int((units < 0).sum()), int((units > 0).sum())),
                 }
             )  # fmt: skip
-    return pl.DataFrame(rows)
+    counts = dict.fromkeys(("wins", "losses", "ties"), pl.Int64)
+    return pl.DataFrame(rows, schema={"row": pl.String, "column": pl.String, **counts, "p": pl.Float64})
+
+
+def by_domain(domains: Any, values: Floats) -> Floats:
+    """The mean of each domain, or the values themselves where there are fewer than five domains.
+
+    >>> by_domain(list("aabbccddee"), np.arange(10.0)).tolist()
+    [0.5, 2.5, 4.5, 6.5, 8.5]
+    """
+    names, place = np.unique(domains, return_inverse=True)
+    if names.size < 5:
+        return values
+    return np.asarray(np.bincount(place, values) / np.bincount(place), np.float64)
 
 
 def silence(results: Frame, algorithm: str = "gnc") -> Frame:
@@ -191,12 +232,13 @@ def all_tables(results: Frame) -> dict[str, Frame]:
     duels = one_versus_one(results)
     tables = {
         "mean_error": mean_errors(results),
-        "one_versus_one": matrix(duels),
-        "one_versus_one_long": duels,
+        "online": online(results),
         "silence": silence(results),
         "equal_pairs": equal_pairs(results),
         "tuned": tuned(results),
     }
+    if duels.height:
+        tables |= {"one_versus_one": matrix(duels), "one_versus_one_long": duels}
     if results["passes"].max() > 1:
         tables["by_pass"] = by_pass(results)
     return tables

@@ -12,6 +12,7 @@ from conquer.registry import ALGORITHMS
 from conquer.simulation import simulate
 from conquer.study import learning, rounds
 from conquer.study.domains import Domain, Source, load
+from conquer.study.results import versions
 from conquer.study.spec import CEILING, Spec
 from conquer.types import Ints
 
@@ -55,6 +56,7 @@ def tune(task: Tuning) -> list[Row]:
         part = rounds.restricted(domain, fold.learning, fold.evaluation, spec.features)
         name = (spec.seed, domain.name, "fold", number)
         sizes = [s for s in JUDGED_ON if s <= fold.evaluation.size] if not domain.groups.size else [0]
+        sizes = sizes or [min(items for items, _ in task.wanted)]
         tests = [rounds.draw(part, fold.evaluation, spec.test_sets, s, stream("tuning", s, *name)) for s in sizes]
         for items, pairs in itertools.groupby(sorted(task.wanted), key=lambda pair: pair[0]):
             course = rounds.course(part, items, count, 1, 1, (1.0,), *name)
@@ -151,4 +153,4 @@ def _equal_pairs(domain: Domain, course: rounds.Course) -> float:
 
 def _labelled(domain: Domain, items: int, algorithm: str, number: int, part: rounds.Part, point: Row, row: Row) -> Row:
     head = {"domain": domain.name, "items": items, "algorithm": algorithm, "repetition": number}
-    return head | {"features_seen": part.X.dim, "parameters": point} | row
+    return head | {"features_seen": part.X.dim, "parameters": point, "versions": versions()} | row
