@@ -17,6 +17,7 @@ from conquer.service.requests import (
     BatchReply,
     ChooseReply,
     ChooseRequest,
+    EventId,
     Identifier,
     Item,
     Strict,
@@ -31,7 +32,7 @@ class ChooseDocument(Strict):
 
     items: Annotated[list[Item], Meta(min_length=1, max_length=1000)]
     context: str | dict[str, Value] | None = None
-    event_id: Identifier | None = None
+    event_id: EventId | None = None
     voter: Identifier | None = None
     deferred: bool = False
 

@@ -8,6 +8,8 @@ from msgspec import Meta
 
 Raw = msgspec.Raw
 Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+$")]
+EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+$")]
+"""An identifier that can stand in a path: "." and ".." would lead elsewhere."""
 ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Value = str | float | bool
 RESERVED = frozenset({"tie", "both_bad", "skip"})
@@ -84,7 +86,7 @@ class ChooseRequest(Strict):
 
     items: Raw
     context: Raw = Raw(b"null")
-    event_id: Identifier | None = None
+    event_id: EventId | None = None
     voter: Identifier | None = None
     deferred: bool = False
 
@@ -133,7 +135,7 @@ class BatchChoose(Strict):
 
 
 class BatchAnswer(AnswerRequest, kw_only=True):
-    event_id: Identifier
+    event_id: EventId
 
 
 class BatchAnswers(Strict):

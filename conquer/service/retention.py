@@ -26,10 +26,8 @@ def prune_all(writer: Writer, days: float, least: int = _LEAST) -> int:
 def _prune(writer: Writer, header: store.Header, before: float, least: int) -> int:
     """Fold up to the last old row beside the writer, then swap the rows for the snapshot in one transaction."""
     with writer.database.reading() as connection:
-        last = connection.execute(
-            select(func.max(log.c.position)).where(log.c.model_id == header.id, log.c.at < before)
-        ).scalar()
-        if last is None or last - header.base < least:
+        last = _last_old(connection, header, before)
+        if last - header.base < least:
             return 0
         pieces = store.parts(load_up_to(connection, header, build, last).dumps())
         changes = store.changes(connection, header.id)
@@ -64,6 +62,16 @@ def _prune(writer: Writer, header: store.Header, before: float, least: int) -> i
         return int(gone.rowcount)
 
     return int(writer.call_now(header.name, work))
+
+
+def _last_old(connection: Connection, header: store.Header, before: float) -> int:
+    """The end of the stretch of old rows. A clock that was wrong for a while must not make young rows old."""
+    young = connection.execute(
+        select(func.min(log.c.position)).where(
+            log.c.model_id == header.id, log.c.position > header.base, log.c.at >= before
+        )
+    ).scalar()
+    return header.position if young is None else young - 1
 
 
 def _taught(connection: Connection, header: store.Header, last: int) -> Counter[str]:

@@ -2,15 +2,20 @@
 
 import asyncio
 import concurrent.futures as futures
+import contextlib
 import json
 import random
+import socket
 import threading
+import time
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
 from conquer.service.refusals import RefusalError
+from conquer.service.retention import prune_all
 from conquer.service.server import Server
 from conquer.service.settings import Settings
 from conquer.service.uploads import read_groups
@@ -290,6 +295,74 @@ def test_a_deleted_model_takes_only_its_own_numbers_along(local):
             text = (await client.get("/metrics")).text
             assert 'conquer_answers_total{model="m",outcome="learnt",reason=""} 1.0' in text
             assert 'conquer_choices_total{model="m",query="duel"} 1.0' in text
+
+    run(go())
+
+
+def _owned(pid: int, remote: str) -> bool:
+    """Whether the process still has a socket open to that port of this machine."""
+    lines = Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+    return any(remote in line.split(None, 3)[2] + " " and line.split()[9] != "0" for line in lines)
+
+
+def test_who_asks_and_never_reads_is_cut_off(start):
+    """A log of ten megabytes to somebody who reads none of it: the connection does not stay for ever."""
+    server = start(read_seconds=0.2)
+    httpx.post(f"{server.address}/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 64}})
+    text = "word " * 38_000
+    rounds = [{"items": [{"id": name, "text": f"{text}{k}"} for name in "abcde"]} for k in range(12)]
+    for part in (rounds[:6], rounds[6:]):
+        httpx.post(f"{server.address}/v1/models/m/choose/batch", json={"rounds": part}, timeout=60).raise_for_status()
+    whole = len(httpx.get(f"{server.address}/v1/models/m/log").content)
+    with socket.socket() as idle:
+        idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        idle.connect(("127.0.0.1", server.port))
+        idle.sendall(b"GET /v1/models/m/log HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        port = f":{idle.getsockname()[1]:04X} "
+        while not _owned(server.pid, port):
+            time.sleep(0.01)
+        for _ in range(3000):
+            if not _owned(server.pid, port):
+                break
+            time.sleep(0.02)
+        read = 0
+        with contextlib.suppress(ConnectionResetError):
+            while part := idle.recv(1 << 20):
+                read += len(part)
+        assert read < whole
+    assert httpx.get(f"{server.address}/readyz").status_code == 200
+
+
+def test_a_wrong_clock_makes_no_young_row_old(local):
+    """A machine that boots in 1970 writes a row or two; retention then ends before them, not after."""
+
+    async def go():
+        app = local()
+        now = [100 * 86400.0]
+        app.server.writer.clock = lambda: now[0]
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            for k in range(12):
+                now[0] = 0.0 if k in (8, 9) else (40 + 10 * (k > 3)) * 86400.0
+                await client.post("/v1/models/m/choose", json={"items": items(random.Random(k)), "event_id": f"e{k}"})
+            now[0] = 75 * 86400.0
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 1) == 4
+            assert (await client.get("/v1/models/m/events/e4")).status_code == 200
+            assert (await client.get("/v1/models/m/events/e3")).status_code == 404
+
+    run(go())
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_ids_that_lead_elsewhere_are_refused(local, name):
+    async def go():
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            body = {"items": items(random.Random(0)), "event_id": name}
+            assert (await client.post("/v1/models/m/choose", json=body)).status_code == 422
+            body["event_id"] = f"{name}x"
+            assert (await client.post("/v1/models/m/choose", json=body)).status_code == 200
 
     run(go())
 

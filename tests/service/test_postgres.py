@@ -10,6 +10,7 @@ import pytest
 
 from conquer.files import unpack
 from conquer.service.database import Database
+from conquer.service.schema import metadata
 
 from . import cluster
 from .folds import loaded, rows_of, slow_fold
@@ -29,8 +30,9 @@ def store(postgres):
     """The module's cluster with nothing in it."""
     database = Database(postgres)
     with contextlib.closing(database), database.writing() as connection:
-        for table in ("log", "models", "snapshots", "keys", "items", "leases"):
-            connection.exec_driver_sql(f"DELETE FROM {table}")
+        for table in metadata.sorted_tables:
+            if table.name != "secrets":
+                connection.execute(table.delete())
     return postgres
 
 
@@ -107,10 +109,8 @@ def test_erasing_on_one_server_reaches_the_other(start, store):
         offer = httpx.post(f"{address}/choose", json={"items": items, "event_id": event}).json()
         body = {"winner": offer["shown"][0]["id"], "voter": "ann" if turn % 3 else "bob"}
         assert httpx.post(f"{address}/events/{event}/answer", json=body).status_code == 200
-    assert httpx.post(f"{servers[0].address}/v1/models/m/erase", json={"voter": "bob"}).json() == {
-        "rows": 7,
-        "remaining": 0,
-    }
+    gone = httpx.post(f"{servers[0].address}/v1/models/m/erase", json={"voter": "bob"}).json()
+    assert gone == {"rows": 7, "remaining": 0}
     one, two = (weights_of(server) for server in servers)
     for name in one:
         assert np.array_equal(one[name], two[name])
@@ -118,6 +118,30 @@ def test_erasing_on_one_server_reaches_the_other(start, store):
     assert np.array_equal(slow_fold(store, "m")[ids], weights)
     assert httpx.delete(f"{servers[1].address}/v1/models/m").status_code == 204
     assert httpx.get(f"{servers[0].address}/v1/models/m").status_code == 404
+
+
+def test_features_fitted_on_one_server_reach_the_other(start, store):
+    servers = [start(store=store) for _ in range(2)]
+    made = {"name": "m", "algorithm": "gnr", "features": {"dim": 64, "kind": "tfidf"}}
+    httpx.post(f"{servers[0].address}/v1/models", json=made)
+    items = [{"id": name, "text": f"word {name} and more"} for name in "abc"]
+    for server in servers:
+        early = httpx.post(f"{server.address}/v1/models/m/choose", json={"items": items})
+        assert early.json()["error"]["code"] == "unfitted"
+    lines = "\n".join(f'{{"id":"i{k}","text":"word{k} word"}}' for k in range(8))
+    httpx.post(f"{servers[0].address}/v1/models/m/items", content=lines.encode()).raise_for_status()
+    for turn in range(6):
+        address = f"{servers[(turn + 1) % 2].address}/v1/models/m"
+        offer = httpx.post(f"{address}/choose", json={"items": items}).json()
+        body = {"winner": offer["shown"][0]["id"]}
+        httpx.post(f"{address}/events/{offer['event_id']}/answer", json=body).raise_for_status()
+    one, two = (weights_of(server) for server in servers)
+    assert one.keys() == two.keys()
+    assert "featurizer.idf" in one
+    for name in one:
+        assert np.array_equal(one[name], two[name])
+    lists = [httpx.get(f"{server.address}/v1/models").json() for server in servers]
+    assert lists[0] == lists[1]
 
 
 def test_leases_hold_across_servers(start, store):
