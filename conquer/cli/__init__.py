@@ -38,6 +38,7 @@ def study(
     repetitions: Whole = None,
     passes: Annotated[int | None, typer.Option(help="Passes over the training rounds.")] = None,
     features: Annotated[str | None, typer.Option(help="binary, counts or tfidf.")] = None,
+    hashing: Annotated[int | None, typer.Option(help="n-grams share 2^this columns by a signed hash.")] = None,
     model: Text = None,
     update: Annotated[str | None, typer.Option(help="implicit, margin or coordinate.")] = None,
     preset: Annotated[str, typer.Option(help="small or paper: where everything not given comes from.")] = "small",
@@ -61,8 +62,8 @@ def study(
 
     run_study(
         data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
-        features=features, model=model, update=update, preset=preset, judge=judge, seed=seed, jobs=jobs,
-        cluster=cluster, out=out, balance=balance, minimum=minimum, reviews=reviews, test_sets=test_sets,
+        features=features, hashing=hashing, model=model, update=update, preset=preset, judge=judge, seed=seed,
+        jobs=jobs, cluster=cluster, out=out, balance=balance, minimum=minimum, reviews=reviews, test_sets=test_sets,
         command=["conquer", *sys.argv[1:]],
     )  # fmt: skip
 

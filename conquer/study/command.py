@@ -24,6 +24,7 @@ def run_study(
     repetitions: int | None = None,
     passes: int | None = None,
     features: str | None = None,
+    hashing: int | None = None,
     model: str | None = None,
     update: str | None = None,
     preset: str = "small",
@@ -44,8 +45,8 @@ def run_study(
     """
     spec = specification(
         preset, data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
-        features=features, model=model, update=update, judge=judge, seed=seed, balance=balance, minimum=minimum,
-        reviews=reviews, test_sets=test_sets,
+        features=features, hashing=hashing, model=model, update=update, judge=judge, seed=seed, balance=balance,
+        minimum=minimum, reviews=reviews, test_sets=test_sets,
     )  # fmt: skip
     from rich.console import Console
 

@@ -42,11 +42,24 @@ class Course:
     seed: int
 
 
-def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: str) -> Part:
-    """The domain seen from its learning part: n-grams, idf and norms from there alone."""
+def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: str, bits: int | None = None) -> Part:
+    """The domain seen from its learning part: n-grams, idf and norms from there alone; `bits` hashes the n-grams."""
     ratings = (domain.ratings - 3.0) / 2.0  # as rewards_of, which takes no NaN padding
-    X = domain.rows if domain.groups.size else compact(restrict(domain.rows, learning, FEATURES[kind]))
+    counts = domain.rows if bits is None else hashed(domain.rows, bits)
+    X = domain.rows if domain.groups.size else compact(restrict(counts, learning, FEATURES[kind]))
     return Part(X, domain.stars, ratings, domain.groups, learning, evaluation)
+
+
+def hashed(rows: SparseRows, bits: int) -> SparseRows:
+    """The same counts in 2^bits columns, each n-gram in one of them with a sign of its own.
+
+    >>> np.abs(hashed(SparseRows([0, 2], [0, 5], [1.0, 2.0], 9), 20).data).tolist()
+    [1.0, 2.0]
+    """
+    words = tickets(stream("columns"), 0, rows.dim)
+    columns = (words >> np.uint64(64 - bits)).astype(np.int32)
+    signs = 1.0 - 2.0 * (words & np.uint64(1))
+    return SparseRows(rows.indptr, columns[rows.indices], rows.data * signs[rows.indices], 1 << bits)
 
 
 def compact(rows: SparseRows) -> SparseRows:

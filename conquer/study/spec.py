@@ -25,8 +25,9 @@ _SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
 class Spec:
     """One study. `algorithms` are registry names; the ceiling is always run beside them.
 
-    `update` is the diagonal model's. `balance` is "stars" or "none". `reviews`: how many synthetic reviews all
-    33 domains have together. `minimum`: files with fewer reviews after balancing are left out, and named.
+    `hashing`: None for a column an n-gram, or how many bits of columns they share. `update` is the diagonal model's.
+    `balance` is "stars" or "none". `reviews`: how many synthetic reviews all 33 domains have together. `minimum`: files
+    with fewer reviews after balancing are left out, and named.
 
     >>> Spec(items=(5,), repetitions=2).items
     (5,)
@@ -39,6 +40,7 @@ class Spec:
     repetitions: int = 10
     passes: int = 1
     features: str = "tfidf"
+    hashing: int | None = None
     model: str = "diagonal"
     update: str = "implicit"
     judge: str = "linear"
@@ -59,13 +61,16 @@ class Spec:
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        if self.hashing is not None and not 4 <= self.hashing <= 25:
+            raise ValueError(f"hashing must be 4 to 25 bits, got {self.hashing}")
         if self.data == "digits" and self.items != (10,):
             raise ValueError(f"digits come in rounds of their 10 labels: items must be (10,), got {self.items}")
 
     def settings(self) -> dict[str, Any]:
         """What a single cell's numbers depend on beside its own domain, items, algorithm and repetition."""
         names = ("passes", "features", "model", "update", "judge", "seed", "balance", "test_sets")
-        return {"protocol": PROTOCOL, **{name: getattr(self, name) for name in names}}
+        hashing = {} if self.hashing is None else {"hashing": self.hashing}
+        return {"protocol": PROTOCOL, **{name: getattr(self, name) for name in names}, **hashing}
 
     def described(self) -> dict[str, Any]:
         """Every field, for the report."""

@@ -53,7 +53,7 @@ def tune(task: Tuning) -> list[Row]:
     errors: dict[tuple[int, str], list[list[float]]] = {pair: [] for pair in task.wanted}
     count, ways = tuning_effort(held.size)
     for number, fold in enumerate(splits.folds(held, domain.name, spec.seed, ways)):
-        part = rounds.restricted(domain, fold.learning, fold.evaluation, spec.features)
+        part = rounds.restricted(domain, fold.learning, fold.evaluation, spec.features, spec.hashing)
         name = (spec.seed, domain.name, "fold", number)
         sizes = [s for s in JUDGED_ON if s <= fold.evaluation.size] if not domain.groups.size else [0]
         sizes = sizes or [min(items for items, _ in task.wanted)]
@@ -114,7 +114,7 @@ def repeat(task: Repetition) -> list[Row]:
     spec, domain = task.spec, load(task.source, task.folder)
     held = splits.development(domain.strata, domain.hashes)
     parts = splits.repetition(domain.units, held, task.number, spec.seed, domain.name)
-    part = rounds.restricted(domain, parts.training, parts.test, spec.features)
+    part = rounds.restricted(domain, parts.training, parts.test, spec.features, spec.hashing)
     rows: list[Row] = []
     ceilings: dict[int, tuple[Any, Any]] = {}
     for items, cells in itertools.groupby(sorted(task.wanted, key=lambda cell: cell[:2]), key=lambda cell: cell[0]):

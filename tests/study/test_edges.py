@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +16,7 @@ from study.studies import numbers, tiny
 from conquer.study import claims, figures, report, tables
 from conquer.study.command import run_study, specification
 from conquer.study.run import study
-from conquer.study.spec import Spec
+from conquer.study.spec import CEILING, Spec
 
 
 @pytest.mark.parametrize("name", ["ttg", "random"])
@@ -112,6 +113,18 @@ def test_few_reviews_are_tuned_on_smaller_sets(tmp_path: Path) -> None:
         data=str(tmp_path / "shop.jsonl"), items=(3,), algorithms=("ttg",), repetitions=1, test_sets=50, minimum=50
     )
     assert study(spec, tmp_path / "out").results.height == 2
+
+
+def test_ngrams_may_share_columns(tmp_path: Path) -> None:
+    spec = tiny(domains=("android",), items=(3,), algorithms=("ttg",), repetitions=1)
+    plain = study(spec, tmp_path).results
+    few, many = (study(replace(spec, hashing=bits), tmp_path).results for bits in (4, 20))
+    assert few["features_seen"].max() <= 16
+    assert many["features_seen"].max() > 0.98 * plain["features_seen"].max()
+    ceilings = [frame.filter(pl.col("algorithm") == CEILING)["error"][0] for frame in (few, plain)]
+    assert ceilings[0] > ceilings[1]
+    with pytest.raises(ValueError, match="hashing must be 4 to 25 bits, got 40"):
+        replace(spec, hashing=40)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
