@@ -68,7 +68,7 @@ def parquet(path: Path, missing: Wanted) -> Rows:
             batch = pl.scan_parquet(path).slice(start, _BATCH).collect()
             for offset, row in enumerate(batch.iter_rows(named=True)):
                 yield start + offset + 1, row
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReviewFileError(f"{path}: not a readable Parquet file ({error})") from None
 
 

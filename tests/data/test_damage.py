@@ -7,6 +7,7 @@ import lzma
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
@@ -66,6 +67,17 @@ def test_lines_lost_to_an_unclosed_quote_are_all_counted(tmp_path: Path) -> None
         "line 3: ',' expected after '\"', up to line 6",
         "line 8: unexpected end of data, up to line 9",
     ]
+
+
+@pytest.mark.parametrize("place", [56, 91])
+def test_parquet_that_makes_its_reader_panic(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "panic.parquet"
+    pl.DataFrame({"text": ["a b c", "d", "e"] * 30, "stars": [1, 2, 5] * 30}).write_parquet(path)
+    damaged = bytearray(path.read_bytes())
+    damaged[place] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ReviewFileError, match="panic.parquet: not a readable Parquet file"):
+        list(read(path))
 
 
 def test_a_character_reference_without_end(tmp_path: Path) -> None:
