@@ -193,18 +193,22 @@ class Features:
             np.array(offsets, np.int64),
         )
 
-    def rows(self, sentence: Sentence) -> SparseRows:
-        """(n * n, dim): the edges into word 1 from heads 0, 2, 3, ..., then those into word 2, and so on."""
+    def source(self, sentence: Sentence) -> kernel.Hashed:
+        """The sentence as the kernels want it, with room for the edges of one word."""
         text = self.encode([sentence])
         size, width = len(sentence), self.width
-        out = np.empty(size * size * width, np.int32)
-        source = kernel.Hashed(
+        return kernel.Hashed(
             text.codes, text.classes, self.table,
             np.empty((size + 1, width), np.uint32), np.empty((size + 1, width), np.uint32),
             np.zeros(kernel.GEOMETRIES, np.uint32), np.zeros(kernel.CLASSES, np.int64),
             np.arange(size + 1, dtype=np.int64) * width, np.empty(size * width, np.int32),
             np.full(size * width, self.value), np.arange(size, dtype=np.int64),
         )  # fmt: skip
-        kernel.hash_edges(source, out)
+
+    def rows(self, sentence: Sentence) -> SparseRows:
+        """(n * n, dim): the edges into word 1 from heads 0, 2, 3, ..., then those into word 2, and so on."""
+        size, width = len(sentence), self.width
+        out = np.empty(size * size * width, np.int32)
+        kernel.hash_edges(self.source(sentence), out)
         starts = np.arange(size * size + 1, dtype=np.int64) * width
         return SparseRows(starts, out, np.full(out.size, self.value), self.dim)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from conquer.data import treebank
+from conquer.kernels.edges import hash_edges
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import ASK, Rule
 from conquer.parsing.mst import best_tree
@@ -37,6 +38,17 @@ def costs(folder: str, features: Features) -> Iterator[tuple[str, float, str]]:
     yield "encoding", tests / _seconds(lambda: features.encode(data.sentences["test"]), 1), "sentences/s"
     _, weights = next(supervise(train, features))
     yield "parsing", tests / _seconds(lambda: parse_heads(test, features, weights)), "sentences/s"
+    sources = [features.source(sentence) for sentence in data.sentences["test"]]
+    out = np.empty(max(source.rows.size for source in sources) ** 2 * features.width, np.int32)
+    matrices = [np.random.default_rng(0).normal(size=(source.codes.shape[0],) * 2) for source in sources]
+
+    def hash_all() -> None:
+        for source in sources:
+            hash_edges(source, out)
+
+    yield "of it hashing all edges, called from Python", 1e6 * _seconds(hash_all) / tests, "us a sentence"
+    trees = _seconds(lambda: [best_tree(matrix) for matrix in matrices])
+    yield "of it the best tree, called from Python", 1e6 * trees / tests, "us a sentence"
     whole = _seconds(lambda: next(supervise(train, features)), 1)
     yield "full supervision, a pass", sentences / whole, "sentences/s"
     for ask in ASK:

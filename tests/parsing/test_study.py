@@ -9,6 +9,7 @@ from conquer.parsing.edges import Features
 from conquer.study import parsing as study
 from conquer.study.backends import processes
 from conquer.study.parsing_report import run_parsing_study, table
+from conquer.study.parsing_speed import costs
 
 
 @pytest.fixture
@@ -62,6 +63,12 @@ def test_report(tmp_path, folder):
     assert frame.select("error", "refusal").unique().sort("error", "refusal").rows() == [(0, 0), (0, 0.5), (0.2, 0)]
     assert frame.filter(refusal=0.5)["refused"].mean() > 0.3
     assert frame.filter(refusal=0)["refused"].max() == 0
+
+
+def test_costs_of_all_parts(folder):
+    found = list(costs(str(folder), Features("tags", 9)))
+    assert len({what for what, _, _ in found}) == len(found) == 7 + 2 * len(study.ASK)
+    assert all(number > 0 for _, number, _ in found)
 
 
 def test_what_is_refused(tmp_path, folder):
