@@ -180,6 +180,28 @@ def test_from_make_serve_to_the_first_answer(page, tmp_path):
     assert [row.voter for row in rows if row.kind == "answer"] == ["Ann"] * 4
 
 
+def test_texts_too_long_to_remember_can_be_answered_and_undone(page, start):
+    """Fifty questions of such texts do not fit into the browser's storage: the newest are kept, nothing stops."""
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json={"name": "long", "algorithm": "gnr", "per_round": 2})
+    lines = "\n".join(json.dumps({"id": f"i{k}", "text": f"{k} " + "long " * 38_000}) for k in range(6))
+    httpx.post(f"{server.address}/v1/models/long/items", content=lines.encode(), timeout=60).raise_for_status()
+    page.goto(f"{server.address}/pick/long")
+    page.fill("#voter", "Ann")
+    page.click("#who button")
+    for count in range(18):
+        after(page, count)
+        page.keyboard.press("1")
+    after(page, 18)
+    page.reload()
+    after(page, 18)
+    page.keyboard.press("Backspace")
+    page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('Taken back')")
+    answers = httpx.get(f"{server.address}/v1/models/long").json()["summary"]["answers"]
+    assert (answers["learnt"], answers["undone"]) == (17, 1)
+    assert page.problems == []
+
+
 def test_signing_in(page, start, tmp_path):
     from conquer.service.command import keys_add
 

@@ -15,11 +15,21 @@ if (parsing) {
   document.title = "Which word is the head? · CONQUER";
   find("both_bad").firstChild.textContent = "Neither ";
   find("tie").hidden = true;
+  find("bad").textContent = "neither is its head";
+  for (const one of document.querySelectorAll(".tied")) one.hidden = true;
+  for (const one of document.querySelectorAll(".better")) one.textContent = one.textContent.replace("one is better", "word is the head");
 }
 if (task.question) find("question").textContent = task.question;
 for (const id of ["instructions", "more", "guide"]) find(id).textContent = task.instructions;
 find("panel").hidden = !task.instructions;
 find("me").textContent = voter;
+
+// What can be undone, also after a reload: as many questions as the browser has room for.
+function remember() {
+  for (const kept = history.slice(); ; kept.shift()) {
+    try { sessionStorage.setItem(`conquer:${name}:history`, JSON.stringify(kept)); return; } catch (error) { if (!kept.length) return; }
+  }
+}
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -131,7 +141,7 @@ async function answer(winner, side) {
   localStorage.setItem(KEPT, JSON.stringify(kept));
   history.push(current);
   if (history.length > 50) history.shift();
-  sessionStorage.setItem(`conquer:${name}:history`, JSON.stringify(history));
+  remember();
   await next();
 }
 
@@ -139,7 +149,7 @@ async function undo() {
   if (busy || !history.length) return;
   free(false);
   const last = history.pop();
-  sessionStorage.setItem(`conquer:${name}:history`, JSON.stringify(history));
+  remember();
   try {
     await insist("POST", `${base}/events/${encodeURIComponent(last.event.event_id)}/undo`, { voter });
     find("saved").textContent = "Taken back – answer it again";
@@ -168,6 +178,7 @@ const acts = {
 };
 for (const [id, act] of Object.entries(acts)) find(id).addEventListener("click", act);
 const keys = { 1: "left", ArrowLeft: "left", 2: "right", ArrowRight: "right", 0: "tie", b: "both_bad", " ": "skip", Backspace: "undo", f: "flag", h: "help", "?": "help" };
+if (parsing) delete keys[0];
 addEventListener("keydown", (event) => {
   const act = keys[event.key];
   if (!act || event.repeat || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input, textarea")) return;
