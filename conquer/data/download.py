@@ -123,9 +123,10 @@ def _arrive(remote: Remote, part: Path, progress: Progress, delay: float) -> Non
         failures = 1 if kept > before else failures + 1
         before = max(before, kept)
         if failures >= _ATTEMPTS:
+            onward = "go on from there" if _validator(part).exists() else "start again"
             raise DownloadError(
                 f"could not download {remote.url}: {reason} "
-                f"{kept:,} bytes are kept in {part}; run the same command again to go on from there"
+                f"{kept:,} bytes are kept in {part}; run the same command again to {onward}"
             )
         time.sleep(delay * 2 ** (failures - 1))
 
