@@ -224,6 +224,11 @@ def replay(
     if parameters is not None:
         settings = msgspec.structs.replace(settings, parameters=parameters)
     checked_settings(settings)
+    if settings.features.kind == "tfidf" or settings.features.columns == "vocabulary":
+        raise ValueError(
+            "a ledger does not hold what its features were fitted to: make the new model over HTTP, upload the same"
+            " items to it, and POST the ledger to its log"
+        )
     with _writer(store) as writer:
         writer.call_now(None, lambda connection: create(connection, name, settings, 1 << 30))
         done = feed(lines, lambda work: writer.call_now(name, work))

@@ -108,9 +108,9 @@ def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], None]], Any]) ->
         part = rows[start : start + _BATCH]
 
         def work(turn: Turn, part: list[Line] = part, first: bool = start == 0) -> None:
-            if first and turn.folded.position:
+            if first and turn.folded.tally.ordinal:
                 raise RefusalError(
-                    409, "not_fresh", f"model {turn.folded.name!r} already has a log; replay into a new one"
+                    409, "not_fresh", f"model {turn.folded.name!r} already has rounds; replay into a new one"
                 )
             for row in part:
                 _take(turn, row, undone, done)

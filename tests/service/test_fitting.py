@@ -8,6 +8,7 @@ import pytest
 import conquer
 from conquer.features.featurizer import Featurizer
 from conquer.files import pack, unpack
+from conquer.service import command
 
 from .conftest import run
 from .folds import rows_of, sqlite
@@ -62,6 +63,31 @@ def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path,
             choice = conquer.Choice(tuple(body.shown), conquer.Query(body.query), body.ticket, body.memo)
             learner.learn(rows, choice, row.body.value)
     assert np.array_equal(weights, learner.model.weights())
+
+
+def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path):
+    features = {"dim": 256, "kind": "tfidf"}
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            for name in ("m", "n", "o"):
+                await client.post("/v1/models", json={**MADE, "name": name, "features": features})
+            for name in ("m", "n"):
+                await client.post(f"/v1/models/{name}/items", content=LINES)
+            await some_answers(client, 6)
+            ledger = (await client.get("/v1/models/m/log?format=ledger")).content
+            (tmp_path / "ledger").write_bytes(ledger)
+            assert (await client.post("/v1/models/n/log", content=ledger)).json()["learnt"] == 6
+            assert (await client.post("/v1/models/n/log", content=ledger)).json()["error"]["code"] == "not_fresh"
+            assert (await client.post("/v1/models/o/log", content=ledger)).json()["error"]["code"] == "unfitted"
+            one, two = (app.server.writer.models[name].brain.learner.model.weights() for name in ("m", "n"))
+            assert np.array_equal(one, two)
+
+    run(go())
+    fresh = f"sqlite:///{tmp_path}/fresh.db"
+    with pytest.raises(ValueError, match="upload the same items"):
+        command.replay(tmp_path / "ledger", name="again", store=fresh)
 
 
 def test_a_saved_session_brings_its_featurizer(local, tmp_path):
