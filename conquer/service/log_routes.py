@@ -90,8 +90,8 @@ def _parse_answers(connection: Connection, header: store.Header) -> Record:
 
 async def write_log(call: Call) -> Replayed:
     """Train a fresh model on a ledger's answers."""
-    lines = list(read_ledger(call.body.splitlines()))
     loop, writer, name = asyncio.get_running_loop(), call.server.writer, call.model
+    lines = read_ledger(call.body.splitlines())
     return await loop.run_in_executor(None, lambda: feed(lines, lambda work: writer.call_now(name, work)))
 
 

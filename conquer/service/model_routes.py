@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -45,8 +46,8 @@ class Features(msgspec.Struct):
     disliked: list[Feature]
 
 
-def create(connection: Connection, name: str, settings: ModelSettings, limit: int, data: bytes | None = None) -> int:
-    """Store a new model's settings (and where it starts, if not from nothing); return its id."""
+def create(connection: Connection, name: str, settings: ModelSettings, limit: int, pieces: Sequence[bytes] = ()) -> int:
+    """Store a new model's settings, and the parts of a snapshot if it does not start from nothing; return its id."""
     if connection.execute(select(models.c.id).where(models.c.name == name)).first() is not None:
         raise RefusalError(409, "model_exists", f"there is a model {name!r} already")
     if connection.execute(select(func.count()).select_from(models)).scalar_one() >= limit:
@@ -54,10 +55,8 @@ def create(connection: Connection, name: str, settings: ModelSettings, limit: in
     text = _settings_json(settings).decode()
     values = {"name": name, "settings": text, "position": 0, "base": 0, "created": time.time()}
     model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
-    if data is not None:
-        pieces = store.parts(data)
-        for part, piece in enumerate(pieces):
-            store.write_part(connection, model_id, 0, part, len(pieces), time.time(), piece)
+    for part, piece in enumerate(pieces):
+        store.write_part(connection, model_id, 0, part, len(pieces), time.time(), piece)
     return model_id
 
 
@@ -69,10 +68,11 @@ async def create_model(call: Call) -> ModelInfo:
         raise invalid(str(error)) from None
     if not call.key.may("admin", new.name):
         raise RefusalError(403, "not_allowed", f"this key may not make a model {new.name!r}")
-    checked_settings(settings)
+    loop = asyncio.get_running_loop()
+    await loop.run_in_executor(None, checked_settings, settings)
     if settings.task == "parse":
         # Beside what follows: the file is being uploaded while the kernels load.
-        asyncio.get_running_loop().run_in_executor(None, warm_parser)
+        loop.run_in_executor(None, warm_parser)
     limit = call.server.settings.limits.models
     await call.server.writer.call(None, lambda connection: create(connection, new.name, settings, limit))
     info: ModelInfo = await call.server.writer.call(new.name, _info)
@@ -126,11 +126,16 @@ async def import_model(call: Call) -> ModelInfo:
     """A model file (from export, or conquer.save) under a new name; its log starts empty."""
     if not call.body:
         raise invalid("the body must be a model file, got nothing")
-    settings, data = imported(call.body)
+    settings, pieces = await asyncio.get_running_loop().run_in_executor(None, _packed, call.body)
     limit = call.server.settings.limits.models
-    await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, data))
+    await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, pieces))
     info: ModelInfo = await call.server.writer.call(call.model, _info)
     return info
+
+
+def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
+    settings, state = imported(data)
+    return settings, store.parts(state)
 
 
 async def model_features(call: Call) -> Features:
