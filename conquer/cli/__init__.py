@@ -53,6 +53,8 @@ def study(
     minimum: Annotated[int | None, typer.Option(help="Leave out domains with fewer reviews.")] = None,
     reviews: Annotated[int | None, typer.Option(help="How many synthetic reviews in all.")] = None,
     test_sets: Whole = None,
+    text: Annotated[str | None, typer.Option(help="The column of your files that holds the text.")] = None,
+    rating: Annotated[str | None, typer.Option(help="The column of your files that holds the stars.")] = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
     need("study")
@@ -64,7 +66,7 @@ def study(
         data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
         features=features, hashing=hashing, model=model, update=update, preset=preset, judge=judge, seed=seed,
         jobs=jobs, cluster=cluster, out=out, balance=balance, minimum=minimum, reviews=reviews, test_sets=test_sets,
-        command=["conquer", *sys.argv[1:]],
+        text=text, rating=rating, command=["conquer", *sys.argv[1:]],
     )  # fmt: skip
 
 

@@ -37,6 +37,8 @@ def run_study(
     minimum: int | None = None,
     reviews: int | None = None,
     test_sets: int | None = None,
+    text: str | None = None,
+    rating: str | None = None,
     command: Sequence[str] = (),
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
@@ -46,7 +48,7 @@ def run_study(
     spec = specification(
         preset, data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
         features=features, hashing=hashing, model=model, update=update, judge=judge, seed=seed, balance=balance,
-        minimum=minimum, reviews=reviews, test_sets=test_sets,
+        minimum=minimum, reviews=reviews, test_sets=test_sets, text=text, rating=rating,
     )  # fmt: skip
     from rich.console import Console
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.data import digits, reviews, splits, synthetic
-from conquer.data.opening import ReviewFileError
+from conquer.data.opening import NoReviewsError
 from conquer.features.vocabulary import tabulate
 from conquer.rows import SparseRows
 from conquer.study.spec import PROTOCOL, Spec, key
@@ -34,11 +34,15 @@ class Source:
     seed: int
     balance: str
     fingerprint: str
+    text: str | None = None
+    rating: str | None = None
 
     @property
     def key(self) -> str:
         """The name of the domain's content, the same wherever its files lie."""
-        return key("domain", PROTOCOL, self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint)
+        columns = [name for name in (self.text, self.rating) if name is not None]
+        content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, *columns
+        return key("domain", PROTOCOL, *content)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +86,17 @@ def sources(spec: Spec) -> tuple[Source, ...]:
         if spec.domains is not None and set(spec.domains) <= set(files):
             files = {name: files[name] for name in spec.domains}
         found = [
-            Source("files", name, tuple(str(p.resolve()) for p in paths), 0, 0, spec.balance, _fingerprint(paths))
+            Source(
+                "files",
+                name,
+                tuple(str(p.resolve()) for p in paths),
+                0,
+                0,
+                spec.balance,
+                _fingerprint(paths),
+                spec.text,
+                spec.rating,
+            )
             for name, paths in files.items()
         ]
     if spec.domains is not None:
@@ -92,6 +106,13 @@ def sources(spec: Spec) -> tuple[Source, ...]:
             raise ValueError(f"no domain {', '.join(unknown)} in {spec.data}; there are {', '.join(known)}")
         found = [known[name] for name in spec.domains]
     return tuple(found)
+
+
+def ignored(spec: Spec) -> tuple[str, ...]:
+    """Names of what lies in the data folder and is no review file."""
+    path = Path(spec.data)
+    embedded = spec.data in ("synthetic", "digits")
+    return () if embedded or not path.is_dir() else tuple(str(p.relative_to(path)) for p in reviews.find(path)[1])
 
 
 def _fingerprint(paths: tuple[Path, ...]) -> str:
@@ -130,12 +151,16 @@ def _from_files(source: Source) -> tuple[Domain, dict[str, Any]]:
     found: list[reviews.Review] = []
     about: dict[str, Any] = {"unreadable": 0, "problems": []}
     for path in source.files:
-        reading = reviews.read(path)
-        found.extend(reading)
+        reading = reviews.read(path, text=source.text, rating=source.rating)
+        try:
+            found.extend(reading)
+        except NoReviewsError as error:
+            about["problems"].append(str(error))
+            continue
         about["unreadable"] += reading.unreadable
         about["problems"] += reading.problems
     if not found:
-        raise ReviewFileError(f"no readable review in {', '.join(source.files)}: {about['problems'][:1]}")
+        raise NoReviewsError("; ".join(about["problems"]))
     hashes = splits.content_hashes(review.text.encode() for review in found)
     first = np.sort(np.unique(hashes, return_index=True)[1])
     stars = np.array([review.stars for review in found])

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from conquer.data.opening import NoReviewsError
 from conquer.registry import ALGORITHMS
 from conquer.study import tasks
 from conquer.study.backends import Backend, serial
-from conquer.study.domains import Source, sources, store
+from conquer.study.domains import Source, ignored, sources, store
 from conquer.study.results import Cells, Row, frames, write_frame
 from conquer.study.spec import CEILING, Spec, key
 
@@ -52,7 +53,10 @@ class _Store:
     folder: Path
 
     def __call__(self, source: Source) -> dict[str, Any]:
-        return store(source, self.folder)
+        try:
+            return store(source, self.folder)
+        except NoReviewsError as error:
+            return {"reviews": 0, "nothing": str(error)}
 
 
 def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: Progress | None = None) -> Finished:
@@ -100,11 +104,13 @@ def _prepare(found: Sequence[Source], out: Path, work: Path, backend: Backend, t
 
 
 def _fit_for_study(spec: Spec, about: _Known) -> tuple[_Known, dict[str, str]]:
-    known, left_out = [], {}
+    known, left_out = [], dict.fromkeys(ignored(spec), "no file of reviews by its name")
     largest = max(spec.items)
     for source, facts in about:
         size = facts["reviews"]
-        if facts["grouped"]:
+        if "nothing" in facts:
+            left_out[source.name] = facts["nothing"]
+        elif facts["grouped"]:
             known.append((source, facts))
         elif source.kind == "files" and size < spec.minimum:
             left_out[source.name] = f"{size} reviews after balancing, fewer than --minimum {spec.minimum}{_lost(facts)}"

@@ -27,7 +27,7 @@ class Spec:
 
     `hashing`: None for a column an n-gram, or how many bits of columns they share. `update` is the diagonal model's.
     `balance` is "stars" or "none". `reviews`: how many synthetic reviews all 33 domains have together. `minimum`: files
-    with fewer reviews after balancing are left out, and named.
+    with fewer reviews after balancing are left out, and named. `text`, `rating`: columns of one's own files.
 
     >>> Spec(items=(5,), repetitions=2).items
     (5,)
@@ -48,6 +48,8 @@ class Spec:
     balance: str = "stars"
     reviews: int = 341_400
     minimum: int = 500
+    text: str | None = None
+    rating: str | None = None
     test_sets: int = 1000
 
     def __post_init__(self) -> None:

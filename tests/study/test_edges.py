@@ -94,6 +94,22 @@ def test_unreadable_rows_of_domains_left_out_are_named(tmp_path: Path, capsys: p
     assert "few.jsonl, line 31: " in (tmp_path / "out" / "report.html").read_text()
 
 
+def test_files_without_reviews_are_left_out_and_columns_may_be_named(tmp_path: Path) -> None:
+    folder = tmp_path / "reviews"
+    folder.mkdir()
+    rows = [f"{'good' if i % 2 else 'bad'} thing {i},{5 if i % 2 else 1}" for i in range(300)]
+    (folder / "shop.csv").write_text("\n".join(["opinion,grade", *rows]) + "\n")
+    (folder / "meta.csv").write_text("id,price\n1,2\n")
+    (folder / "notes.odt").write_bytes(b"x")
+    spec = Spec(data=str(folder), items=(3,), algorithms=("ttg",), repetitions=1, test_sets=50, minimum=100)
+    with pytest.raises(ValueError, match=r"no domain is left to study: .*shop.csv"):
+        study(spec, tmp_path / "out")
+    finished = study(replace(spec, text="opinion", rating="grade"), tmp_path / "out")
+    assert set(finished.left_out) == {"meta", "notes.odt"}
+    assert "meta.csv" in finished.left_out["meta"]
+    assert set(finished.results["domain"]) == {"shop"}
+
+
 def test_uneven_stars_are_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"text": f"{'good' if i % 3 else 'bad'} thing {i}", "stars": 5 if i % 3 else 1} for i in range(300)]
     (tmp_path / "shop.jsonl").write_text(

@@ -42,7 +42,7 @@ def test_a_folder_of_reviews(folder: Path, tmp_path: Path) -> None:
     assert list(finished.left_out) == ["few"]
     page = report.write(finished, "conquer study --data reviews").read_text()
     assert "line 248" in page
-    assert "few: 10 reviews after balancing, fewer than 100" in page
+    assert "few: 10 reviews after balancing, fewer than --minimum 100" in page
     assert "conquer study --data reviews" in page
     assert not re.search(r"(src|href)=['\"]?(http|//|file)", page)
     for name in ("errors", "competition", "domains", "regret", "efficiency", "tuned", "questions"):
