@@ -105,7 +105,7 @@ class Algorithm:
         assert self.policy is not None
         if isinstance(values.get("eta"), str) and ("delta" not in allowed or values.get("budget") is not None):
             raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
-        if "lam" in values and values["lam"] is None:
+        if "alpha" in values and values["lam"] is None:
             values["lam"] = max((1.0 + within("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)
         of_model = {p.name for p in SECOND_ORDER}
         settings = {name: value for name, value in values.items() if name in of_model}
