@@ -21,11 +21,13 @@ def regret_curves(results: Frame, curves: Frame) -> Figure:
 def sample_efficiency(results: Frame, curves: Frame) -> Figure:
     """Test error against the number of answers heard, both averaged over all domains and repetitions."""
     figure = _panels(results, curves, "answers heard (mean over domains)", "test error", None, _efficiency_line)
-    from matplotlib.ticker import NullFormatter
+    from matplotlib.ticker import LogLocator, NullLocator
 
     for axis in figure.axes:
         axis.set_xscale("log")
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_major_formatter("{x:g}")
     return figure
 
 
