@@ -69,6 +69,8 @@ class Conquer:
         self.model, self.policy, self.name = model, policy, name
         self.parameters: Mapping[str, Any] = dict(parameters or {})
         self.plan, self.knobs, self._compiled = model.plan, model.knobs, policy.compiled
+        self.duels = policy.second not in (st.ALONE, st.EXPLORE)
+        """Whether it shows two items and so needs at least two."""
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
@@ -130,11 +132,6 @@ class Conquer:
     def begin_exposing(self) -> None:
         """Prepare to count pairs on show; a ValueError where that has no meaning."""
         self.model.begin_exposing()
-
-    @property
-    def duels(self) -> bool:
-        """Whether it shows two items and so needs at least two."""
-        return self.policy.second not in (st.ALONE, st.EXPLORE)
 
     def scores(self, X: Any) -> Floats:
         """(K,): the model's scores; the best item is the argmax."""
@@ -218,23 +215,23 @@ class Conquer:
 
     def check(self, choice: Choice, count: int) -> tuple[int, int]:
         """The two positions that the kernels need, or a ValueError if this is no choice among `count` items."""
-        expected = Query.DUEL if self.duels else Query.BEST
+        duels, shown, memo = self.duels, choice.shown, choice.memo
+        expected = Query.DUEL if duels else Query.BEST
         if choice.query != expected:
             raise ValueError(
                 f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
             )
-        shown = tuple(map(operator.index, choice.shown))
-        other = operator.index(shown[1] if len(shown) == 2 else choice.memo.get("greedy", -1))
-        if len(shown) != (2 if self.duels else 1) or (self.duels and shown[0] == other):
-            raise ValueError(f"{expected.name} needs {'two distinct items' if self.duels else 'one item'}, got {shown}")
+        if len(shown) != (2 if duels else 1) or (duels and shown[0] == shown[1]):
+            raise ValueError(f"{expected.name} needs {'two distinct items' if duels else 'one item'}, got {shown}")
+        first, other = operator.index(shown[0]), operator.index(shown[1] if duels else memo.get("greedy", -1))
         if not 0 <= operator.index(choice.ticket) < _FULL_RANGE:
             raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
-        if choice.memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
+        if memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
             raise ValueError("the choice says it was counted on show, and this learner has counted none")
         low = -1 if self.policy.second == st.ALONE else 0
-        if not (0 <= shown[0] < count and low <= other < count):
-            raise ValueError(f"shown items must be in [0, {count}), got {(shown[0], other)}")
-        return shown[0], other
+        if not (0 <= first < count and low <= other < count):
+            raise ValueError(f"shown items must be in [0, {count}), got {(first, other)}")
+        return first, other
 
     def expose(self, X: Any, choice: Choice) -> Choice:
         """Count a shown pair in the widths before its answer; returns the choice to learn from later."""

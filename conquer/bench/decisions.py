@@ -92,7 +92,7 @@ def with_scipy(rounds: Rounds, limit: int) -> Callable[[], float]:
 
 def measure(folder: Path, *, quick: bool, note: Callable[[str], None]) -> tuple[dict[str, Race], list[str]]:
     """{what: race} for each K and order of ids, and the names of the rivals that are not installed."""
-    turns, size = (3, 2000) if quick else (5, 10_000)
+    turns, size = (5, 2000) if quick else (15, 10_000)
     races, missing = {}, []
     for ordered in (True,) if quick else (True, False):
         X = zipf_items(50_000, 150, PAPER_DIM, seed=0, ordered=ordered)
@@ -114,5 +114,7 @@ def measure(folder: Path, *, quick: bool, note: Callable[[str], None]) -> tuple[
                     field |= contenders(rounds, folder)
                 except ImportError:
                     missing.append("vowpalwabbit")
-            races[f"K = {count}, ids {'by frequency' if ordered else 'shuffled'}"] = race(field, turns)
+            races[f"K = {count}, ids {'by frequency' if ordered else 'shuffled'}"] = race(
+                field, turns if count == 10 else turns // 2
+            )
     return races, missing

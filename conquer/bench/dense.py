@@ -133,5 +133,5 @@ def measure(*, quick: bool, note: Callable[[str], None]) -> tuple[dict[str, Race
                 missing.append(package)
             else:
                 field[name] = each(work, len(contexts))
-        races[f"D = {dim}"] = race(field, 3 if quick else 5)
+        races[f"D = {dim}"] = race(field, 3 if quick else 9)
     return races, sorted(set(missing))

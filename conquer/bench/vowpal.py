@@ -9,7 +9,7 @@ from conquer.bench.timing import processor_seconds
 from conquer.rows import Rounds
 
 OPTIONS = "--cb_explore_adf --epsilon 0.1 -b 23 --noconstant --quiet"
-_PASSES = 3
+_PASSES = 5
 
 
 def example_lines(rounds: Rounds) -> list[list[str]]:
