@@ -74,7 +74,7 @@ def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     status = run_study(**options, minimum=100, test_sets=50, out=tmp_path, command=["conquer", "study", "--items", "3"])
     shown = capsys.readouterr().out
     assert status == 0
-    assert "full-information" in shown
+    assert "full info" in shown
     assert "1 unreadable rows" in shown
     assert (tmp_path / "report.html").exists()
     with pytest.raises(ValueError, match="no algorithm nobody"):
