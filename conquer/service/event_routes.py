@@ -110,26 +110,19 @@ async def choose_batch(call: Call) -> BatchReply:
         return [_each(lambda one=one: asking.choose(turn, one)) for one in request.rounds]
 
     results = await call.server.writer.call(call.model, work, events)
-    for result in results:
-        if isinstance(result, ChooseReply):
-            call.server.meters.choice(call.model, result.query)
+    call.server.meters.chosen_batch(call.model, results)
     return BatchReply(results)
 
 
 async def answer_batch(call: Call) -> BatchReply:
     """All answers in one commit. A refused answer does not stop the others."""
     request: BatchAnswers = call.body
-    meters = call.server.meters
 
     def work(turn: Turn) -> list[Any]:
         return [_each(lambda one=one: asking.answer(turn, one.event_id, one)) for one in request.answers]
 
     results = await call.server.writer.call(call.model, work, tuple(one.event_id for one in request.answers))
-    for result in results:
-        if isinstance(result, AnswerReply):
-            meters.answer(call.model, result)
-        else:
-            meters.refused(call.model, result["error"]["code"])
+    call.server.meters.answered_batch(call.model, results)
     return BatchReply(results)
 
 

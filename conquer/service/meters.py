@@ -1,10 +1,12 @@
 """Counters and gauges in Prometheus's text format."""
 
+from collections import Counter as Counted
+from collections.abc import Iterable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from conquer.service.requests import AnswerReply
+from conquer.service.requests import AnswerReply, ChooseReply
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
@@ -54,6 +56,20 @@ class Meters:
 
     def choice(self, model: str, query: str) -> None:
         self._cell(self.choices, model, query).inc()
+
+    def chosen_batch(self, model: str, results: Iterable[Any]) -> None:
+        """Every choice among the results of a batch, refusals left out."""
+        for query, times in Counted(one.query for one in results if isinstance(one, ChooseReply)).items():
+            self._cell(self.choices, model, query).inc(times)
+
+    def answered_batch(self, model: str, results: Iterable[Any]) -> None:
+        """Every answer of a batch, learnt, repeated, ignored or refused."""
+        kinds = Counted(
+            (one.status, one.reason or "") if isinstance(one, AnswerReply) else ("refused", one["error"]["code"])
+            for one in results
+        )
+        for (status, reason), times in kinds.items():
+            self._cell(self.answers, model, status, reason).inc(times)
 
     def forget(self, model: str) -> None:
         """A deleted model's counters go with it."""
