@@ -59,7 +59,7 @@ def test_the_folder_may_be_relative_to_where_no_worker_stands(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "elsewhere").mkdir()
 
-    def wandering(function, tasks):  # type: ignore[no-untyped-def]
+    def wandering(function, tasks):
         os.chdir(tmp_path / "elsewhere")
         found = [(i, function(task)) for i, task in enumerate(tasks)]
         os.chdir(tmp_path)
