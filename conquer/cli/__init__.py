@@ -37,7 +37,7 @@ def study(
     algorithms: Annotated[str | None, typer.Option(help="paper, rivals, all, or names, comma-separated.")] = None,
     repetitions: Whole = None,
     passes: Annotated[int | None, typer.Option(help="Passes over the training rounds.")] = None,
-    features: Annotated[str | None, typer.Option(help="binary, counts or tfidf.")] = None,
+    features: Annotated[str | None, typer.Option(help="binary, counts, tfidf or idf.")] = None,
     hashing: Annotated[int | None, typer.Option(help="n-grams share 2^this columns by a signed hash.")] = None,
     model: Text = None,
     update: Annotated[str | None, typer.Option(help="implicit, margin or coordinate.")] = None,

@@ -14,7 +14,7 @@ from conquer.features.keys import CATEGORY, NUMBER, TEXT, feature_hash, signed_c
 from conquer.features.named import features, hash_dicts, hash_vector
 from conquer.features.text import ngrams as runs
 from conquer.features.text import tokens
-from conquer.features.vocabulary import Kind, Vocabulary, build, checked_kind, rarity
+from conquer.features.vocabulary import KINDS, Kind, Vocabulary, build, checked_kind, rarity
 from conquer.kernels import hashing as kernel
 from conquer.rows import SparseRows, checked_dim
 from conquer.types import Floats
@@ -32,17 +32,27 @@ class UnfittedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """What fitting found: the columns (None: hashed ones) and their rarity (None: not tf-idf)."""
+    """What fitting found: the columns (None: hashed ones) and their rarity (None: it does not count)."""
 
     vocabulary: Vocabulary | None = None
     idf: Floats | None = None
+
+
+def needs_fitting(kind: Kind, columns: Columns) -> bool:
+    """Whether rows of this kind in these columns can only be made once some items are known.
+
+    >>> needs_fitting("idf", "hashing"), needs_fitting("binary", "hashing")
+    (True, False)
+    """
+    return KINDS[kind].rarity or columns == "vocabulary"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Featurizer:
     """Texts, dicts or vectors, and a shared context, to unit rows of dimension `dim`. It never changes.
 
-    kind: "binary" (1 for a word that occurs), "counts", or "tfidf" (counts times rarity among the fitted items).
+    kind: "binary" (1 for a word that occurs), "counts", "tfidf" (counts times rarity among the fitted items) or "idf"
+    (1 for a word that occurs, times its rarity).
     columns: "hashing" (signed; nothing to fit but rarity) or "vocabulary" (the `dim` most frequent features of the
     fitted items that are in at least `least` of them). Numbers in dicts and vectors weigh what they are, so scale them;
     vectors keep their columns whatever `kind` and `columns` say.
@@ -90,7 +100,7 @@ class Featurizer:
     def _fit(self, grams: Grams) -> "Featurizer":
         known = build(grams, most=self.dim, least=self.least) if self.columns == "vocabulary" else None
         idf = None
-        if self.kind == "tfidf":
+        if KINDS[self.kind].rarity:
             _, columns, _ = hashed(grams, self.dim) if known is None else known.entries(grams)
             frequency = np.bincount(columns, minlength=self.dim if known is None else len(known))
             idf = rarity(frequency, len(grams))
@@ -108,7 +118,7 @@ class Featurizer:
         return self._weighed(self._grams(kind, values), context)
 
     def _grams(self, kind: ItemKind, values: Any) -> Grams:
-        binary = self.kind == "binary"
+        binary = KINDS[self.kind].presence
         if kind == "texts":
             return hash_texts(values, ngrams=self.ngrams, seed=self.seed, binary=binary)
         return hash_dicts(values, seed=self.seed, binary=binary)
@@ -124,7 +134,7 @@ class Featurizer:
     def _needed(self) -> Fitted:
         if self.fitted is not None:
             return self.fitted
-        if self.kind == "tfidf" or self.columns == "vocabulary":
+        if needs_fitting(self.kind, self.columns):
             raise UnfittedError(
                 f"kind {self.kind!r} with columns {self.columns!r} must be fitted first: "
                 "featurizer = featurizer.fit(texts) returns a fitted copy"
@@ -181,7 +191,7 @@ class Featurizer:
         return values | {"version": VERSION, "ngrams": list(self.ngrams), "fitted": self.fitted is not None}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fitted arrays: `keys` of a vocabulary, `idf` of tf-idf; empty when there are none."""
+        """The fitted arrays: `keys` of a vocabulary, `idf` where rarity counts; empty when there are none."""
         fitted = self.fitted or Fitted()
         found = {"keys": None if fitted.vocabulary is None else fitted.vocabulary.keys, "idf": fitted.idf}
         return {name: array for name, array in found.items() if array is not None}
@@ -214,7 +224,7 @@ class Featurizer:
         return featurizer
 
     def _read(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted:
-        wanted = ["keys"] * (self.columns == "vocabulary") + ["idf"] * (self.kind == "tfidf")
+        wanted = ["keys"] * (self.columns == "vocabulary") + ["idf"] * KINDS[self.kind].rarity
         if sorted(arrays) != sorted(wanted):
             raise ValueError(f"a fitted featurizer of these settings has arrays {wanted}, got {sorted(arrays)}")
         size, known, idf = self.dim, None, None
@@ -246,8 +256,8 @@ def featurize(
 ) -> SparseRows:
     """Texts, dicts or vectors as unit rows of dimension `dim` (hashed), crossed with `context` when one is given.
 
-    Calls agree with each other for kind "binary" and "counts". With "tfidf" rarity is counted among the given items, so
-    give all of them at once; for rows that arrive round by round, fit a `Featurizer` and keep it.
+    Calls agree with each other for kind "binary" and "counts". With "tfidf" and "idf" rarity is counted among the given
+    items, so give all of them at once; for rows that arrive round by round, fit a `Featurizer` and keep it.
 
     >>> featurize(["good food", "bad food"], dim=1000, kind="tfidf")
     SparseRows(2 x 1000)
@@ -256,7 +266,7 @@ def featurize(
     """
     featurizer = Featurizer(dim=dim, kind=kind, ngrams=ngrams, seed=seed)
     known, values = sorted_items(items)
-    if known == "vectors" or kind != "tfidf":
+    if known == "vectors" or not KINDS[kind].rarity:
         return featurizer(values, context)
     grams = featurizer._grams(known, values)
     return featurizer._fit(grams)._weighed(grams, context)

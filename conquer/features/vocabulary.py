@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +13,23 @@ from conquer.kernels import text_columns
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints
 
-Kind = Literal["counts", "binary", "tfidf"]
-KINDS: dict[str, int] = {"counts": text_columns.COUNTS, "binary": text_columns.BINARY, "tfidf": text_columns.TFIDF}
+Kind = Literal["binary", "counts", "tfidf", "idf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What a kind makes of a count: 1 instead of it where `presence`, times the rarity of its column where `rarity`."""
+
+    presence: bool
+    rarity: bool
+
+
+KINDS: dict[Kind, Weighing] = {
+    "binary": Weighing(presence=True, rarity=False),
+    "counts": Weighing(presence=False, rarity=False),
+    "tfidf": Weighing(presence=False, rarity=True),
+    "idf": Weighing(presence=True, rarity=True),
+}
 
 
 def _slots(entries: int) -> NDArray[np.int32]:
@@ -144,20 +159,21 @@ def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, u
     >>> restrict(X, [0], "binary").dense().round(3).tolist()
     [[0.707, 0.707, 0.0], [1.0, 0.0, 0.0]]
     """
-    code = KINDS[checked_kind(kind)]
+    weighing = KINDS[checked_kind(kind)]
     numbers = _numbers(train_rows, len(rows))
     frequency = document_frequencies(rows, numbers)
     size = int((rows.indptr[rows.rows + 1] - rows.indptr[rows.rows]).sum())
     indptr, indices, data = np.empty(len(rows) + 1, np.int64), np.empty(size, np.int32), np.empty(size)
-    idf = rarity(frequency, numbers.size)
-    text_columns.reweigh(rows.indptr, rows.indices, rows.data, rows.rows, code, frequency, idf, indptr, indices, data)
+    known = frequency, rarity(frequency, numbers.size)
+    asked = rows.rows, weighing.presence, weighing.rarity
+    text_columns.reweigh(rows.indptr, rows.indices, rows.data, *asked, *known, indptr, indices, data)
     if unit:
         kernel.to_unit(indptr, data)
     return SparseRows(indptr, indices[: indptr[-1]], data[: indptr[-1]], rows.dim)
 
 
-def checked_kind(kind: str) -> str:
-    """`kind` when it is one of the three."""
-    if kind not in get_args(Kind):
-        raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {kind!r}")
+def checked_kind(kind: Kind) -> Kind:
+    """`kind` when it is one of the four."""
+    if kind not in tuple(KINDS):  # what comes from a file may not be hashable
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     return kind

@@ -5,7 +5,6 @@ import numpy as np
 from conquer.kernels.compiling import inline, jit
 
 _ONE = np.uint64(1)
-COUNTS, BINARY, TFIDF = range(3)
 
 
 @inline
@@ -68,8 +67,8 @@ def frequencies(indptr, indices, rows, counts):
 
 
 @jit
-def reweigh(indptr, indices, data, rows, kind, frequency, idf, out, out_indices, out_data):
-    """The rows' entries in columns with a frequency, as counts, as their sign, or times the column's idf."""
+def reweigh(indptr, indices, data, rows, presence, rarity, frequency, idf, out, out_indices, out_data):
+    """The rows' entries in columns with a frequency: counts or (`presence`) their signs, (`rarity`) times the idf."""
     count = 0
     out[0] = 0
     for i in range(rows.size):
@@ -77,9 +76,9 @@ def reweigh(indptr, indices, data, rows, kind, frequency, idf, out, out_indices,
             where = indices[j]
             if frequency[where] > 0 and data[j] != 0.0:
                 value = data[j]
-                if kind == BINARY:
+                if presence:
                     value = 1.0 if value > 0.0 else -1.0
-                elif kind == TFIDF:
+                if rarity:
                     value *= idf[where]
                 out_indices[count] = where
                 out_data[count] = value

@@ -211,6 +211,7 @@ def replay(
     """
     import msgspec
 
+    from conquer.features.featurizer import needs_fitting
     from conquer.files import write_atomically
     from conquer.service.brains import checked_settings
     from conquer.service.model_routes import create
@@ -224,7 +225,7 @@ def replay(
     if parameters is not None:
         settings = msgspec.structs.replace(settings, parameters=parameters)
     checked_settings(settings)
-    if settings.features.kind == "tfidf" or settings.features.columns == "vocabulary":
+    if needs_fitting(settings.features.kind, settings.features.columns):
         raise ValueError(
             "a ledger does not hold what its features were fitted to: make the new model over HTTP, upload the same"
             " items to it, and POST the ledger to its log"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from conquer.features.featurizer import needs_fitting
 from conquer.service import store
 from conquer.service.brains import LearnerBrain
 from conquer.service.entries import Fitted
@@ -30,7 +31,7 @@ def check_groups(groups: Sequence[Group], settings: FeatureSettings) -> None:
 
 
 def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
-    """Fit tf-idf or a vocabulary that has not been fitted yet; the log then begins from a snapshot that holds it.
+    """Fit rarity or a vocabulary that has not been fitted yet; the log then begins from a snapshot that holds it.
 
     Rarity that went on moving with the log would score old and new rounds in different units, so it does not move.
     """
@@ -38,7 +39,7 @@ def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
     if not isinstance(brain, LearnerBrain):
         return
     featurizer = brain.reader.featurizer
-    if featurizer.fitted is not None or (featurizer.kind != "tfidf" and featurizer.columns != "vocabulary"):
+    if featurizer.fitted is not None or not needs_fitting(featurizer.kind, featurizer.columns):
         return
     if turn.folded.position > 0:
         raise RefusalError(

@@ -6,6 +6,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from conquer.features.featurizer import Columns
+from conquer.features.vocabulary import Kind
+
 Raw = msgspec.Raw
 Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+$")]
 EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+$")]
@@ -23,12 +26,12 @@ class Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class FeatureSettings(Strict):
     """How items become rows: text and dicts get `dim` columns, vectors have at most `dim` numbers.
 
-    `tfidf` and `vocabulary` are fitted to the first items uploaded, or come fitted in a model file, and then stay.
+    `tfidf`, `idf` and `vocabulary` are fitted to the first items uploaded, or come fitted in a file, and then stay.
     """
 
     dim: Annotated[int, Meta(ge=1, le=1 << 24)] = 1 << 18
-    kind: Literal["binary", "counts", "tfidf"] = "binary"
-    columns: Literal["hashing", "vocabulary"] = "hashing"
+    kind: Kind = "binary"
+    columns: Columns = "hashing"
     ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
         default_factory=lambda: [1, 2]
     )

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from conquer.data import splits
+from conquer.features.vocabulary import KINDS
 from conquer.kernels.tickets import stream
 from conquer.study import learning, rounds
 from conquer.study.domains import Domain, load, sources, store
-from conquer.study.spec import CEILING, FEATURES, Spec
+from conquer.study.spec import CEILING, Spec
 
 UPDATES = ("implicit", "margin", "coordinate")
 LAMS = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -47,7 +48,7 @@ def compare(spec: Spec, items: int = 5) -> Any:
 def _trials(spec: Spec, domain: Domain, repetition: int, items: int) -> Iterator[tuple[str, str, str, str, float]]:
     held = splits.development(domain.strata, domain.hashes)
     parts = splits.repetition(domain.units, held, repetition, spec.seed, domain.name)
-    for kind in FEATURES:
+    for kind in KINDS:
         part = rounds.restricted(domain, parts.training, parts.test, kind)
         name = (spec.seed, domain.name, repetition)
         course = rounds.course(part, items, part.learning.size, 1, spec.test_sets, (1.0,), *name)

@@ -2,11 +2,10 @@
 
 import itertools
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from conquer.features.vocabulary import restrict
+from conquer.features.vocabulary import Kind, restrict
 from conquer.judges import rewards_of
 from conquer.kernels import testsets
 from conquer.kernels.tickets import stream, tickets
@@ -14,7 +13,6 @@ from conquer.rows import Rounds, SparseRows
 from conquer.study.domains import Domain
 from conquer.types import Floats, Ints
 
-FEATURES: dict[str, Literal["counts", "binary", "tfidf"]] = {"counts": "counts", "binary": "binary", "tfidf": "tfidf"}
 CHECKPOINTS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Shares of the training rounds after which the test error is taken; the last is the result."""
 
@@ -42,11 +40,11 @@ class Course:
     seed: int
 
 
-def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: str, bits: int | None = None) -> Part:
+def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: Kind, bits: int | None = None) -> Part:
     """The domain seen from its learning part: n-grams, idf and norms from there alone; `bits` hashes the n-grams."""
     ratings = (domain.ratings - 3.0) / 2.0  # as rewards_of, which takes no NaN padding
     counts = domain.rows if bits is None else hashed(domain.rows, bits)
-    X = domain.rows if domain.groups.size else compact(restrict(counts, learning, FEATURES[kind]))
+    X = domain.rows if domain.groups.size else compact(restrict(counts, learning, kind))
     return Part(X, domain.stars, ratings, domain.groups, learning, evaluation)
 
 

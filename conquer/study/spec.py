@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from conquer.features.vocabulary import KINDS, Kind
 from conquer.judges import LAWS
 from conquer.models.diagonal import UPDATES
 from conquer.registry import MODELS
@@ -16,8 +18,9 @@ CEILING = "full-information"
 PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
 RIDGE_PENALTIES = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 PRESETS = ("small", "paper")
-FEATURES = ("binary", "counts", "tfidf")
-_CHOICES = {"features": FEATURES, "model": MODELS, "update": UPDATES, "judge": LAWS, "balance": ("stars", "none")}
+_CHOICES: dict[str, Iterable[str]] = {
+    "features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS, "balance": ("stars", "none")
+}  # fmt: skip
 _SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
 
 
@@ -39,7 +42,7 @@ class Spec:
     algorithms: tuple[str, ...] = PAPER
     repetitions: int = 10
     passes: int = 1
-    features: str = "tfidf"
+    features: Kind = "tfidf"
     hashing: int | None = None
     model: str = "diagonal"
     update: str = "implicit"
@@ -61,7 +64,7 @@ class Spec:
         if not self.algorithms or len(set(self.algorithms)) != len(self.algorithms):
             raise ValueError(f"algorithms must be distinct names, got {self.algorithms}")
         for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
+            if getattr(self, name) not in (*known,):
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         if self.hashing is not None and not 4 <= self.hashing <= 25:
             raise ValueError(f"hashing must be 4 to 25 bits, got {self.hashing}")

@@ -1,16 +1,18 @@
 import dataclasses
 import json
+import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
-from features.literal import dicts, read, texts
+from features.literal import dicts, hashed_row, read, text_weights, texts, unit
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from conquer.features.featurizer import Featurizer, Fitted, UnfittedError, featurize
-from conquer.features.vocabulary import restrict, tabulate
+from conquer.features.vocabulary import KINDS, restrict, tabulate
 from conquer.rows import SparseRows
 
 REVIEWS = ["good food, good price", "bad food", "not good at all", ""]
@@ -18,7 +20,7 @@ REVIEWS = ["good food, good price", "bad food", "not good at all", ""]
 
 @given(
     st.lists(texts, min_size=1, max_size=4) | st.lists(dicts, min_size=1, max_size=4),
-    st.sampled_from(["binary", "counts", "tfidf"]),
+    st.sampled_from([*KINDS]),
 )
 def test_rows_have_length_one_or_nothing(items: list[Any], kind: Any) -> None:
     for row in read(featurize(items, kind=kind)):
@@ -48,11 +50,27 @@ def test_huge_and_tiny_numbers_keep_length_one() -> None:
     np.testing.assert_allclose(np.abs(rows), [0.5**0.5, 0.5**0.5, 1.0, 0.5**0.5, 0.5**0.5])
 
 
-def test_tfidf_over_the_given_items_is_a_fit_on_them() -> None:
-    assert read(featurize(REVIEWS, kind="tfidf")) == read(Featurizer(kind="tfidf").fit(REVIEWS)(REVIEWS))
+@pytest.mark.parametrize("kind", ["tfidf", "idf"])
+def test_rarity_over_the_given_items_is_a_fit_on_them(kind: Any) -> None:
+    assert read(featurize(REVIEWS, kind=kind)) == read(Featurizer(kind=kind).fit(REVIEWS)(REVIEWS))
 
 
-@pytest.mark.parametrize("kind", ["counts", "binary", "tfidf"])
+@given(st.lists(texts, min_size=1, max_size=4), st.integers(1, 3))
+def test_idf_spelt_out(items: list[str], high: int) -> None:
+    """Every n-gram that occurs weighs ln((1 + N)/(1 + how many texts have its column)) + 1, whatever its count."""
+    present = [hashed_row(text_weights(text, 1, high, 0, binary=True), 50) for text in items]
+    owners = Counter(column for row in present for column, _ in row)
+    expected = [
+        unit([(column, sign * (math.log((1 + len(items)) / (1 + owners[column])) + 1)) for column, sign in row])
+        for row in present
+    ]
+    found = read(featurize(items, dim=50, kind="idf", ngrams=(1, high)))
+    for row, wanted in zip(found, expected, strict=True):
+        assert [column for column, _ in row] == [column for column, _ in wanted]
+        assert [value for _, value in row] == pytest.approx([value for _, value in wanted], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [*KINDS])
 def test_a_vocabulary_gives_the_study_s_rows(kind: Any) -> None:
     _, counts = tabulate(REVIEWS)
     expected = restrict(counts, np.arange(len(REVIEWS)), kind)
@@ -66,8 +84,9 @@ def test_hashed_and_fitted_columns_tell_the_same() -> None:
     np.testing.assert_allclose(hashed @ hashed.T, known @ known.T, atol=1e-12)
 
 
-def test_fit_returns_a_copy_and_nothing_else_changes() -> None:
-    featurizer = Featurizer(kind="tfidf")
+@pytest.mark.parametrize("kind", ["tfidf", "idf"])
+def test_fit_returns_a_copy_and_nothing_else_changes(kind: Any) -> None:
+    featurizer = Featurizer(kind=kind)
     fitted = featurizer.fit(REVIEWS)
     assert featurizer.fitted is None
     with pytest.raises(UnfittedError, match=r"featurizer = featurizer.fit\(texts\)"):
@@ -86,6 +105,8 @@ def test_fit_returns_a_copy_and_nothing_else_changes() -> None:
         Featurizer(dim=77, ngrams=(1, 3), seed=2**64 - 1, unit=False, kind="counts"),
         Featurizer(dim=np.int64(500), kind="tfidf").fit(REVIEWS),
         Featurizer(columns="vocabulary").fit(REVIEWS),
+        Featurizer(dim=500, kind="idf").fit(REVIEWS),
+        Featurizer(columns="vocabulary", kind="idf").fit([{"a": 1.5, "b": "x"}, {"b": ["y", "y"]}]),
         Featurizer(columns="vocabulary", kind="tfidf", least=2, dim=5).fit(REVIEWS),
         Featurizer(columns="vocabulary", kind="tfidf").fit([{"a": 1.5, "b": "x"}, {"b": "y"}]),
         Featurizer(columns="vocabulary", kind="tfidf", least=9).fit(REVIEWS),

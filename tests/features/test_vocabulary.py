@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from conquer.features.hashing import hash_texts
 from conquer.features.text import ngrams, tokens
-from conquer.features.vocabulary import Vocabulary, build, document_frequencies, rarity, restrict, tabulate
+from conquer.features.vocabulary import KINDS, Vocabulary, build, document_frequencies, rarity, restrict, tabulate
 from conquer.rows import SparseRows
 
 WORDS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12).map(" ".join), min_size=1, max_size=8)
@@ -65,15 +65,15 @@ def _rows(rows: list[dict[int, int]]) -> SparseRows:
 def _restricted(dense: Any, training: list[int], kind: str) -> Any:
     seen = (dense[training] > 0).sum(axis=0)
     values = np.where(seen > 0, dense, 0.0)
-    if kind == "binary":
+    if kind in ("binary", "idf"):
         values = np.sign(values)
-    if kind == "tfidf":
+    if kind in ("tfidf", "idf"):
         values = values * (np.log((1 + len(training)) / (1 + seen)) + 1)
     norms = np.linalg.norm(values, axis=1, keepdims=True)
     return values / np.where(norms > 0, norms, 1.0)
 
 
-@given(ROWS, st.data(), st.sampled_from(["counts", "binary", "tfidf"]))
+@given(ROWS, st.data(), st.sampled_from([*KINDS]))
 def test_restrict_knows_only_the_training_rows(rows: list[dict[int, int]], data: Any, kind: Any) -> None:
     X = _rows(rows)
     training = data.draw(st.lists(st.integers(0, len(rows) - 1), unique=True))
@@ -96,14 +96,16 @@ def test_restrict_keeps_the_order_of_entries() -> None:
 def test_signs_of_hashed_counts_survive() -> None:
     X = SparseRows([0, 2], [0, 1], [-3.0, 2.0], dim=2)
     assert restrict(X, [0], "binary", unit=False).data.tolist() == [-1.0, 1.0]
+    assert restrict(X, [0], "idf", unit=False).data.tolist() == [-1.0, 1.0]
 
 
-def test_tfidf_is_the_usual_one() -> None:
+@pytest.mark.parametrize(("kind", "presence"), [("tfidf", False), ("idf", True)])
+def test_rarity_is_the_usual_one(kind: Any, presence: bool) -> None:
     items = ["good food good", "bad food", "not so good at all", "nothing"]
-    usual = TfidfVectorizer(analyzer=lambda text: ngrams(tokens(text)))
+    usual = TfidfVectorizer(analyzer=lambda text: ngrams(tokens(text)), binary=presence)
     X = usual.fit_transform(items).toarray()
     vocabulary, counts = tabulate(items)
-    ours = restrict(counts, np.arange(len(items)), "tfidf").dense()
+    ours = restrict(counts, np.arange(len(items)), kind).dense()
     assert ours.shape == X.shape
     np.testing.assert_allclose(ours @ ours.T, X @ X.T, atol=1e-12)
     assert len(vocabulary) == len(usual.vocabulary_)
@@ -133,5 +135,5 @@ def test_bad_training_rows(training: Any, error: type[Exception], message: str) 
 
 def test_bad_kind() -> None:
     bad: Any = "tf"
-    with pytest.raises(ValueError, match="one of counts, binary, tfidf, got 'tf'"):
+    with pytest.raises(ValueError, match="one of binary, counts, tfidf, idf, got 'tf'"):
         restrict(_rows([{0: 1}]), [0], bad)

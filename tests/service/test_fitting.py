@@ -26,7 +26,7 @@ async def some_answers(client, count: int) -> None:
         assert (await client.post(path, json={"winner": question["event"]["left"], "voter": "ann"})).status_code == 200
 
 
-@pytest.mark.parametrize("features", [{"kind": "tfidf"}, {"kind": "tfidf", "columns": "vocabulary"}])
+@pytest.mark.parametrize("features", [{"kind": "tfidf"}, {"kind": "idf"}, {"kind": "tfidf", "columns": "vocabulary"}])
 def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path, features):
     features = {"dim": 256, **features}
 
@@ -51,7 +51,7 @@ def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path,
 
     weights = run(go())
     # By hand: the library's own featurizer, fitted to the first upload, and every answer in order.
-    by_hand = Featurizer(dim=256, kind="tfidf", columns=features.get("columns", "hashing")).fit(TEXTS)
+    by_hand = Featurizer(columns=features.get("columns", "hashing"), dim=256, kind=features["kind"]).fit(TEXTS)
     learner = conquer.make("gnr", dim=256)
     offers = {}
     for row in rows_of(sqlite(tmp_path), "m")[1]:
@@ -65,8 +65,9 @@ def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path,
     assert np.array_equal(weights, learner.model.weights())
 
 
-def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path):
-    features = {"dim": 256, "kind": "tfidf"}
+@pytest.mark.parametrize("kind", ["tfidf", "idf"])
+def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path, kind):
+    features = {"dim": 256, "kind": kind}
 
     async def go():
         app = local()

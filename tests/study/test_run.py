@@ -149,9 +149,8 @@ def test_passes_and_other_models(tmp_path: Path) -> None:
     result = study(spec, tmp_path).results.filter(pl.col("algorithm") == "gnc")
     assert result["query_rates"].list.len().to_list() == [3]
     assert result["rounds"][0] == 3 * (result["rounds"][0] // 3)
-    other = study(
-        tiny(features="binary", update="coordinate", domains=("android",), items=(3,), repetitions=1), tmp_path
-    )
+    other = study(tiny(features="idf", update="coordinate", domains=("android",), items=(3,), repetitions=1), tmp_path)
+    assert set(other.results["features"]) == {"idf"}
     assert set(other.results["update"]) == {"coordinate"}
     spec = tiny(model="kernel", domains=("android",), items=(3,), repetitions=1, algorithms=("ttg", "banditron"))
     assert study(spec, tmp_path).results["error"].max() < 0.6
