@@ -4,24 +4,20 @@ Run it as `python -m conquer.study.defaults DATA OUT.csv [repetitions]`.
 """
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conquer.data import splits
 from conquer.features.vocabulary import KINDS
-from conquer.kernels.tickets import stream
 from conquer.study import learning, rounds
-from conquer.study.domains import Domain, load, sources, store
+from conquer.study.domains import Domain
 from conquer.study.spec import CEILING, Spec
+from conquer.study.trials import domains, trial
 
 UPDATES = ("implicit", "margin", "coordinate")
 LAMS = (0.1, 0.3, 1.0, 3.0, 10.0)
 ALGORITHMS = ("ttg", "gnr", "gnw")
-SHARES = (2, 4, 8)
-"""The ceiling is also taken from every second, fourth, eighth training review: what a bit is worth beside a rating."""
 
 
 def compare(spec: Spec, items: int = 5) -> Any:
@@ -31,13 +27,8 @@ def compare(spec: Spec, items: int = 5) -> Any:
     """
     import polars as pl
 
-    with tempfile.TemporaryDirectory() as folder:
-        rows = []
-        for source in sources(spec):
-            if store(source, Path(folder))["reviews"] >= spec.minimum:
-                domain = load(source, folder)
-                for repetition in range(spec.repetitions):
-                    rows += list(_trials(spec, domain, repetition, items))
+    every = ((domain, repetition) for domain in domains(spec) for repetition in range(spec.repetitions))
+    rows = [row for domain, repetition in every for row in _trials(spec, domain, repetition, items)]
     frame = pl.DataFrame(rows, schema=["features", "update", "algorithm", "lam", "error"], orient="row")
     wide = frame.group_by("features", "update", "algorithm", "lam").agg(pl.col("error").mean()).sort("lam")
     order = ["features", "update", "algorithm"]
@@ -46,22 +37,16 @@ def compare(spec: Spec, items: int = 5) -> Any:
 
 
 def _trials(spec: Spec, domain: Domain, repetition: int, items: int) -> Iterator[tuple[str, str, str, str, float]]:
-    held = splits.development(domain.strata, domain.hashes)
-    parts = splits.repetition(domain.units, held, repetition, spec.seed, domain.name)
     for kind in KINDS:
-        part = rounds.restricted(domain, parts.training, parts.test, kind)
-        name = (spec.seed, domain.name, repetition)
-        course = rounds.course(part, items, part.learning.size, 1, spec.test_sets, (1.0,), *name)
-        development = rounds.draw(part, held, spec.test_sets, items, stream("development", items, *name))
-        for share in (1, *SHARES):
-            known = replace(part, learning=part.learning[::share])
-            found, _ = learning.ridge(known, [(development, course.tests)], held)
-            yield kind, "", f"{CEILING} 1/{share}" if share > 1 else CEILING, "tuned", found[0]["error"]
+        given = trial(spec, domain, repetition, kind, items)
+        found, _ = learning.ridge(given.part, [(given.development, given.course.tests)], given.held)
+        yield kind, "", CEILING, "tuned", found[0]["error"]
         for update in UPDATES:
             chosen = replace(spec, features=kind, update=update)
             for algorithm in ALGORITHMS:
                 for lam in LAMS:
-                    yield kind, update, algorithm, f"lam {lam:g}", _error(chosen, algorithm, lam, part, course)
+                    error = _error(chosen, algorithm, lam, given.part, given.course)
+                    yield kind, update, algorithm, f"lam {lam:g}", error
 
 
 def _error(spec: Spec, algorithm: str, lam: float, part: rounds.Part, course: rounds.Course) -> float:

@@ -11,6 +11,7 @@ from conquer.kernels import testsets_ridge
 from conquer.learners import Conquer
 from conquer.metrics import star_error
 from conquer.registry import ALGORITHMS, make
+from conquer.rows import SparseRows
 from conquer.simulation import Trace, simulate
 from conquer.study.rounds import Course, Part, rows_of, test_error
 from conquer.study.spec import RIDGE_PENALTIES, Spec
@@ -96,32 +97,53 @@ def measured(outcome: Outcome, passes: int) -> dict[str, Any]:
     }
 
 
+def ridge_scores(X: SparseRows, rows: Ints, targets: Floats, penalties: Floats, Y: SparseRows, wanted: Ints) -> Floats:
+    """(penalties, rows of Y): what ridge on these rows of X and their targets gives the wanted rows of Y, else 0.
+
+    The penalties rise.
+    """
+    duals = testsets_ridge.dual_coefficients(
+        X.indptr, X.indices, X.data, rows, X.dim, targets, penalties, _TOLERANCE, _STEPS
+    )
+    scores = np.zeros((penalties.size, len(Y)))
+    for row, dual in zip(scores, duals, strict=True):
+        weights = testsets_ridge.primal_weights(X.indptr, X.indices, X.data, rows, X.dim, dual)
+        row[wanted] = testsets_ridge.row_scores(Y.indptr, Y.indices, Y.data, wanted, weights)
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which of several scores is best on development sets, its error there, and its error on test sets."""
+
+    best: int
+    tuning_error: float
+    error: float
+
+
+def chosen(part: Part, scores: Floats, development: Ints, tests: Ints) -> Chosen:
+    """Choose among scores (P, rows of X) on the development sets; of equals the first."""
+    errors = [test_error(part, development, each) for each in scores]
+    best = int(np.argmin(errors))
+    return Chosen(best, errors[best], test_error(part, tests, scores[best]))
+
+
 def ridge(part: Part, course_errors: list[tuple[Ints, Ints]], held: Ints) -> tuple[list[dict[str, Any]], float]:
     """The ceiling for several (development sets, test sets): ridge on the true stars, penalty from development.
 
     Returns one record for each and the seconds of the one fit they share.
     """
-    X, rows = part.X, rows_of(part, part.learning)
+    rows = rows_of(part, part.learning)
     start = time.perf_counter()
     targets = part.stars[rows] - part.stars[rows].mean()
-    penalties = np.array(RIDGE_PENALTIES)
-    duals = testsets_ridge.dual_coefficients(
-        X.indptr, X.indices, X.data, rows, X.dim, targets, penalties, _TOLERANCE, _STEPS
-    )
-    seconds = time.perf_counter() - start
     wanted = rows_of(part, np.concatenate([held, part.evaluation]))
-    scores = np.zeros((penalties.size, len(X)))
-    for k in range(penalties.size):
-        weights = testsets_ridge.primal_weights(X.indptr, X.indices, X.data, rows, X.dim, duals[k])
-        scores[k, wanted] = testsets_ridge.row_scores(X.indptr, X.indices, X.data, wanted, weights)
+    scores = ridge_scores(part.X, rows, targets, np.array(RIDGE_PENALTIES), part.X, wanted)
+    seconds = time.perf_counter() - start
     found = []
     for development, tests in course_errors:
-        errors = [test_error(part, development, scores[k]) for k in range(penalties.size)]
-        best = int(np.argmin(errors))
-        point = {"penalty": float(penalties[best])}
-        found.append(
-            {"error": test_error(part, tests, scores[best]), "parameters": point, "tuning_error": errors[best]}
-        )
+        choice = chosen(part, scores, development, tests)
+        point = {"penalty": float(RIDGE_PENALTIES[choice.best])}
+        found.append({"error": choice.error, "parameters": point, "tuning_error": choice.tuning_error})
     return found, seconds
 
 
