@@ -53,6 +53,9 @@ def study(
     minimum: Annotated[int | None, typer.Option(help="Leave out domains with fewer reviews.")] = None,
     reviews: Annotated[int | None, typer.Option(help="How many synthetic reviews in all.")] = None,
     test_sets: Whole = None,
+    development: Annotated[float | None, typer.Option(help="Share of the reviews for tuning, 0.15.")] = None,
+    test: Annotated[float | None, typer.Option(help="Share of the reviews for testing, 0.10.")] = None,
+    penalties: Annotated[str | None, typer.Option(help="The ceiling's, rising, comma-separated.")] = None,
     text: Annotated[str | None, typer.Option(help="The column of your files that holds the text.")] = None,
     rating: Annotated[str | None, typer.Option(help="The column of your files that holds the stars.")] = None,
 ) -> None:
@@ -66,7 +69,8 @@ def study(
         data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
         features=features, hashing=hashing, model=model, update=update, preset=preset, judge=judge, seed=seed,
         jobs=jobs, cluster=cluster, out=out, balance=balance, minimum=minimum, reviews=reviews, test_sets=test_sets,
-        text=text, rating=rating, command=["conquer", *sys.argv[1:]],
+        development=development, test=test, penalties=penalties, text=text, rating=rating,
+        command=["conquer", *sys.argv[1:]],
     )  # fmt: skip
 
 

@@ -17,39 +17,18 @@ from conquer.study.spec import CEILING, PAPER, Spec, preset
 
 def run_study(
     *,
-    data: str | None = None,
-    domains: str | None = None,
-    items: str | None = None,
-    algorithms: str | None = None,
-    repetitions: int | None = None,
-    passes: int | None = None,
-    features: str | None = None,
-    hashing: int | None = None,
-    model: str | None = None,
-    update: str | None = None,
     preset: str = "small",
-    judge: str | None = None,
-    seed: int | None = None,
     jobs: int = 1,
     cluster: str | None = None,
     out: str | Path = "study",
-    balance: str | None = None,
-    minimum: int | None = None,
-    reviews: int | None = None,
-    test_sets: int | None = None,
-    text: str | None = None,
-    rating: str | None = None,
     command: Sequence[str] = (),
+    **options: Any,
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
 
-    None leaves the preset's value. Lists are comma-separated. `command` is what the user typed, for the report.
+    `options` are those of `specification`; `command` is what the user typed, for the report.
     """
-    spec = specification(
-        preset, data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
-        features=features, hashing=hashing, model=model, update=update, judge=judge, seed=seed, balance=balance,
-        minimum=minimum, reviews=reviews, test_sets=test_sets, text=text, rating=rating,
-    )  # fmt: skip
+    spec = specification(preset, **options)
     from rich.console import Console
 
     from conquer.study import report
@@ -86,11 +65,12 @@ def specification(name: str, **given: Any) -> Spec:
     ('ttg', 'gnc')
     """
     options = {key: value for key, value in given.items() if value is not None}
-    if "items" in options:
-        try:
-            options["items"] = tuple(int(part) for part in options["items"].split(","))
-        except ValueError:
-            raise ValueError(f"items must be numbers separated by commas, got {options['items']!r}") from None
+    for key, number in (("items", int), ("penalties", float)):
+        if key in options:
+            try:
+                options[key] = tuple(number(part) for part in options[key].split(","))
+            except ValueError:
+                raise ValueError(f"{key} must be numbers separated by commas, got {options[key]!r}") from None
     if "domains" in options:
         options["domains"] = tuple(part.strip() for part in options["domains"].split(",") if part.strip())
     if "algorithms" in options:

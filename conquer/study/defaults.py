@@ -39,7 +39,8 @@ def compare(spec: Spec, items: int = 5) -> Any:
 def _trials(spec: Spec, domain: Domain, repetition: int, items: int) -> Iterator[tuple[str, str, str, str, float]]:
     for kind in KINDS:
         given = trial(spec, domain, repetition, kind, items)
-        found, _ = learning.ridge(given.part, [(given.development, given.course.tests)], given.held)
+        sets = [(given.development, given.course.tests)]
+        found, _ = learning.ridge(given.part, sets, given.held, spec.penalties)
         yield kind, "", CEILING, "tuned", found[0]["error"]
         for update in UPDATES:
             chosen = replace(spec, features=kind, update=update)

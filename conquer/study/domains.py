@@ -215,7 +215,6 @@ def store(source: Source, folder: Path) -> dict[str, Any]:
         about |= {
             "name": source.name,
             "reviews": domain.units,
-            "held": splits.development(domain.strata, domain.hashes).size,
             "features": domain.rows.dim,
             "entries": int(domain.rows.data.size),
             "stars": {f"{v:g}": int(n) for v, n in zip(*np.unique(domain.stars, return_counts=True), strict=True)}
@@ -242,6 +241,17 @@ def store(source: Source, folder: Path) -> dict[str, Any]:
                 raise
     about = json.loads((place / "about.json").read_text())
     return dict(about)
+
+
+def held(about: dict[str, Any], share: float) -> int:
+    """How many reviews the development part has, by what `store` knows: as many as `splits.development` gives.
+
+    >>> held({"stars": {"1": 50, "5": 50}, "grouped": False, "reviews": 100}, 0.15)
+    16
+    """
+    stars = {} if about["grouped"] else about["stars"]
+    whole = stars and all(float(value).is_integer() for value in stars)
+    return sum(round(share * size) for size in (stars.values() if whole else [about["reviews"]]))
 
 
 @functools.lru_cache(maxsize=2)

@@ -14,7 +14,7 @@ from conquer.registry import ALGORITHMS, make
 from conquer.rows import SparseRows
 from conquer.simulation import Trace, simulate
 from conquer.study.rounds import Course, Part, rows_of, test_error
-from conquer.study.spec import RIDGE_PENALTIES, Spec
+from conquer.study.spec import Spec
 from conquer.types import Floats, Ints, Query
 
 _POINTS = 40
@@ -128,7 +128,9 @@ def chosen(part: Part, scores: Floats, development: Ints, tests: Ints) -> Chosen
     return Chosen(best, errors[best], test_error(part, tests, scores[best]))
 
 
-def ridge(part: Part, course_errors: list[tuple[Ints, Ints]], held: Ints) -> tuple[list[dict[str, Any]], float]:
+def ridge(
+    part: Part, course_errors: list[tuple[Ints, Ints]], held: Ints, penalties: tuple[float, ...]
+) -> tuple[list[dict[str, Any]], float]:
     """The ceiling for several (development sets, test sets): ridge on the true stars, penalty from development.
 
     Returns one record for each and the seconds of the one fit they share.
@@ -137,12 +139,12 @@ def ridge(part: Part, course_errors: list[tuple[Ints, Ints]], held: Ints) -> tup
     start = time.perf_counter()
     targets = part.stars[rows] - part.stars[rows].mean()
     wanted = rows_of(part, np.concatenate([held, part.evaluation]))
-    scores = ridge_scores(part.X, rows, targets, np.array(RIDGE_PENALTIES), part.X, wanted)
+    scores = ridge_scores(part.X, rows, targets, np.array(penalties), part.X, wanted)
     seconds = time.perf_counter() - start
     found = []
     for development, tests in course_errors:
         choice = chosen(part, scores, development, tests)
-        point = {"penalty": float(RIDGE_PENALTIES[choice.best])}
+        point = {"penalty": penalties[choice.best]}
         found.append({"error": choice.error, "parameters": point, "tuning_error": choice.tuning_error})
     return found, seconds
 

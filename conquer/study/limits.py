@@ -85,12 +85,12 @@ def duel_error(given: Trial, pairs: Ints, chances: Floats) -> float:
     return learning.chosen(part, scores, given.development, given.course.tests).error
 
 
-def errors(given: Trial) -> dict[str, float]:
+def errors(given: Trial, penalties: tuple[float, ...]) -> dict[str, float]:
     """{what is known: test error}: stars of all training reviews or of a share of them, or one answer a round."""
     found = {}
     for share in SHARES:
         known = replace(given.part, learning=given.part.learning[::share])
-        rows, _ = learning.ridge(known, [(given.development, given.course.tests)], given.held)
+        rows, _ = learning.ridge(known, [(given.development, given.course.tests)], given.held, penalties)
         found[CEILING if share == 1 else f"1/{share} of it"] = rows[0]["error"]
     rng = np.random.default_rng(given.course.seed)
     sets = rng.permuted(given.course.sets, axis=1)
@@ -105,7 +105,8 @@ def limits(spec: Spec, items: int = 5) -> Any:
 
     rows = []
     for domain in domains(spec):
-        every = [errors(trial(spec, domain, r, spec.features, items)) for r in range(spec.repetitions)]
+        trials = (trial(spec, domain, number, spec.features, items) for number in range(spec.repetitions))
+        every = [errors(given, spec.penalties) for given in trials]
         rows.append({"domain": domain.name} | {name: float(np.mean([e[name] for e in every])) for name in every[0]})
     table = pl.DataFrame(rows)
     mean = table.select(pl.lit("mean").alias("domain"), pl.exclude("domain").mean())

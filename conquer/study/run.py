@@ -12,7 +12,7 @@ from conquer.data.opening import NoReviewsError
 from conquer.registry import ALGORITHMS
 from conquer.study import tasks
 from conquer.study.backends import Backend, serial
-from conquer.study.domains import Source, ignored, sources, store
+from conquer.study.domains import Source, held, ignored, sources, store
 from conquer.study.results import Cells, Row, frames, write_frame
 from conquer.study.spec import CEILING, Spec, key
 
@@ -114,13 +114,20 @@ def _fit_for_study(spec: Spec, about: _Known) -> tuple[_Known, dict[str, str]]:
             known.append((source, facts))
         elif source.kind == "files" and size < spec.minimum:
             left_out[source.name] = f"{size} reviews after balancing, fewer than --minimum {spec.minimum}{_lost(facts)}"
-        elif facts["held"] // 3 < largest:
-            left_out[source.name] = f"{size} reviews are too few to tune rounds of {largest} items"
+        elif _smallest_part(spec, facts) < largest:
+            left_out[source.name] = f"{size} reviews are too few for rounds of {largest} items in every part"
         elif spec.judge == "raters" and not facts["rated"]:
             left_out[source.name] = "no individual ratings for judge 'raters'"
         else:
             known.append((source, facts))
     return known, left_out
+
+
+def _smallest_part(spec: Spec, facts: dict[str, Any]) -> int:
+    """How many reviews rounds are drawn from where they are fewest; of development a third is for evaluation."""
+    size = int(facts["reviews"])
+    tested, tuned = round(spec.test * size), held(facts, spec.development)
+    return min(tuned // 3, tested, size - tested - tuned)
 
 
 def _lost(facts: dict[str, Any]) -> str:
@@ -162,7 +169,7 @@ def _tune(
                     points[place] = row
         if pairs:
             wanted.append(tasks.Tuning(spec, source, str(work), tuple(pairs)))
-            count, ways = tasks.tuning_effort(facts["held"])
+            count, ways = tasks.tuning_effort(held(facts, spec.development))
             costs.append(8.0 * count * ways * sum(items for items, _ in pairs))
     _ensure([task.source for task in wanted], work, backend, told)
     for rows in _largest_first(tasks.tune, wanted, costs, "tuning", backend, told):
@@ -201,7 +208,7 @@ def _repeat(
             for items in spec.items:
                 for algorithm in (*spec.algorithms, CEILING):
                     tuned = points.get((source.name, items, algorithm))
-                    point = dict(tuned["parameters"]) if tuned else {}
+                    point = dict(tuned["parameters"]) if tuned else spec.ceiling()
                     place = (source.name, items, algorithm, number)
                     names[place] = key("cell", spec.settings(), source.key, items, algorithm, number, point)
                     row = cells.get(names[place])

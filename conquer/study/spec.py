@@ -1,11 +1,14 @@
 """What a study is: every number that moves a result, in one frozen record that also names the cells."""
 
 import hashlib
+import itertools
 import json
+import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from conquer.data import splits
 from conquer.features.vocabulary import KINDS, Kind
 from conquer.judges import LAWS
 from conquer.models.diagonal import UPDATES
@@ -16,7 +19,6 @@ PROTOCOL = 2
 
 CEILING = "full-information"
 PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
-RIDGE_PENALTIES = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 PRESETS = ("small", "paper")
 _CHOICES: dict[str, Iterable[str]] = {
     "features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS, "balance": ("stars", "none")
@@ -31,6 +33,7 @@ class Spec:
     `hashing`: None for a column an n-gram, or how many bits of columns they share. `update` is the diagonal model's.
     `balance` is "stars" or "none". `reviews`: how many synthetic reviews all 33 domains have together. `minimum`: files
     with fewer reviews after balancing are left out, and named. `text`, `rating`: columns of one's own files.
+    `development`, `test`: shares of a domain's reviews; the rest is for training. `penalties`: the ceiling's, rising.
 
     >>> Spec(items=(5,), repetitions=2).items
     (5,)
@@ -54,6 +57,9 @@ class Spec:
     text: str | None = None
     rating: str | None = None
     test_sets: int = 1000
+    development: float = splits.DEVELOPMENT
+    test: float = splits.TEST
+    penalties: tuple[float, ...] = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
     def __post_init__(self) -> None:
         for name in ("repetitions", "passes", "test_sets", "minimum"):
@@ -68,14 +74,32 @@ class Spec:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         if self.hashing is not None and not 4 <= self.hashing <= 25:
             raise ValueError(f"hashing must be 4 to 25 bits, got {self.hashing}")
+        for name in ("development", "test"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ValueError(f"{name} must be a share between 0 and 1, got {getattr(self, name)}")
+        if not self.development + self.test < 1.0:
+            both = f"{self.development} + {self.test}"
+            raise ValueError(f"development and test must leave something for training, got {both}")
+        rising = all(low < high for low, high in itertools.pairwise((0.0, *self.penalties, math.inf)))
+        if not self.penalties or not rising:
+            raise ValueError(f"penalties must be rising numbers above 0, got {self.penalties}")
         if self.data == "digits" and self.items != (10,):
             raise ValueError(f"digits come in rounds of their 10 labels: items must be (10,), got {self.items}")
 
     def settings(self) -> dict[str, Any]:
         """What a single cell's numbers depend on beside its own domain, items, algorithm and repetition."""
         names = ("passes", "features", "model", "update", "judge", "seed", "balance", "test_sets")
-        hashing = {} if self.hashing is None else {"hashing": self.hashing}
-        return {"protocol": PROTOCOL, **{name: getattr(self, name) for name in names}, **hashing}
+        always = {name: getattr(self, name) for name in names}
+        return {"protocol": PROTOCOL, **always, **self._changed("hashing", "development", "test")}
+
+    def ceiling(self) -> dict[str, Any]:
+        """What the ceiling's numbers depend on besides."""
+        return self._changed("penalties")
+
+    def _changed(self, *names: str) -> dict[str, Any]:
+        """The fields that differ from their defaults: options that came later leave the names of older cells alone."""
+        defaults = {field.name: field.default for field in fields(self)}
+        return {name: getattr(self, name) for name in names if getattr(self, name) != defaults[name]}
 
     def described(self) -> dict[str, Any]:
         """Every field, for the report."""

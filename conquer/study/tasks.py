@@ -49,7 +49,7 @@ def tune(task: Tuning) -> list[Row]:
     A point at which the learner diverges has no error and is never chosen.
     """
     spec, domain = task.spec, load(task.source, task.folder)
-    held = splits.development(domain.strata, domain.hashes)
+    held = splits.development(domain.strata, domain.hashes, spec.development)
     errors: dict[tuple[int, str], list[list[float]]] = {pair: [] for pair in task.wanted}
     count, ways = tuning_effort(held.size)
     for number, fold in enumerate(splits.folds(held, domain.name, spec.seed, ways)):
@@ -112,8 +112,8 @@ def _development_error(
 def repeat(task: Repetition) -> list[Row]:
     """One row for each wanted cell. A learner that diverges in its cell has the error of choosing at random."""
     spec, domain = task.spec, load(task.source, task.folder)
-    held = splits.development(domain.strata, domain.hashes)
-    parts = splits.repetition(domain.units, held, task.number, spec.seed, domain.name)
+    held = splits.development(domain.strata, domain.hashes, spec.development)
+    parts = splits.repetition(domain.units, held, task.number, spec.seed, domain.name, spec.test)
     part = rounds.restricted(domain, parts.training, parts.test, spec.features, spec.hashing)
     rows: list[Row] = []
     ceilings: dict[int, tuple[Any, Any]] = {}
@@ -129,7 +129,7 @@ def repeat(task: Repetition) -> list[Row]:
             row = _run(spec, algorithm, point, part, course)
             rows.append(_labelled(domain, items, algorithm, task.number, part, point, row | {"equal_in_sets": equal}))
     if ceilings:
-        found, seconds = learning.ridge(part, list(ceilings.values()), held)
+        found, seconds = learning.ridge(part, list(ceilings.values()), held, spec.penalties)
         for items, row in zip(ceilings, found, strict=True):
             extra = {"rounds": int(part.learning.size), "seconds": seconds}
             rows.append(_labelled(domain, items, CEILING, task.number, part, row.pop("parameters"), row | extra))

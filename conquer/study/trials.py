@@ -34,8 +34,8 @@ def domains(spec: Spec) -> Iterator[Domain]:
 
 def trial(spec: Spec, domain: Domain, repetition: int, kind: Kind, items: int) -> Trial:
     """The repetition as a study of this specification would have it, with features of this kind."""
-    held = splits.development(domain.strata, domain.hashes)
-    parts = splits.repetition(domain.units, held, repetition, spec.seed, domain.name)
+    held = splits.development(domain.strata, domain.hashes, spec.development)
+    parts = splits.repetition(domain.units, held, repetition, spec.seed, domain.name, spec.test)
     part = rounds.restricted(domain, parts.training, parts.test, kind)
     name = (spec.seed, domain.name, repetition)
     course = rounds.course(part, items, part.learning.size, 1, spec.test_sets, (1.0,), *name)

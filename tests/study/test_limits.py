@@ -73,7 +73,7 @@ def test_the_table_has_a_row_a_domain_their_mean_and_its_ratio() -> None:
     assert single == mean
     assert ratio == pytest.approx([value / mean[0] for value in mean])
     domain = next(domains(SPEC))
-    cells = [limits.errors(trial(SPEC, domain, number, "idf", 3)) for number in range(2)]
+    cells = [limits.errors(trial(SPEC, domain, number, "idf", 3), SPEC.penalties) for number in range(2)]
     assert mean == pytest.approx([np.mean([cell[name] for cell in cells]) for name in table.columns[1:]])
 
 

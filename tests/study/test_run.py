@@ -169,7 +169,7 @@ def test_digits(tmp_path: Path) -> None:
     [
         ({"algorithms": ("nobody",)}, "no algorithm 'nobody'"),
         ({"domains": ("nowhere",)}, "no domain nowhere in synthetic"),
-        ({"items": (50,)}, "too few to tune rounds of 50 items"),
+        ({"items": (50,)}, "too few for rounds of 50 items in every part"),
         ({"judge": "raters"}, "no individual ratings"),
         ({"data": "/no/such/place", "domains": None}, "no such"),
     ],

@@ -1,0 +1,98 @@
+"""Every number of the protocol is an option: it does what it says, and older cells keep their names."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from study.studies import numbers, tiny
+
+from conquer.data import splits
+from conquer.study import domains, report
+from conquer.study.command import specification
+from conquer.study.run import study
+from conquer.study.spec import CEILING, Spec, key
+
+SMALL = tiny(domains=("android",), items=(3,), algorithms=("ttg", "random"), repetitions=1)
+
+
+def test_names_of_cells_change_only_with_what_was_changed() -> None:
+    plain = {
+        "protocol": 2, "passes": 1, "features": "tfidf", "model": "diagonal", "update": "implicit", "judge": "linear",
+        "seed": 0, "balance": "stars", "test_sets": 1000,
+    }  # fmt: skip
+    assert Spec().settings() == plain
+    assert Spec().ceiling() == {}
+    assert Spec(development=0.2, test=0.1).settings() == plain | {"development": 0.2}
+    assert Spec(test=0.25).settings() == plain | {"test": 0.25}
+    assert Spec(penalties=(1.0,)).settings() == plain
+    assert key(Spec(penalties=(1.0,)).ceiling()) == key({"penalties": [1.0]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"development": 0.0}, "development must be a share between 0 and 1, got 0.0"),
+        ({"development": math.nan}, "development must be a share between 0 and 1, got nan"),
+        ({"test": 1.5}, "test must be a share between 0 and 1, got 1.5"),
+        ({"development": 0.6, "test": 0.4}, r"must leave something for training, got 0.6 \+ 0.4"),
+        ({"penalties": ()}, r"penalties must be rising numbers above 0, got \(\)"),
+        ({"penalties": (1.0, 1.0)}, "penalties must be rising numbers above 0"),
+        ({"penalties": (-1.0, 2.0)}, "penalties must be rising numbers above 0"),
+        ({"penalties": (1.0, math.inf)}, "penalties must be rising numbers above 0"),
+        ({"penalties": (math.nan,)}, "penalties must be rising numbers above 0"),
+    ],
+)
+def test_shares_and_penalties_that_mean_nothing(changes: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(Spec(), **changes)
+
+
+def test_penalties_are_read_from_a_list() -> None:
+    assert specification("small", penalties="0.5,2", test=0.2).penalties == (0.5, 2.0)
+    with pytest.raises(ValueError, match="penalties must be numbers separated by commas, got '1;2'"):
+        specification("small", penalties="1;2")
+
+
+def test_other_penalties_run_the_ceiling_alone(tmp_path: Path) -> None:
+    before = study(SMALL, tmp_path)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("cells/*/*.json")}
+    after = study(replace(SMALL, penalties=(30.0, 300.0)), tmp_path)
+    assert len(list(tmp_path.glob("cells/*/*.json"))) == len(kept) + 1
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    learners = pl.col("algorithm") != CEILING
+    assert numbers(after.results.filter(learners)) == numbers(before.results.filter(learners))
+    assert after.results.filter(~learners)["parameters"][0] in ('{"penalty": 30.0}', '{"penalty": 300.0}')
+
+
+def test_shares_are_the_parts_and_are_shown(tmp_path: Path) -> None:
+    spec = replace(SMALL, development=0.3, test=0.25)
+    finished = study(spec, tmp_path)
+    size = finished.domains["android"]["reviews"]
+    held = domains.held(finished.domains["android"], 0.3)
+    assert set(finished.results["rounds"]) == {size - held - round(0.25 * size)}
+    page = report.write(finished, "conquer study").read_text()
+    assert "&quot;development&quot;: 0.3" in page
+    assert "&quot;test&quot;: 0.25" in page
+
+
+def test_a_part_too_small_for_a_round_leaves_its_domain_out(tmp_path: Path) -> None:
+    for changes in ({"test": 0.01}, {"development": 0.85, "test": 0.14}):
+        with pytest.raises(ValueError, match="too few for rounds of 3 items in every part"):
+            study(replace(SMALL, **changes), tmp_path)
+
+
+@given(st.lists(st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0]), min_size=1, max_size=80), st.floats(0.01, 0.9), st.data())
+def test_the_development_part_is_as_large_as_foretold(stars: list[float], share: float, data: st.DataObject) -> None:
+    fraction = data.draw(st.booleans())
+    values = np.array([*stars, 4.5] if fraction else stars)
+    strata = np.ones(values.size) if fraction else values
+    held = splits.development(strata, np.arange(values.size, dtype=np.uint64), share)
+    counts = {f"{v:g}": int(n) for v, n in zip(*np.unique(values, return_counts=True), strict=True)}
+    facts = {"stars": counts, "grouped": False, "reviews": values.size}
+    assert domains.held(facts, share) == held.size
+    assert domains.held({**facts, "grouped": True}, share) == round(share * values.size)
