@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from conquer.kernels.tickets import stream
 from conquer.types import Floats, Ints
 
-DEVELOPMENT, TEST = 0.15, 0.10
-
 Hashes = NDArray[np.uint64]
 
 
@@ -56,12 +54,12 @@ def balanced(stars: Floats, hashes: Hashes) -> Ints:
     return np.sort(np.concatenate(kept)).astype(np.int64)
 
 
-def development(stars: Floats, hashes: Hashes, share: float = DEVELOPMENT) -> Ints:
+def development(stars: Floats, hashes: Hashes, share: float) -> Ints:
     """Positions of the development part: of every star, the `share` of reviews whose hashes come first.
 
     It depends on nothing but the contents, so what is tuned on it has never seen a test review.
 
-    >>> development(np.ones(20), np.arange(20, dtype=np.uint64)).tolist()
+    >>> development(np.ones(20), np.arange(20, dtype=np.uint64), 0.15).tolist()
     [0, 1, 2]
     """
     order = np.lexsort((np.arange(stars.size), hashes))
@@ -72,10 +70,10 @@ def development(stars: Floats, hashes: Hashes, share: float = DEVELOPMENT) -> In
     return np.sort(np.concatenate(chosen)).astype(np.int64)
 
 
-def repetition(size: int, held: Ints, number: int, seed: int, name: str, test: float = TEST) -> Parts:
-    """Parts of repetition `number`: what is not `held` for development is shuffled into test and training.
+def repetition(size: int, held: Ints, number: int, seed: int, name: str, test: float) -> Parts:
+    """Parts of repetition `number`: what is not `held` is shuffled into test (a share `test` of all) and training.
 
-    >>> parts = repetition(20, np.arange(3), 0, seed=0, name="books")
+    >>> parts = repetition(20, np.arange(3), 0, seed=0, name="books", test=0.1)
     >>> parts.development.size, parts.training.size, parts.test.size
     (3, 15, 2)
     """

@@ -1,7 +1,9 @@
 """Where tasks run: here, in worker processes, or on a Dask cluster; the results are the same everywhere."""
 
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -48,6 +50,16 @@ def cluster(address: str) -> Backend:
     return run
 
 
+def _check(address: str) -> None:
+    """Refuse an address at which nobody listens; the client itself would go on trying for half a minute."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    try:
+        if parts.scheme in ("tcp", "tls"):
+            socket.create_connection((parts.hostname, parts.port or 8786), timeout=10).close()
+    except (OSError, ValueError) as error:
+        raise OSError(f"no Dask scheduler answers at {address!r}: {error}") from None
+
+
 def _numbered(function: Callable[[T], R], position: int, task: T) -> tuple[int, R]:
     return position, function(task)
 
@@ -57,5 +69,6 @@ def choose(jobs: int, address: str | None) -> Backend:
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     if address is not None:
+        _check(address)
         return cluster(address)
     return processes(jobs) if jobs > 1 else serial

@@ -17,6 +17,7 @@ from conquer.data import digits, reviews, splits, synthetic
 from conquer.data.opening import NoReviewsError
 from conquer.features.vocabulary import tabulate
 from conquer.rows import SparseRows
+from conquer.study.files import EMBEDDED, chosen, files
 from conquer.study.spec import PROTOCOL, Spec, key
 from conquer.types import Floats, Ints
 
@@ -81,10 +82,6 @@ def sources(spec: Spec) -> tuple[Source, ...]:
     elif spec.data == "digits":
         found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn")]
     else:
-        path = Path(spec.data)
-        files = reviews.find(path)[0] if path.is_dir() else {reviews.domain_name(path): (path,)}
-        if spec.domains is not None and set(spec.domains) <= set(files):
-            files = {name: files[name] for name in spec.domains}
         found = [
             Source(
                 "files",
@@ -97,22 +94,19 @@ def sources(spec: Spec) -> tuple[Source, ...]:
                 spec.text,
                 spec.rating,
             )
-            for name, paths in files.items()
+            for name, paths in files(spec.data, spec.domains).items()
         ]
-    if spec.domains is not None:
-        known = {source.name: source for source in found}
-        unknown = [name for name in spec.domains if name not in known]
-        if unknown:
-            raise ValueError(f"no domain {', '.join(unknown)} in {spec.data}; there are {', '.join(known)}")
-        found = [known[name] for name in spec.domains]
-    return tuple(found)
+    return tuple(chosen({source.name: source for source in found}, spec.domains, spec.data).values())
 
 
 def ignored(spec: Spec) -> tuple[str, ...]:
     """Names of what lies in the data folder and is no review file."""
     path = Path(spec.data)
-    embedded = spec.data in ("synthetic", "digits")
-    return () if embedded or not path.is_dir() else tuple(str(p.relative_to(path)) for p in reviews.find(path)[1])
+    return (
+        ()
+        if spec.data in EMBEDDED or not path.is_dir()
+        else tuple(str(p.relative_to(path)) for p in reviews.find(path)[1])
+    )
 
 
 def _fingerprint(paths: tuple[Path, ...]) -> str:

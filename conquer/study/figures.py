@@ -198,13 +198,10 @@ FIGURES: dict[str, Callable[[Frame, Frame], Figure]] = {
 }
 
 
-def write(results: Frame, curves: Frame, folder: Path) -> dict[str, Path]:
-    """Draw every figure as PNG and PDF; returns {name: path of the PNG}."""
+def write(name: str, results: Frame, curves: Frame, folder: Path) -> Path:
+    """Draw the figure of this name as PNG and PDF; returns the path of the PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = {}
-    for name, draw in FIGURES.items():
-        figure = draw(results, curves)
-        figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
-        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-        written[name] = folder / f"{name}.png"
-    return written
+    figure = FIGURES[name](results, curves)
+    figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
+    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    return folder / f"{name}.png"

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conquer.study import claims, figures, tables
+from conquer.study import claims, figures, outlook, tables
+from conquer.study.figures import FIGURES
 from conquer.study.results import versions
-from conquer.study.run import Finished, dump, write_text
+from conquer.study.run import Finished, Progress, Quiet, dump, write_text
 
 _TITLES = {
     "mean_error": "Mean test error by K",
@@ -26,12 +27,17 @@ overflow-x:auto}figure{margin:1.5rem 0}figcaption{color:#444;font-size:13px}.hol
 details{margin:.8rem 0}.scroll{overflow-x:auto}"""
 
 
-def write(finished: Finished, command: str) -> Path:
+def write(finished: Finished, command: str, progress: Progress | None = None) -> Path:
     """Write tables, figures, claims.json and report.html into the study's folder; returns the page's path."""
+    told = progress or Quiet()
+    told.begin(outlook.REPORTING, len(FIGURES))
     folder, results = finished.folder, finished.results
     made = tables.all_tables(results)
     tables.write(made, folder / "tables")
-    pictures = figures.write(results, finished.curves, folder / "figures")
+    pictures = {}
+    for name in FIGURES:
+        pictures[name] = figures.write(name, results, finished.curves, folder / "figures")
+        told.advance(1)
     verdicts = claims.judge(results)
     dump(folder / "claims.json", [{"claim": c.claim, "verdict": c.verdict, "evidence": c.evidence} for c in verdicts])
     write_text(folder / "tables" / "claims.md", claims_markdown(verdicts))
@@ -86,7 +92,7 @@ def _verdicts(verdicts: list[claims.Claim]) -> str:
 
 def _figure(name: str, path: Path) -> str:
     data = base64.b64encode(path.read_bytes()).decode()
-    caption = (figures.FIGURES[name].__doc__ or "").strip()
+    caption = (FIGURES[name].__doc__ or "").strip()
     return (
         f"<figure><img alt='{html.escape(caption, quote=True)}' src='data:image/png;base64,{data}'>"
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"

@@ -3,29 +3,38 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from conquer.data.opening import NoReviewsError
 from conquer.registry import ALGORITHMS
-from conquer.study import tasks
+from conquer.study import outlook, planning, tasks
 from conquer.study.backends import Backend, serial
 from conquer.study.domains import Source, held, ignored, sources, store
+from conquer.study.planning import Known, Plan, Points
 from conquer.study.results import Cells, Row, frames, write_frame
-from conquer.study.spec import CEILING, Spec, key
+from conquer.study.spec import Spec
 
 
 class Progress(Protocol):
-    """Told about stages: `begin(name, work)` with the total work, then `advance(work)` as it is done."""
+    """Told what a run will do, stage by stage, and what it has done.
 
+    `expect(stage, work)` says how much work a later stage will have, `begin` that it starts, with how much after
+    all, `advance` that some of it is done.
+    """
+
+    def expect(self, stage: str, work: float) -> None: ...
     def begin(self, stage: str, work: float) -> None: ...
     def advance(self, work: float) -> None: ...
 
 
 class Quiet:
     """Tells nobody."""
+
+    def expect(self, stage: str, work: float) -> None:
+        pass
 
     def begin(self, stage: str, work: float) -> None:
         pass
@@ -77,8 +86,17 @@ def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: P
     known, left_out = _fit_for_study(spec, about)
     if not known:
         raise ValueError("no domain is left to study: " + "; ".join(f"{n}: {why}" for n, why in left_out.items()))
-    points = _tune(spec, known, cells, work, backend, told)
-    rows = _repeat(spec, known, points, cells, work, backend, told)
+    tuning, points = planning.tuning(spec, known, cells, str(work))
+    rest = planning.repetitions(spec, known, points, cells, str(work))
+    told.expect(outlook.TUNING, tuning.cost)
+    told.expect(outlook.RUNNING, rest.cost)
+    _ensure({task.source: None for task in (*tuning.tasks, *rest.tasks)}, work, backend, told)
+    for row in _run(tasks.tune, tuning, outlook.TUNING, cells, backend, told):
+        points[_place(row)] = row
+    if tuning.tasks:
+        rest = planning.repetitions(spec, known, points, cells, str(work))
+    fresh = list(_run(tasks.repeat, rest, outlook.RUNNING, cells, backend, told))
+    rows = _labelled(spec, known, points, [*rest.found, *fresh])
     results, curves = frames(rows)
     write_frame(results, out / "results.parquet")
     write_frame(curves, out / "curves.parquet")
@@ -86,15 +104,12 @@ def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: P
     return Finished(spec, results, curves, {source.name: facts for source, facts in known}, left_out, out)
 
 
-_Known = Sequence[tuple[Source, dict[str, Any]]]
-
-
-def _prepare(found: Sequence[Source], out: Path, work: Path, backend: Backend, told: Progress) -> _Known:
+def _prepare(found: Sequence[Source], out: Path, work: Path, backend: Backend, told: Progress) -> Known:
     """What is known of each domain, from an earlier run or by building it."""
     notes = Cells(out / "domains")
     known = {source: notes.get(source.key) for source in found}
     missing = [source for source in found if known[source] is None]
-    told.begin("reading domains", len(missing))
+    told.begin(outlook.READING, len(missing))
     for position, facts in backend(_Store(work), missing):
         source = missing[position]
         notes.put(source.key, facts)
@@ -103,7 +118,7 @@ def _prepare(found: Sequence[Source], out: Path, work: Path, backend: Backend, t
     return [(source, facts) for source, facts in known.items() if facts is not None]
 
 
-def _fit_for_study(spec: Spec, about: _Known) -> tuple[_Known, dict[str, str]]:
+def _fit_for_study(spec: Spec, about: Known) -> tuple[Known, dict[str, str]]:
     known, left_out = [], dict.fromkeys(ignored(spec), "no file of reviews by its name")
     largest = max(spec.items)
     for source, facts in about:
@@ -139,108 +154,36 @@ def _ensure(known: Iterable[Source], work: Path, backend: Backend, told: Progres
     """The feature matrices of these domains, in `work`."""
     absent = [source for source in known if not (work / source.key).exists()]
     if absent:
-        told.begin("building features", len(absent))
+        told.begin(outlook.BUILDING, len(absent))
         for _ in backend(_Store(work), absent):
             told.advance(1)
 
 
-def _tune(
-    spec: Spec, known: _Known, cells: Cells, work: Path, backend: Backend, told: Progress
-) -> dict[tuple[str, int, str], Row]:
-    """{(domain, items, algorithm): tuning row}; an algorithm with one grid point needs no tuning."""
-    points: dict[tuple[str, int, str], Row] = {}
-    wanted: list[tasks.Tuning] = []
-    names: dict[tuple[str, int, str], str] = {}
-    costs: list[float] = []
-    for source, facts in known:
-        pairs = []
-        for items in spec.items:
-            for algorithm in spec.algorithms:
-                place = (source.name, items, algorithm)
-                grid = [dict(point) for point in ALGORITHMS[algorithm].grid]
-                if len(grid) == 1:
-                    points[place] = {"parameters": grid[0], "tuning_error": None}
-                    continue
-                names[place] = key("tuning", spec.settings(), source.key, items, algorithm, grid)
-                row = cells.get(names[place])
-                if row is None:
-                    pairs.append((items, algorithm))
-                else:
-                    points[place] = row
-        if pairs:
-            wanted.append(tasks.Tuning(spec, source, str(work), tuple(pairs)))
-            count, ways = tasks.tuning_effort(held(facts, spec.development))
-            costs.append(8.0 * count * ways * sum(items for items, _ in pairs))
-    _ensure([task.source for task in wanted], work, backend, told)
-    for rows in _largest_first(tasks.tune, wanted, costs, "tuning", backend, told):
+def _place(row: Row) -> tuple[str, int, str]:
+    return row["domain"], row["items"], row["algorithm"]
+
+
+def _run(
+    function: Callable[[Any], list[Row]], plan: Plan, stage: str, cells: Cells, backend: Backend, told: Progress
+) -> Iterator[Row]:
+    """Rows as they come, kept; the longest tasks go first so that no worker is left alone with one at the end."""
+    order = sorted(range(len(plan.tasks)), key=lambda i: -plan.costs[i])
+    told.begin(stage, plan.cost)
+    for position, rows in backend(function, [plan.tasks[i] for i in order]):
         for row in rows:
-            place = (row["domain"], row["items"], row["algorithm"])
-            cells.put(names[place], row)
-            points[place] = row
-    return points
+            number = (row["repetition"],) if "repetition" in row else ()
+            cells.put(plan.names[*_place(row), *number], row)
+        told.advance(plan.costs[order[position]])
+        yield from rows
 
 
-def _repeat(
-    spec: Spec,
-    known: _Known,
-    points: dict[tuple[str, int, str], Row],
-    cells: Cells,
-    work: Path,
-    backend: Backend,
-    told: Progress,
-) -> list[Row]:
-    rows: list[Row] = []
-    wanted: list[tasks.Repetition] = []
-    names: dict[tuple[str, int, str, int], str] = {}
-    costs: list[float] = []
-    extra = spec.settings()
-    del extra["protocol"], extra["test_sets"]
+def _labelled(spec: Spec, known: Known, points: Points, rows: Sequence[Row]) -> list[Row]:
+    """The rows with what they share: the settings, the data's hash, and the error that chose their parameters."""
+    shared = spec.settings()
+    del shared["protocol"], shared["test_sets"]
     hashes = {source.name: source.key for source, _ in known}
-
-    def keep(row: Row) -> None:
-        tuned = points.get((row["domain"], row["items"], row["algorithm"]))
-        full = row | extra | {"data": hashes[row["domain"]]}
-        rows.append(full | ({"tuning_error": tuned["tuning_error"]} if tuned else {}))
-
-    for source, facts in known:
-        for number in range(spec.repetitions):
-            absent = []
-            for items in spec.items:
-                for algorithm in (*spec.algorithms, CEILING):
-                    tuned = points.get((source.name, items, algorithm))
-                    point = dict(tuned["parameters"]) if tuned else spec.ceiling()
-                    place = (source.name, items, algorithm, number)
-                    names[place] = key("cell", spec.settings(), source.key, items, algorithm, number, point)
-                    row = cells.get(names[place])
-                    if row is None:
-                        absent.append((items, algorithm, point))
-                    else:
-                        keep(row)
-            if absent:
-                wanted.append(tasks.Repetition(spec, source, str(work), number, tuple(absent)))
-                costs.append(sum(items for items, _, _ in absent) * facts["reviews"] * spec.passes)
-    _ensure({task.source: None for task in wanted}, work, backend, told)
-    for found in _largest_first(tasks.repeat, wanted, costs, "running cells", backend, told):
-        for row in found:
-            cells.put(names[row["domain"], row["items"], row["algorithm"], row["repetition"]], row)
-            keep(row)
-    return rows
-
-
-def _largest_first(
-    function: Callable[[Any], list[Row]],
-    wanted: Sequence[Any],
-    costs: Sequence[float],
-    stage: str,
-    backend: Backend,
-    told: Progress,
-) -> Iterable[list[Row]]:
-    """Results as they come; the longest tasks go first so that no worker is left alone with one at the end."""
-    order = sorted(range(len(wanted)), key=lambda i: -costs[i])
-    told.begin(stage, sum(costs))
-    for position, rows in backend(function, [wanted[i] for i in order]):
-        told.advance(costs[order[position]])
-        yield rows
+    chosen = {place: {"tuning_error": row["tuning_error"]} for place, row in points.items()}
+    return [row | shared | {"data": hashes[row["domain"]]} | chosen.get(_place(row), {}) for row in rows]
 
 
 def write_text(path: Path, text: str) -> None:

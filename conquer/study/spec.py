@@ -5,14 +5,13 @@ import itertools
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
-from conquer.data import splits
-from conquer.features.vocabulary import KINDS, Kind
-from conquer.judges import LAWS
-from conquer.models.diagonal import UPDATES
-from conquer.registry import MODELS
+from conquer.study.files import EMBEDDED
+
+if TYPE_CHECKING:
+    from conquer.features.vocabulary import Kind
 
 PROTOCOL = 2
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
@@ -20,9 +19,6 @@ PROTOCOL = 2
 CEILING = "full-information"
 PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
 PRESETS = ("small", "paper")
-_CHOICES: dict[str, Iterable[str]] = {
-    "features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS, "balance": ("stars", "none")
-}  # fmt: skip
 _SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
 
 
@@ -45,7 +41,7 @@ class Spec:
     algorithms: tuple[str, ...] = PAPER
     repetitions: int = 10
     passes: int = 1
-    features: Kind = "tfidf"
+    features: "Kind" = "tfidf"
     hashing: int | None = None
     model: str = "diagonal"
     update: str = "implicit"
@@ -57,8 +53,8 @@ class Spec:
     text: str | None = None
     rating: str | None = None
     test_sets: int = 1000
-    development: float = splits.DEVELOPMENT
-    test: float = splits.TEST
+    development: float = 0.15
+    test: float = 0.10
     penalties: tuple[float, ...] = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
     def __post_init__(self) -> None:
@@ -69,9 +65,6 @@ class Spec:
             raise ValueError(f"items must be distinct numbers of at least 2, got {self.items}")
         if not self.algorithms or len(set(self.algorithms)) != len(self.algorithms):
             raise ValueError(f"algorithms must be distinct names, got {self.algorithms}")
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in (*known,):
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         if self.hashing is not None and not 4 <= self.hashing <= 25:
             raise ValueError(f"hashing must be 4 to 25 bits, got {self.hashing}")
         for name in ("development", "test"):
@@ -85,6 +78,11 @@ class Spec:
             raise ValueError(f"penalties must be rising numbers above 0, got {self.penalties}")
         if self.data == "digits" and self.items != (10,):
             raise ValueError(f"digits come in rounds of their 10 labels: items must be (10,), got {self.items}")
+        if self.data in EMBEDDED and self.judge == "raters":
+            raise ValueError(f"{self.data} has no individual ratings for judge 'raters'")
+        for name, known in _choices().items():
+            if getattr(self, name) not in (*known,):
+                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
 
     def settings(self) -> dict[str, Any]:
         """What a single cell's numbers depend on beside its own domain, items, algorithm and repetition."""
@@ -106,6 +104,16 @@ class Spec:
         return asdict(self)
 
 
+def _choices() -> dict[str, Iterable[str]]:
+    """The names a field may have. Where they stand takes long to import, so everything else is looked at first."""
+    from conquer.features.vocabulary import KINDS
+    from conquer.judges import LAWS
+    from conquer.models.diagonal import UPDATES
+    from conquer.registry import MODELS
+
+    return {"features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS, "balance": ("stars", "none")}
+
+
 def preset(name: str, **changes: Any) -> Spec:
     """The study of this name with some fields changed.
 
@@ -116,14 +124,14 @@ def preset(name: str, **changes: Any) -> Spec:
     """
     if name not in PRESETS:
         raise ValueError(f"no preset {name!r}; there are {', '.join(PRESETS)}")
-    spec = Spec() if name == "paper" else Spec(domains=_SMALL_DOMAINS, repetitions=3, reviews=24_000)
+    base: dict[str, Any] = {} if name == "paper" else {"domains": _SMALL_DOMAINS, "repetitions": 3, "reviews": 24_000}
     given = {key: value for key, value in changes.items() if value is not None}
     if given.get("data", "synthetic") != "synthetic" and "domains" not in given:
         given["domains"] = None
         given.setdefault("repetitions", 10)
     if given.get("data") == "digits":
         given.setdefault("items", (10,))
-    return replace(spec, **given)
+    return Spec(**(base | given))
 
 
 def key(*content: Any) -> str:

@@ -16,8 +16,8 @@ def test_parts(stars: list[float], seed: int) -> None:
     counts = np.unique(values[kept], return_counts=True)[1]
     assert len(set(counts)) == 1
     assert counts[0] == np.unique(values, return_counts=True)[1].min()
-    held = splits.development(values, hashes)
-    parts = splits.repetition(values.size, held, 0, seed, "d")
+    held = splits.development(values, hashes, 0.15)
+    parts = splits.repetition(values.size, held, 0, seed, "d", 0.1)
     everyone = np.sort(np.concatenate([parts.development, parts.training, parts.test]))
     assert np.array_equal(everyone, np.arange(values.size))
     assert parts.test.size == round(0.1 * values.size)
@@ -28,19 +28,19 @@ def test_parts(stars: list[float], seed: int) -> None:
 def test_development_follows_the_content_not_the_order() -> None:
     texts = [f"review {i}".encode() for i in range(100)]
     stars = np.arange(100) % 5 + 1.0
-    held = {texts[i] for i in splits.development(stars, splits.content_hashes(texts))}
+    held = {texts[i] for i in splits.development(stars, splits.content_hashes(texts), 0.15)}
     order = np.random.default_rng(0).permutation(100)
     mixed = [texts[i] for i in order]
-    again = {mixed[i] for i in splits.development(stars[order], splits.content_hashes(mixed))}
+    again = {mixed[i] for i in splits.development(stars[order], splits.content_hashes(mixed), 0.15)}
     assert held == again
     assert len(held) == 15
 
 
 def test_repetitions_differ_and_too_few_is_an_error() -> None:
-    one, two = (splits.repetition(100, np.arange(15), number, 0, "d") for number in (0, 1))
+    one, two = (splits.repetition(100, np.arange(15), number, 0, "d", 0.1) for number in (0, 1))
     assert not np.array_equal(one.test, two.test)
     with pytest.raises(ValueError, match="too few"):
-        splits.repetition(4, np.arange(1), 0, 0, "d")
+        splits.repetition(4, np.arange(1), 0, 0, "d", 0.1)
 
 
 def test_digits_blocks() -> None:

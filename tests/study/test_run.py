@@ -15,6 +15,7 @@ from study.studies import numbers, tiny
 
 from conquer.study import domains
 from conquer.study.backends import choose, cluster, processes
+from conquer.study.outlook import RUNNING
 from conquer.study.run import Quiet, study
 from conquer.study.spec import CEILING
 
@@ -88,7 +89,7 @@ class KillsOneWorker(Quiet):
         self.stage = stage
 
     def advance(self, work: float) -> None:
-        if self.stage == "running cells" and not self.killed:
+        if self.stage == RUNNING and not self.killed:
             os.kill(self.workers[0].process.pid, signal.SIGKILL)
             self.killed = True
 
