@@ -9,7 +9,6 @@ from conquer.registry import ALGORITHMS
 from conquer.study import tables
 from conquer.study.canvas import MARKERS, REFERENCES, Figure, Frame, legend, new, sizes_of, styles
 from conquer.study.figures_curves import regret_curves, sample_efficiency
-from conquer.study.spec import CEILING
 
 
 def errors_by_items(results: Frame, curves: Frame) -> Figure:
@@ -45,9 +44,12 @@ def errors_by_items(results: Frame, curves: Frame) -> Figure:
 
 
 def competition(results: Frame, curves: Frame) -> Figure:
-    """One versus one: in what share of the trials the row's error was below the column's; bold where significant."""
+    """One versus one: in what share of the trials the row's error was below the column's; bold where significant.
+
+    Behind the line: the references, choosing at random and full information.
+    """
     duels = tables.one_versus_one(results)
-    names = tables.ordered(name for name in results["algorithm"].to_list() if name != CEILING)
+    names = tables.ordered(results["algorithm"].to_list())
     found = {(row["row"], row["column"]): row for row in duels.iter_rows(named=True)}
     share = np.full((len(names), len(names)), np.nan)
     for i, one in enumerate(names):
@@ -56,6 +58,7 @@ def competition(results: Frame, curves: Frame) -> Figure:
                 row = found[one, two]
                 share[i, j] = row["wins"] / max(1, row["wins"] + row["losses"] + row["ties"])
     figure, axes = new(1, 1, 0.42 * len(names) + 1.1)
+    figure.set_figwidth(min(figure.get_figwidth(), 0.42 * len(names) + 3.0))
     axis = axes[0, 0]
     picture = axis.imshow(share, cmap="PuOr_r", vmin=0, vmax=1)
     for i, one in enumerate(names):
@@ -66,12 +69,15 @@ def competition(results: Frame, curves: Frame) -> Figure:
                 weight = "bold" if row["p"] < 0.05 else "normal"
                 colour = "white" if dark else "black"
                 axis.text(j, i, row["wins"], ha="center", va="center", fontsize=7, color=colour, fontweight=weight)
+    edge = len(tables.contenders(results)) - 0.5
+    for line in (axis.axhline, axis.axvline):
+        line(edge, color="black", linewidth=0.9)
     axis.set_xticks(range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor")
     axis.set_yticks(range(len(names)), names)
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0)
     trials = max((row["wins"] + row["losses"] + row["ties"] for row in found.values()), default=0)
-    axis.set_title(f"trials (of {trials}) won by the row; bold: p < 0.05 over domains", fontsize=8)
+    figure.suptitle(f"trials (of {trials}) won by the row; bold: p < 0.05 in a sign test", fontsize=8)
     bar = figure.colorbar(picture, ax=axis, shrink=0.7)
     bar.set_label("share of trials", fontsize=8)
     bar.ax.tick_params(labelsize=7)

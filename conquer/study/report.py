@@ -14,7 +14,7 @@ from conquer.study.run import Finished, Progress, Quiet, dump, write_text
 _TITLES = {
     "mean_error": "Mean test error by K",
     "online": "Mean regret a round and mean error of the first item shown, while learning",
-    "one_versus_one": "One versus one, trials won; a star where a sign test over domains gives p < 0.05",
+    "one_versus_one": "One versus one, trials won; a star where a sign test gives p < 0.05",
     "silence": "Rounds without a question, percent (GNC)",
     "equal_pairs": "Questions between equally good items, percent",
     "tuned": "Chosen grid points",

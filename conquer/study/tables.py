@@ -97,6 +97,7 @@ def mean_errors(results: Frame) -> Frame:
 def one_versus_one(results: Frame) -> Frame:
     """(row, column, wins, losses, ties, p): in how many trials the row's test error was below the column's.
 
+    The two references, random and the ceiling, take part.
     `p` is a sign test over domains, whose trials share data and tuning (over trials where there are fewer than five).
     """
     import polars as pl
@@ -104,7 +105,7 @@ def one_versus_one(results: Frame) -> Frame:
     trials = results.pivot(on="algorithm", index=["domain", "items", "repetition"], values="error").sort(
         "domain", "items", "repetition"
     )
-    names = [name for name in ordered(results["algorithm"].to_list()) if name != CEILING]
+    names = ordered(results["algorithm"].to_list())
     rows = []
     for one in names:
         for two in names:
@@ -236,9 +237,9 @@ def all_tables(results: Frame) -> dict[str, Frame]:
         "silence": silence(results),
         "equal_pairs": equal_pairs(results),
         "tuned": tuned(results),
+        "one_versus_one": matrix(duels),
+        "one_versus_one_long": duels,
     }
-    if duels.height:
-        tables |= {"one_versus_one": matrix(duels), "one_versus_one_long": duels}
     if results["passes"].max() > 1:
         tables["by_pass"] = by_pass(results)
     return tables
