@@ -52,8 +52,10 @@ def cluster(address: str) -> Backend:
 
 def _check(address: str) -> None:
     """Refuse an address at which nobody listens; the client itself would go on trying for half a minute."""
-    parts = urlsplit(address if "://" in address else f"tcp://{address}")
     try:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        if not parts.hostname:
+            raise ValueError("expected tcp://host:port")
         if parts.scheme in ("tcp", "tls"):
             socket.create_connection((parts.hostname, parts.port or 8786), timeout=10).close()
     except (OSError, ValueError) as error:

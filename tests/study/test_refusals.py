@@ -72,7 +72,7 @@ def test_a_cluster_where_nobody_listens(tmp_path: Path) -> None:
         line, heavy = refused(tmp_path, "--cluster", address)
     assert line.startswith(f"conquer: no Dask scheduler answers at '{address}': ")
     assert heavy == []
-    for address in ("tcp://127.0.0.1:port", "tcp://"):
+    for address in ("tcp://127.0.0.1:port", "tcp://", "tcp://[::1"):
         line, heavy = refused(tmp_path, "--cluster", address)
         assert line.startswith(f"conquer: no Dask scheduler answers at '{address}': ")
 

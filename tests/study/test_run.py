@@ -14,7 +14,7 @@ import pytest
 from study.studies import numbers, tiny
 
 from conquer.study import domains
-from conquer.study.backends import choose, cluster, processes
+from conquer.study.backends import choose, processes
 from conquer.study.outlook import RUNNING
 from conquer.study.run import Quiet, study
 from conquer.study.spec import CEILING
@@ -100,7 +100,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same(finished, tmp_path: Path) 
 
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local:
         progress = KillsOneWorker(list(local.workers.values()))
-        other = study(tiny(), tmp_path, cluster(local.scheduler_address), progress)
+        other = study(tiny(), tmp_path, choose(2, local.scheduler_address), progress)
     assert progress.killed
     assert numbers(other.results) == numbers(finished.results)
     assert numbers(other.curves) == numbers(finished.curves)
