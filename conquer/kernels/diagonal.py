@@ -1,4 +1,8 @@
-"""The diagonal model: w, A, 1/A and a scratch cell side by side, one cache line for two features."""
+"""The diagonal model: w and 1/A side by side, four features to a cache line.
+
+Where features of several items must be matched, the cell of 1/A itself holds the place of the feature in a small list
+meanwhile: 1/A is never negative, so a negative number is a place. A model takes no memory for that, and no cache line.
+"""
 
 import math
 
@@ -8,10 +12,17 @@ from conquer.kernels import state as st
 from conquer.kernels import tickets
 from conquer.kernels.compiling import implements, part
 from conquer.kernels.normals import normal
-from conquer.kernels.sparse import FOUR, ONE, THREE, TWO, dot_column, dot_column_ahead, feature, row_bounds
+from conquer.kernels.sparse import FOUR, ONE, THREE, TWO, announce_features, dot_column_ahead, feature, row_bounds
 from conquer.kernels.state import Diagonal
 
-W, A, INVERSE, SCRATCH = range(4)
+W, INVERSE, ANSWERED = range(3)
+ZERO = np.uint64(0)
+
+
+@implements(st.expect, Diagonal)
+def expect(state, items):
+    for i in range(min(2, items.rows.size)):
+        announce_features(items, i, state.cells)
 
 
 @implements(st.prepare, Diagonal)
@@ -58,67 +69,144 @@ def variances(state, items, plan, knobs, out):
 
 
 @part
-def spread_pivot(items, pivot, cells):
-    """Put phi_p / A into the scratch cells, so that one pass over a row gives its product with the pivot."""
-    start, stop = row_bounds(items, pivot)
-    for j in range(start, stop):
-        r = feature(items, j)
-        cells[r, SCRATCH] = items.data[j] * cells[r, INVERSE]
-
-
-@part
-def clear(items, i, cells):
+def length(items, i):
     start, stop = row_bounds(items, i)
-    for j in range(start, stop):
-        cells[feature(items, j), SCRATCH] = 0.0
+    return stop - start
 
 
 @part
-def variance_and_cross(items, i, cells):
-    """phi_i' A^-1 phi_i and phi_i' A^-1 phi_p in one pass, the pivot being spread."""
+def place(inverse):
+    """The place that a cell holds, 0 for none, without a branch."""
+    return np.uint64(np.int64(max(-inverse, 0.0)))
+
+
+@part
+def gather(items, i, weight, cells, column, u, v, last):
+    """Append weight * phi_i and 1/A to the lists whose last place is `last`; returns phi_i . w.
+
+    A cell of 1/A then holds minus the place of its feature. A feature that is there already moves to its new place and
+    leaves 0 at the old one.
+    """
+    data = items.data
+    start, stop = row_bounds(items, i)
+    shift = last + ONE - start
+    a = b = 0.0
+    two = start + (stop - start) // TWO * TWO
+    for j in range(start, two, TWO):
+        r, s = feature(items, j), feature(items, j + ONE)
+        a += data[j] * cells[r, W]
+        v[shift + j] = cells[r, column]
+        cells[r, column] = -float(np.int64(shift + j))
+        b += data[j + ONE] * cells[s, W]
+        v[shift + j + ONE] = cells[s, column]
+        cells[s, column] = -float(np.int64(shift + j + ONE))
+    for j in range(two, stop):
+        r = feature(items, j)
+        a += data[j] * cells[r, W]
+        v[shift + j] = cells[r, column]
+        cells[r, column] = -float(np.int64(shift + j))
+    for j in range(start, stop):
+        u[shift + j] = weight * data[j]
+    for n in range(last + ONE, last + ONE + stop - start):
+        if v[n] < 0.0:
+            old = place(v[n])
+            u[n] += u[old]
+            v[n] = v[old]
+            u[old] = v[old] = 0.0
+    return a + b
+
+
+@part
+def release(items, cells, column, v):
+    """Put 1/A back; what has moved within the list is put at its last place."""
+    n = ONE
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            cells[feature(items, j), column] = v[n + j - start]
+        n += stop - start
+
+
+@part
+def empty_lists(items):
+    """Lists (3, n) with room for the entries of some items from place 1 on; place 0 stands for no feature, and is 0."""
+    size = ONE
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        size += stop - start
+    lists = np.empty((3, size))
+    lists[0, 0] = lists[1, 0] = lists[2, 0] = 0.0
+    return lists
+
+
+@part
+def only(items, i):
+    return st.Items(items.indptr, items.indices, items.data, items.rows[i : i + 1])
+
+
+@part
+def open_pivot(pivot, cells):
+    """(1/A, phi_p / A) by place for the one item of `pivot`, ready for `variance_and_cross` with any row."""
+    room = empty_lists(pivot)
+    u, v, share = room[0], room[1], room[2]
+    gather(pivot, 0, 1.0, cells, INVERSE, u, v, ZERO)
+    for n in range(u.size):
+        share[n] = u[n] * v[n]
+    return v, share
+
+
+@part
+def variance_and_cross(items, i, cells, v, share):
+    """phi_i' A^-1 phi_i and phi_i' A^-1 phi_p in one pass, the pivot being open."""
     data = items.data
     start, stop = row_bounds(items, i)
     a = b = c = d = 0.0
     e = f = g = h = 0.0
     four = start + (stop - start) // FOUR * FOUR
     for j in range(start, four, FOUR):
-        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
-        e += data[j] * cells[feature(items, j), SCRATCH]
-        b += data[j + ONE] * data[j + ONE] * cells[feature(items, j + ONE), INVERSE]
-        f += data[j + ONE] * cells[feature(items, j + ONE), SCRATCH]
-        c += data[j + TWO] * data[j + TWO] * cells[feature(items, j + TWO), INVERSE]
-        g += data[j + TWO] * cells[feature(items, j + TWO), SCRATCH]
-        d += data[j + THREE] * data[j + THREE] * cells[feature(items, j + THREE), INVERSE]
-        h += data[j + THREE] * cells[feature(items, j + THREE), SCRATCH]
+        p, q = float(cells[feature(items, j), INVERSE]), float(cells[feature(items, j + ONE), INVERSE])
+        r, s = float(cells[feature(items, j + TWO), INVERSE]), float(cells[feature(items, j + THREE), INVERSE])
+        a += data[j] * data[j] * max(p, v[place(p)])
+        e += data[j] * share[place(p)]
+        b += data[j + ONE] * data[j + ONE] * max(q, v[place(q)])
+        f += data[j + ONE] * share[place(q)]
+        c += data[j + TWO] * data[j + TWO] * max(r, v[place(r)])
+        g += data[j + TWO] * share[place(r)]
+        d += data[j + THREE] * data[j + THREE] * max(s, v[place(s)])
+        h += data[j + THREE] * share[place(s)]
     for j in range(four, stop):
-        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
-        e += data[j] * cells[feature(items, j), SCRATCH]
+        p = float(cells[feature(items, j), INVERSE])
+        a += data[j] * data[j] * max(p, v[place(p)])
+        e += data[j] * share[place(p)]
     return (a + b) + (c + d), (e + f) + (g + h)
 
 
 @implements(st.contrasts, Diagonal)
 def contrasts(state, items, pivot, plan, knobs, out):
     cells = state.cells
-    spread_pivot(items, pivot, cells)
     own = variance(items, pivot, cells)
+    one = only(items, pivot)
+    v, share = open_pivot(one, cells)
     for i in range(items.rows.size):
         if i == pivot:
             out[i] = 0.0
         else:
-            other, cross = variance_and_cross(items, i, cells)
+            other, cross = variance_and_cross(items, i, cells, v, share)
             out[i] = max(0.0, other + own - 2.0 * cross)
-    clear(items, pivot, cells)
+    release(one, cells, INVERSE, v)
 
 
 @implements(st.gram, Diagonal)
 def gram(state, items, plan, knobs, work):
+    cells = state.cells
     for i in range(items.rows.size):
-        spread_pivot(items, i, state.cells)
+        one = only(items, i)
+        v, share = open_pivot(one, cells)
         for j in range(i, items.rows.size):
-            value = dot_column(items, j, state.cells, SCRATCH)
-            work[st.GRAM + i, j] = value
-            work[st.GRAM + j, i] = value
-        clear(items, i, state.cells)
+            _, cross = variance_and_cross(items, j, cells, v, share)
+            work[st.GRAM + i, j] = cross
+            work[st.GRAM + j, i] = cross
+        release(one, cells, INVERSE, v)
 
 
 @implements(st.noise, Diagonal)
@@ -143,118 +231,92 @@ def shift(state, items, plan, knobs, mu):
             start, stop = row_bounds(items, i)
             for j in range(start, stop):
                 r = feature(items, j)
-                cells[r, W] -= mu[i] * items.data[j] / cells[r, A]
+                cells[r, W] -= mu[i] * items.data[j] * cells[r, INVERSE]
 
 
 @part
-def gather(items, picks, weights, cells):
-    """Put u = sum_k weights[k] phi_picks[k] into the scratch cells."""
-    for k in range(picks.size):
-        start, stop = row_bounds(items, picks[k])
-        for j in range(start, stop):
-            cells[feature(items, j), SCRATCH] += weights[k] * items.data[j]
-
-
-@part
-def margin_and_confidence(items, i, cells, pending):
-    """phi_i . w and phi_i' A^-1 u in one pass, u being in the scratch cells."""
-    data = items.data
-    start, stop = row_bounds(items, i)
+def quadratic(u, v):
+    """sum_n u_n^2 v_n over lists."""
     a = b = c = d = 0.0
-    e = f = g = h = 0.0
-    four = start + (stop - start) // FOUR * FOUR
-    for j in range(start, four, FOUR):
-        r, s, t, v = feature(items, j), feature(items, j + ONE), feature(items, j + TWO), feature(items, j + THREE)
-        a += data[j] * cells[r, W]
-        e += data[j] * cells[r, SCRATCH] * inverse(cells, r, pending)
-        b += data[j + ONE] * cells[s, W]
-        f += data[j + ONE] * cells[s, SCRATCH] * inverse(cells, s, pending)
-        c += data[j + TWO] * cells[t, W]
-        g += data[j + TWO] * cells[t, SCRATCH] * inverse(cells, t, pending)
-        d += data[j + THREE] * cells[v, W]
-        h += data[j + THREE] * cells[v, SCRATCH] * inverse(cells, v, pending)
-    for j in range(four, stop):
-        r = feature(items, j)
-        a += data[j] * cells[r, W]
-        e += data[j] * cells[r, SCRATCH] * inverse(cells, r, pending)
-    return (a + b) + (c + d), (e + f) + (g + h)
+    size = np.uint64(u.size)
+    four = size // FOUR * FOUR
+    for n in range(ZERO, four, FOUR):
+        a += u[n] * u[n] * v[n]
+        b += u[n + ONE] * u[n + ONE] * v[n + ONE]
+        c += u[n + TWO] * u[n + TWO] * v[n + TWO]
+        d += u[n + THREE] * u[n + THREE] * v[n + THREE]
+    for n in range(four, size):
+        a += u[n] * u[n] * v[n]
+    return (a + b) + (c + d)
 
 
 @part
-def advance_implicit(items, i, cells, rate):
-    """The implicit update of the features of item i that have not had it; returns its part of u' A^-1 u after it.
-
-    Without branches: where u is 0 the step changes nothing, and clears it for features that two items share.
-    """
-    start, stop = row_bounds(items, i)
-    after = 0.0
-    for j in range(start, stop):
-        r = feature(items, j)
-        u = cells[r, SCRATCH]
-        cells[r, SCRATCH] = 0.0
-        cells[r, W] += rate * u * cells[r, INVERSE]
-        cells[r, A] += u * u
-        cells[r, INVERSE] = 1.0 / cells[r, A]  # of the stored A, as a restored model has it
-        after += u * u * cells[r, INVERSE]
-    return after
+def advance(u, v, step, update, rate):
+    """v := 1/A after the step; step := by how much w moves, or would if it did not depend on w."""
+    if update == st.IMPLICIT:
+        for n in range(np.uint64(u.size)):
+            step[n] = rate * u[n] * v[n]
+            v[n] = v[n] / (1.0 + u[n] * u[n] * v[n])
+    elif update == st.PERCEPTRON:
+        for n in range(np.uint64(u.size)):
+            step[n] = u[n]
+    else:
+        for n in range(np.uint64(u.size)):
+            v[n] = v[n] / (1.0 + u[n] * u[n] * v[n])
+            step[n] = rate * u[n] * v[n]
 
 
 @part
-def advance(items, i, cells, rate, target, update, pending, exposed):
-    """Any update of the features of item i that have not had it; returns its part of u' A^-1 u after it."""
+def settle(items, i, cells, column, v, step, last):
+    """Move w and put 1/A back."""
     start, stop = row_bounds(items, i)
-    after = 0.0
+    n = last + ONE - start
     for j in range(start, stop):
         r = feature(items, j)
-        u = cells[r, SCRATCH]
-        if u == 0.0:
-            continue
-        cells[r, SCRATCH] = 0.0
-        if update == st.PERCEPTRON:
-            cells[r, W] += u
-            continue
-        before = cells[r, A]
-        now = before + u * u
-        if update == st.IMPLICIT:
-            cells[r, W] += rate * u * inverse(cells, r, pending)
-        cells[r, A] = now
-        if not exposed:
-            cells[r, INVERSE] = widened(cells[r, INVERSE], u) if pending else 1.0 / cells[r, A]
-        share = u * inverse(cells, r, pending)
-        if update == st.MARGIN:
-            cells[r, W] += rate * share
-        elif update == st.COORDINATE:
-            cells[r, W] = (before * cells[r, W] + target * u) / now
-        after += u * share
-    return after
+        cells[r, W] += step[n + j]
+        cells[r, column] = v[n + j]
+
+
+@part
+def settle_each(items, i, cells, column, u, v, target, last):
+    """The same for the coordinate update: every feature goes towards the target as if it were alone."""
+    start, stop = row_bounds(items, i)
+    n = last + ONE - start
+    for j in range(start, stop):
+        r = feature(items, j)
+        cells[r, W] += (target - u[n + j] * cells[r, W]) * u[n + j] * v[n + j]
+        cells[r, column] = v[n + j]
 
 
 @implements(st.step, Diagonal)
-def step(state, items, picks, weights, target, plan, knobs, exposed):
+def step(state, items, weights, target, plan, knobs, exposed):
     cells, stats = state.cells, state.stats
     update = plan[st.UPDATE]
-    gather(items, picks, weights, cells)
-    # Where no pair waits for its answer, the widths' A is A itself, and its inverse needs no division.
-    pending = stats[st.EXPOSED] > 0.0
+    # The widths' own column counts pairs on show; without it there is one 1/A for everything.
+    column = ANSWERED if cells.shape[1] > ANSWERED else INVERSE
+    room = empty_lists(items)
+    u, v, change = room[0], room[1], room[2]
+    last = ZERO
     margin = 0.0
-    confidence = 0.0
-    for k in range(picks.size):
-        # u' A^-1 u = sum over the entries of u's parts, so features that two items share need no merging.
-        part_margin, part_confidence = margin_and_confidence(items, picks[k], cells, pending)
-        margin += weights[k] * part_margin
-        confidence += weights[k] * part_confidence
+    for k in range(items.rows.size):
+        margin += weights[k] * gather(items, k, weights[k], cells, column, u, v, last)
+        last += length(items, k)
     loss = target - margin
+    confidence = quadratic(u, v)
     if not (abs(loss) < 1e10 * knobs[st.LARGEST] and confidence < 1e200):
-        for k in range(picks.size):
-            clear(items, picks[k], cells)
+        release(items, cells, column, v)
         return st.DIVERGED
-    rate = loss / (1.0 + max(confidence, 0.0)) if update == st.IMPLICIT else loss
-    after = 0.0
-    for k in range(picks.size):
-        if update == st.IMPLICIT and not pending:
-            after += advance_implicit(items, picks[k], cells, rate)
+    advance(u, v, change, update, loss / (1.0 + confidence) if update == st.IMPLICIT else loss)
+    after = quadratic(u, v)
+    last = ZERO
+    for k in range(items.rows.size):
+        if update == st.COORDINATE:
+            settle_each(items, k, cells, column, u, v, target, last)
         else:
-            after += advance(items, picks[k], cells, rate, target, update, pending, exposed)
+            settle(items, k, cells, column, v, change, last)
+        last += length(items, k)
+    if column != INVERSE and not exposed:
+        widen_shown(items, cells, u)
     stats[st.LEARNT] += 1.0
     stats[st.SUM_H] += after
     stats[st.SUM_LOSS_H] += loss * loss * after
@@ -262,27 +324,27 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
 
 
 @part
-def inverse(cells, r, pending):
-    """1/A of answered pairs."""
-    return 1.0 / cells[r, A] if pending else cells[r, INVERSE]
-
-
-@part
-def widened(inverse, u):
-    """1/(A + u^2) from 1/A, where the cell of A itself counts answered pairs only."""
-    return inverse / (1.0 + u * u * inverse)
+def widen_shown(items, cells, u):
+    """Count u in the widths."""
+    last = ZERO
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        n = last + ONE - start
+        for j in range(start, stop):
+            r = feature(items, j)
+            cells[r, INVERSE] /= 1.0 + u[n + j] * u[n + j] * cells[r, INVERSE]
+        last += stop - start
 
 
 @implements(st.expose, Diagonal)
-def expose(state, items, picks, weights, plan, knobs):
+def expose(state, items, weights, plan, knobs):
     cells = state.cells
-    gather(items, picks, weights, cells)
-    for k in range(picks.size):
-        start, stop = row_bounds(items, picks[k])
-        for j in range(start, stop):
-            r = feature(items, j)
-            u = cells[r, SCRATCH]
-            if u != 0.0:
-                cells[r, SCRATCH] = 0.0
-                cells[r, INVERSE] = widened(cells[r, INVERSE], u)
+    room = empty_lists(items)
+    u, v = room[0], room[1]
+    last = ZERO
+    for k in range(items.rows.size):
+        gather(items, k, weights[k], cells, INVERSE, u, v, last)
+        last += length(items, k)
+    release(items, cells, INVERSE, v)
+    widen_shown(items, cells, u)
     state.stats[st.EXPOSED] += 1.0

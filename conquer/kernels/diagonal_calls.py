@@ -24,9 +24,9 @@ def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, 
 
 
 @jit
-def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, picks, weights, target, exposed):
+def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, moved, weights, target, exposed):
     state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
-    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket, exposed)
 
 
 @jit

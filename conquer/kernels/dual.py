@@ -48,6 +48,11 @@ def unscatter(items, i, dense):
         dense[feature(items, j)] = 0.0
 
 
+@implements(st.expect, Dual)
+def expect(state, items):
+    pass
+
+
 @implements(st.prepare, Dual)
 def prepare(state, items, plan, knobs):
     """k_U(phi_i), p . phi_i and phi_i . phi_i for every item of the round."""
@@ -215,36 +220,36 @@ def shift(state, items, plan, knobs, mu):
 
 
 @implements(st.step, Dual)
-def step(state, items, picks, weights, target, plan, knobs, exposed):
+def step(state, items, weights, target, plan, knobs, exposed):
     pairs, lam = state.counts[PAIRS], knobs[st.LAM]
     row = state.factor[pairs]
-    ku = state.room[KU, picks[0]]
+    ku = state.room[KU, 0]
     margin = 0.0
     pushed = 0.0
     square = 0.0
-    for k in range(picks.size):
-        margin += weights[k] * inner(state.room[KU, picks[k]], state.pair[ALPHA], pairs)
-        pushed += weights[k] * state.room[OWN, picks[k], SHIFT]
-        scatter(items, picks[k], state.dense)
-        for j in range(picks.size):
-            square += weights[k] * weights[j] * item_kernel(state, items, picks[j], picks[k], plan, knobs)
-        unscatter(items, picks[k], state.dense)
+    for k in range(items.rows.size):
+        margin += weights[k] * inner(state.room[KU, k], state.pair[ALPHA], pairs)
+        pushed += weights[k] * state.room[OWN, k, SHIFT]
+        scatter(items, k, state.dense)
+        for j in range(items.rows.size):
+            square += weights[k] * weights[j] * item_kernel(state, items, j, k, plan, knobs)
+        unscatter(items, k, state.dense)
     loss = target - margin - pushed / lam
     if not (abs(loss) < 1e100 and square < 1e200):
         return st.DIVERGED
     # k_U(u) takes the place of the first item's: prepare() fills it anew before anyone looks again.
     for s in range(pairs):
         total = 0.0
-        for k in range(picks.size):
-            total += weights[k] * state.room[KU, picks[k], s]
+        for k in range(items.rows.size):
+            total += weights[k] * state.room[KU, k, s]
         ku[s] = total
     forward(state.factor, pairs, ku, row)
     rest = max(0.0, square - inner(row, row, pairs))
     row[pairs] = math.sqrt(lam + rest)
     state.pair[RHS, pairs] = target - pushed / lam
     state.pair[NORM, pairs] = max(0.0, square)
-    for k in range(picks.size):
-        store(state, items, picks[k], pairs, weights[k])
+    for k in range(items.rows.size):
+        store(state, items, k, pairs, weights[k])
     state.counts[PAIRS] = pairs + 1
     solve(state)
     if plan[st.BUDGET] > 0 and pairs + 1 > plan[st.BUDGET]:
@@ -258,7 +263,7 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
 
 
 @implements(st.expose, Dual)
-def expose(state, items, picks, weights, plan, knobs):
+def expose(state, items, weights, plan, knobs):
     """Never reached: the kernel model refuses to count pairs before their answers."""
 
 

@@ -94,7 +94,7 @@ def update(
     knobs,
     work,
     ticket,
-    picks,
+    moved,
     weights,
     target,
     exposed,
@@ -103,7 +103,7 @@ def update(
         Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket, exposed)
 
 
 @jit

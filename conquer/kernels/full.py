@@ -17,6 +17,11 @@ from conquer.kernels.state import Full
 BLOCK = 512
 
 
+@implements(st.expect, Full)
+def expect(state, items):
+    pass
+
+
 @implements(st.prepare, Full)
 def prepare(state, items, plan, knobs):
     pass
@@ -120,12 +125,12 @@ def shift(state, items, plan, knobs, mu):
 
 
 @part
-def direction(matrix, items, picks, weights, u, gain):
-    """u := sum_k weights[k] phi_picks[k], gain := matrix u; returns u . gain."""
+def direction(matrix, items, weights, u, gain):
+    """u := sum_k weights[k] phi_k, gain := matrix u; returns u . gain."""
     fill_zero(u[0])
     fill_zero(gain[0])
-    for k in range(picks.size):
-        start, stop = row_bounds(items, picks[k])
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
         for j in range(start, stop):
             u[0, feature(items, j)] += weights[k] * items.data[j]
     add_rows(matrix, u, gain, 1)
@@ -148,9 +153,9 @@ def shrink(matrix, gain, confidence):
 
 
 @implements(st.step, Full)
-def step(state, items, picks, weights, target, plan, knobs, exposed):
+def step(state, items, weights, target, plan, knobs, exposed):
     u, gain = state.room[0], state.room[1]
-    confidence = max(0.0, direction(state.inverse, items, picks, weights, u, gain))
+    confidence = max(0.0, direction(state.inverse, items, weights, u, gain))
     loss = target - inner(u[0], state.w, state.w.size)
     if not (abs(loss) < 1e100 and confidence < 1e200):
         return st.DIVERGED
@@ -159,7 +164,7 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
         state.w[r] += rate * gain[0, r]
     shrink(state.inverse, gain[0], confidence)
     if state.stats[st.EXPOSED] > 0.0 and not exposed:
-        shown = max(0.0, direction(state.shown, items, picks, weights, u, gain))
+        shown = max(0.0, direction(state.shown, items, weights, u, gain))
         shrink(state.shown, gain[0], shown)
     after = confidence / (1.0 + confidence)
     state.stats[st.LEARNT] += 1.0
@@ -169,8 +174,8 @@ def step(state, items, picks, weights, target, plan, knobs, exposed):
 
 
 @implements(st.expose, Full)
-def expose(state, items, picks, weights, plan, knobs):
+def expose(state, items, weights, plan, knobs):
     u, gain = state.room[0], state.room[1]
-    confidence = max(0.0, direction(state.shown, items, picks, weights, u, gain))
+    confidence = max(0.0, direction(state.shown, items, weights, u, gain))
     shrink(state.shown, gain[0], confidence)
     state.stats[st.EXPOSED] += 1.0

@@ -56,13 +56,13 @@ def update(
     knobs,
     work,
     ticket,
-    picks,
+    moved,
     weights,
     target,
     exposed,
 ):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket, exposed)
 
 
 @jit

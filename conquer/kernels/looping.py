@@ -92,6 +92,9 @@ def loop(state, items, plan, knobs, work, world, log, limit):
         else:
             t = cursor[CHOSEN]
             now = round_items(items, world, t)
+            upcoming = round_items(items, world, min(t + 1, total - 1))
+            for i in range(min(2, upcoming.rows.size)):
+                announce(upcoming, i)
             status, a, b, query, chance = choose(state, now, plan, knobs, work, world.tickets[t])
             if status != st.OK:
                 return status
@@ -102,8 +105,5 @@ def loop(state, items, plan, knobs, work, world, log, limit):
                 if status != st.OK:
                     return status
             cursor[CHOSEN] = t + 1
-            if t + 1 < total:
-                upcoming = round_items(items, world, t + 1)
-                for i in range(min(2, upcoming.rows.size)):
-                    announce(upcoming, i)
+            st.expect(state, upcoming)
     return st.OK

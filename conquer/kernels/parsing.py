@@ -126,19 +126,20 @@ def square(flat, size):
 @part
 def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
     """One step along half the difference of rows a and b; `average` sums clock * (change of w)."""
-    picks, weights = np.empty(2, np.int64), np.empty(2)
-    picks[0], picks[1], weights[0], weights[1] = a, b, 0.5 * scale, -0.5 * scale
+    rows, weights = np.empty(2, np.int64), np.empty(2)
+    rows[0], rows[1], weights[0], weights[1] = items.rows[a], items.rows[b], 0.5 * scale, -0.5 * scale
+    moved = st.Items(items.indptr, items.indices, items.data, rows)
     if average.size == 0:
-        return st.step(state, items, picks, weights, y, plan, knobs, False)
+        return st.step(state, moved, weights, y, plan, knobs, False)
     width = before.size // 2
     for p in range(2):
         for f in range(width):
-            before[p * width + f] = state.cells[items.indices[picks[p] * width + f], diagonal.W]
-    status = st.step(state, items, picks, weights, y, plan, knobs, False)
+            before[p * width + f] = state.cells[items.indices[rows[p] * width + f], diagonal.W]
+    status = st.step(state, moved, weights, y, plan, knobs, False)
     for p in range(2):
         for f in range(width):
             # A feature of both rows has not moved, so none is counted twice.
-            r = items.indices[picks[p] * width + f]
+            r = items.indices[rows[p] * width + f]
             average[r] += clock * (state.cells[r, diagonal.W] - before[p * width + f])
     return status
 

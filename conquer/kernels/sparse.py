@@ -85,6 +85,8 @@ def dot_column_ahead(items, i, table, column):
         far += FOUR
     for j in range(four, stop):
         a += data[j] * table[feature(items, j), column]
+    for j in range(ahead, end):
+        prefetch(table, feature(items, j))
     return (a + b) + (c + d)
 
 
@@ -95,6 +97,14 @@ def announce(items, i):
     for j in range(start, stop, LINE):
         prefetch(items.indices, j)
         prefetch(items.data, j)
+
+
+@part
+def announce_features(items, i, table):
+    """Start to load the table's lines for row i."""
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        prefetch(table, feature(items, j))
 
 
 @part

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 # Positions in `plan` (whole numbers) and `knobs` (reals): what a policy and its parameters come to.
 RULE_FIRST, RULE_SECOND, GATE, REPLY, ETA_MODE, PROJECTION, UPDATE, COVARIANCE, KERNEL, BUDGET = range(10)
 PLAN_SIZE = 10
-ETA, LAM, RADIUS, DRIFT, DELTA, GAMMA, ALPHA, TOLERANCE, SWEEPS, SCALE, DEGREE, LARGEST = range(12)
-KNOBS_SIZE = 12
+ETA, LAM, RADIUS, DRIFT, DELTA, GAMMA, ALPHA, TOLERANCE, SWEEPS, SCALE, DEGREE, LARGEST, MOST = range(13)
+KNOBS_SIZE = 13
 
 # Positions in `stats`, the running sums that the widths need.
 LEARNT, SUM_H, SUM_LOSS_H, EXPOSED = range(4)
@@ -28,7 +28,7 @@ COORDINATE, MARGIN, IMPLICIT, PERCEPTRON = range(4)
 LINEAR, RBF, POLY = range(3)
 NONE, DUEL, BEST = range(3)
 
-OK, NOT_CONVERGED, DIVERGED, FULL, WILD = range(5)
+OK, NOT_CONVERGED, DIVERGED, FULL, WILD, CROWDED = range(6)
 
 # Rows of `work`, the scratch of a round: then K more rows for the Gram matrix.
 SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)
@@ -42,7 +42,7 @@ class Items(NamedTuple):
 
 
 class Diagonal(NamedTuple):
-    """cells (D, 4): w, A, 1/(A shown so far), scratch (zero between calls)."""
+    """cells (D, 2): w and 1/A; or (D, 3), where pairs count on show: w, 1/A of all shown, 1/A of the answered."""
 
     cells: NDArray[float64]
     stats: NDArray[float64]
@@ -76,6 +76,11 @@ class Dual(NamedTuple):
 
 def _primitive(name: str) -> Any:
     raise NotImplementedError(f"{name} runs in compiled code only")
+
+
+def expect(state, items):
+    """Start to load what the scores of these items will read first; their rows are on the way already."""
+    _primitive("expect")
 
 
 def prepare(state, items, plan, knobs):
@@ -118,12 +123,12 @@ def shift(state, items, plan, knobs, mu):
     _primitive("shift")
 
 
-def step(state, items, picks, weights, target, plan, knobs, exposed):
-    """Move along u = sum_k weights[k] phi_picks[k] towards `target`; returns a status, state untouched unless OK."""
+def step(state, items, weights, target, plan, knobs, exposed):
+    """Move along u = sum_k weights[k] phi_k towards `target`; returns a status, state untouched unless OK."""
     _primitive("step")
 
 
-def expose(state, items, picks, weights, plan, knobs):
+def expose(state, items, weights, plan, knobs):
     """Count u in the widths and not in w."""
     _primitive("expose")
 

@@ -102,11 +102,13 @@ def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
     if reply == st.REPLY_IGNORE:
         return st.OK
     size = 1 if reply == st.REPLY_BEST else 2
-    picks, weights = np.empty(size, np.int64), np.empty(size)
-    picks[0] = a
+    rows, weights = np.empty(size, np.int64), np.empty(size)
+    rows[0] = items.rows[a]
+    if size == 2:
+        rows[1] = items.rows[b]
     target = answer
     if reply == st.REPLY_DUEL:
-        picks[1], weights[0], weights[1] = b, 0.5, -0.5
+        weights[0], weights[1] = 0.5, -0.5
     elif reply == st.REPLY_BEST:
         weights[0] = 1.0
         wrong = tickets.uniform(ticket, tickets.SECOND) < 0.5 * (1.0 + knobs[st.ALPHA])
@@ -114,53 +116,57 @@ def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
     else:
         gamma = knobs[st.GAMMA]
         chance = (1.0 - gamma if a == b else 0.0) + gamma / items.rows.size
-        picks[1], weights[0], weights[1] = b, (1.0 / chance if answer > 0.0 else 0.0), -1.0
-    return move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed)
+        weights[0], weights[1] = (1.0 / chance if answer > 0.0 else 0.0), -1.0
+    return move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed)
 
 
 @part
-def tame(items, picks, weights, largest):
-    """Whether the entries of u are so small that no square or quotient of a step can overflow."""
-    for k in range(picks.size):
-        start, stop = row_bounds(items, picks[k])
+def tame(moved, weights, knobs):
+    """OK where the entries of u are so small that no square or quotient of a step overflows, and not too many."""
+    wild = False
+    size = np.uint64(0)
+    for k in range(moved.rows.size):
+        start, stop = row_bounds(moved, k)
         for j in range(start, stop):
-            if not abs(weights[k] * items.data[j]) <= largest:
-                return False
-    return True
+            wild |= not abs(weights[k] * moved.data[j]) <= knobs[st.LARGEST]  # to the end, which vectorises
+        size += stop - start
+    return st.WILD if wild else st.CROWDED if size > knobs[st.MOST] else st.OK
 
 
 @part
-def move(state, items, picks, weights, target, plan, knobs, work, ticket, exposed):
-    """The model's step, taken from the projected w; returns a status, state untouched unless OK."""
-    if not tame(items, picks, weights, knobs[st.LARGEST]):
-        return st.WILD
+def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed):
+    """The model's step along sum_k weights[k] phi of rows[k], from the w projected for `items`; returns a status.
+
+    The state is untouched unless it is OK.
+    """
+    moved = st.Items(items.indptr, items.indices, items.data, rows)
+    status = tame(moved, weights, knobs)
+    if status != st.OK:
+        return status
     if plan[st.PROJECTION] != st.NO_PROJECTION:
         status = measured(state, items, plan, knobs, work, ticket)
         if status != st.OK:
             return status
-        moved = False
+        moves = False
         for i in range(items.rows.size):
-            moved = moved or work[st.MULTIPLIERS, i] != 0.0
-        if moved:
+            moves = moves or work[st.MULTIPLIERS, i] != 0.0
+        if moves:
             st.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
     # Only the moved items matter, and preparing the others costs the kernel model most of its time.
-    rows, order = np.empty(picks.size, np.int64), np.empty(picks.size, np.int64)
-    for k in range(picks.size):
-        rows[k], order[k] = items.rows[picks[k]], k
-    moving = st.Items(items.indptr, items.indices, items.data, rows)
-    st.prepare(state, moving, plan, knobs)
-    return st.step(state, moving, order, weights, target, plan, knobs, exposed)
+    st.prepare(state, moved, plan, knobs)
+    return st.step(state, moved, weights, target, plan, knobs, exposed)
 
 
 @part
 def show(state, items, plan, knobs, a, b):
     """Count the pair in the widths before its answer; returns a status, state untouched unless OK."""
-    picks, weights = np.empty(2, np.int64), np.empty(2)
-    picks[0], picks[1], weights[0], weights[1] = a, b, 0.5, -0.5
-    if not tame(items, picks, weights, knobs[st.LARGEST]):
-        return st.WILD
-    st.expose(state, items, picks, weights, plan, knobs)
-    return st.OK
+    rows, weights = np.empty(2, np.int64), np.empty(2)
+    rows[0], rows[1], weights[0], weights[1] = items.rows[a], items.rows[b], 0.5, -0.5
+    moved = st.Items(items.indptr, items.indices, items.data, rows)
+    status = tame(moved, weights, knobs)
+    if status == st.OK:
+        st.expose(state, moved, weights, plan, knobs)
+    return status
 
 
 @part

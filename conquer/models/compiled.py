@@ -16,6 +16,7 @@ from conquer.types import Floats, Ints
 _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
     st.WILD: "the items' values are too large to learn from (above {largest:g}): scale them",
+    st.CROWDED: "the items have more than {most:,} non-zeros together: storage='float32' cannot number them",
     st.DIVERGED: "the model diverged: its next step is not finite; a larger lam or update='implicit' keeps it finite",
 }
 
@@ -56,7 +57,7 @@ class CompiledModel:
         self.plan: Ints = np.zeros(st.PLAN_SIZE, np.int64)
         self.plan[st.PROJECTION] = one_of("projection", projection, PROJECTIONS)
         self.knobs: Floats = np.zeros(st.KNOBS_SIZE)
-        self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS, st.LARGEST]] = self.lam, 1e-12, 100_000, 1e90
+        self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS, st.LARGEST, st.MOST]] = self.lam, 1e-12, 100_000, 1e90, 2.0**53
         self.stats: Floats = np.zeros(st.STATS_SIZE)
         self.work: Floats = np.zeros((st.GRAM, 0))
         self.squares = projection is not None
@@ -78,7 +79,9 @@ class CompiledModel:
     def fail(self, status: int) -> None:
         """Raise what a kernel's status means."""
         raise ArithmeticError(
-            _FAILURES[status].format(sweeps=int(self.knobs[st.SWEEPS]), largest=self.knobs[st.LARGEST])
+            _FAILURES[status].format(
+                sweeps=int(self.knobs[st.SWEEPS]), largest=self.knobs[st.LARGEST], most=int(self.knobs[st.MOST])
+            )
         )
 
     def _measure(self, X: Any, pivot: int) -> Floats:
@@ -121,7 +124,7 @@ class CompiledModel:
         self.make_room(rows)
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
         common = self.plan, self.knobs, self.work, np.uint64(ticket)
-        status = self.calls.update(*arrays, *self.state, *common, picks, values, float(target), False)
+        status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
         if status != st.OK:
             self.fail(status)
 

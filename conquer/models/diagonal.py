@@ -1,4 +1,4 @@
-"""The diagonal model: millions of sparse features at 32 bytes each, or 16."""
+"""The diagonal model: millions of sparse features at 16 bytes each, or 8."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,19 +8,21 @@ from numpy.typing import NDArray
 
 from conquer.kernels import diagonal_calls
 from conquer.kernels import state as st
-from conquer.kernels.diagonal import INVERSE, SCRATCH, A, W
+from conquer.kernels.diagonal import ANSWERED, INVERSE, W
 from conquer.models.compiled import CompiledModel, one_of
 from conquer.types import Floats
 
 UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDINATE}
 STORAGES = {"float64": 8, "float32": 4}
+_NUMBERED = 1 << 24
+"""So many whole numbers float32 tells apart."""
 
 
-def aligned_cells(dim: int, size: int = 8) -> NDArray[Any]:
-    """Zeros (dim, 4) of so many bytes each that start on a cache line, so that no feature straddles two."""
-    room = np.zeros(4 * dim + 64 // size, f"f{size}")
+def aligned_cells(dim: int, columns: int = 2, size: int = 8) -> NDArray[Any]:
+    """Zeros (dim, columns) of so many bytes each that start on a cache line, so that few features straddle two."""
+    room = np.zeros(columns * dim + 64 // size, f"f{size}")
     skip = (-room.ctypes.data // size) % (64 // size)
-    return room[skip : skip + 4 * dim].reshape(dim, 4)
+    return room[skip : skip + columns * dim].reshape(dim, columns)
 
 
 def checked_ids(arrays: Mapping[str, NDArray[Any]], dim: int) -> NDArray[np.int32]:
@@ -63,49 +65,53 @@ class Diagonal(CompiledModel):
         if size == 4:
             if not 1e-15 <= self.lam <= 1e15:
                 raise ValueError(f"lam must be in [1e-15, 1e15] with storage='float32', got {self.lam}")
-            self.knobs[st.LARGEST] = 1e12  # so that neither A nor w leaves the range of float32
-        self.cells = aligned_cells(self.dim, size)
-        self.cells[:, A] = self.lam
-        self.cells[:, INVERSE] = 1.0 / self.cells[:1, A].astype(np.float64)
-        self.fresh = self.cells[0].astype(np.float64)
-        """(4,): the cells of a feature that nothing has moved."""
+            if self.dim > _NUMBERED:
+                raise ValueError(f"storage='float32' takes at most {_NUMBERED:,} features, got {self.dim:,}")
+            # Neither A nor w leaves the range of float32, and the places of features in a step stay whole numbers.
+            self.knobs[[st.LARGEST, st.MOST]] = 1e12, _NUMBERED
+        self.cells = aligned_cells(self.dim, size=size)
+        self.cells[:, INVERSE] = 1.0 / self.lam
+        self.fresh = float(self.cells[0, INVERSE])
+        """1/A of a feature that nothing has moved."""
         self.state = (self.cells, self.stats)
+
+    def begin_exposing(self) -> None:
+        super().begin_exposing()
+        if self.cells.shape[1] == 2:
+            cells = aligned_cells(self.dim, 3, self.cells.itemsize)
+            cells[:, :ANSWERED], cells[:, ANSWERED] = self.cells, self.cells[:, INVERSE]
+            self.cells = cells
+            self.state = (self.cells, self.stats)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
         return self.cells[:, W].astype(np.float64)
 
     def precision(self) -> Floats:
-        """(D,): a copy of A's diagonal."""
-        return self.cells[:, A].astype(np.float64)
+        """(D,): the diagonal of A, counting answered pairs."""
+        return 1.0 / self.cells[:, -1].astype(np.float64)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The features that have moved: ids, w and A, and the widths' own column once pairs count on show."""
+        """The features that have moved: ids, w and 1/A; "shown" is the widths' own 1/A once pairs count on show."""
         cells = self.cells
-        moved = (cells[:, W] != 0.0) | (cells[:, A] != self.fresh[A])
-        pending = self.stats[st.EXPOSED] > 0
-        if pending:
-            moved |= cells[:, INVERSE] != self.fresh[INVERSE]
-        ids = np.flatnonzero(moved).astype(np.int32)
-        w, precision, inverse = (cells[ids, column].astype(np.float64) for column in (W, A, INVERSE))
-        arrays = {"ids": ids, "weights": w, "precision": precision, "stats": self.stats}
-        return arrays | ({"inverse": inverse} if pending else {})
+        ids = np.flatnonzero((cells[:, W] != 0.0) | (cells[:, 1:] != self.fresh).any(axis=1)).astype(np.int32)
+        w, shown, inverse = (cells[ids, column].astype(np.float64) for column in (W, INVERSE, -1))
+        arrays = {"ids": ids, "weights": w, "inverse": inverse, "stats": self.stats}
+        return arrays | ({"shown": shown} if self.stats[st.EXPOSED] > 0 else {})
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_ids(arrays, self.dim)
-        shapes = {"weights": ids.shape, "precision": ids.shape, "stats": self.stats.shape}
-        w, precision, stats = self._adopt(arrays, shapes)
-        if (precision < self.fresh[A]).any() or (stats < 0).any():
-            raise ValueError(f"precision must be at least lam = {self.lam} and statistics not negative")
-        inverse = 1.0 / precision
-        if stats[st.EXPOSED] > 0:
-            (inverse,) = self._adopt(arrays, {"inverse": ids.shape})
-            if (inverse <= 0).any():
-                raise ValueError("array 'inverse' must be above 0")
-        columns = np.column_stack([w, precision, inverse])
-        if not (np.abs(columns) <= np.finfo(self.cells.dtype).max).all():
-            raise ValueError(f"weights and precision must fit into {self.cells.dtype}")
-        self.cells[ids, :SCRATCH] = columns
+        w, inverse, stats = self._adopt(arrays, {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape})
+        shown = self._adopt(arrays, {"shown": ids.shape}) if stats[st.EXPOSED] > 0 else []
+        inverses = np.column_stack([*shown, inverse])
+        if (inverses <= 0).any() or (inverses > self.fresh).any() or (stats < 0).any():
+            raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")
+        limits = np.finfo(self.cells.dtype)
+        if (np.abs(w) > limits.max).any() or (inverses < limits.tiny).any():
+            raise ValueError(f"weights and 1/A must fit into {self.cells.dtype}")
+        if shown:
+            self.begin_exposing()
+        self.cells[ids] = np.column_stack([w, inverses])
         self.stats[:] = stats
 
     def merge(self, other: "Diagonal") -> None:
@@ -114,10 +120,9 @@ class Diagonal(CompiledModel):
         if self.plan[st.UPDATE] != st.COORDINATE or other.plan[st.UPDATE] != st.COORDINATE:
             raise ValueError("only update='coordinate' has statistics that add; margin and implicit depend on order")
         mine, theirs = self.precision(), other.precision()
-        total = mine + (theirs - other.fresh[A])
+        total = mine + (theirs - 1.0 / other.fresh)
         w = (mine * self.weights() + theirs * other.weights()) / total
-        self.cells[:, W], self.cells[:, A] = w, total
-        self.cells[:, INVERSE] = 1.0 / self.precision()
+        self.cells[:, W], self.cells[:, 1:] = w, 1.0 / total[:, None]
         self.stats += other.stats
 
 

@@ -13,7 +13,7 @@ from conquer.study.files import EMBEDDED
 if TYPE_CHECKING:
     from conquer.features.vocabulary import Kind
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
 
 CEILING = "full-information"

@@ -63,7 +63,7 @@ def test_call_by_call_equals_the_compiled_loop():
         if choice.query is not Query.NONE:
             called.learn(here[t].items, choice, float(trace.answers[t]))
     np.testing.assert_array_equal(compiled.model.cells, called.model.cells)
-    assert compiled.model.cells.nbytes == 16 * 40
+    assert compiled.model.cells.nbytes == 8 * 40
 
 
 def test_what_float32_refuses():

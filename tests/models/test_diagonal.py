@@ -1,0 +1,101 @@
+"""The diagonal model against dense numpy: features that items share, any number of items, pairs on show."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from conquer.kernels import state as st
+from conquer.models.diagonal import ANSWERED, INVERSE, Diagonal
+from conquer.registry import make
+from conquer.rows import SparseRows
+
+DIM = 6
+
+
+@some.composite
+def rows_with_repeats(draw):
+    """One to four items over six features, entries in any order; a feature may be there twice, which adds."""
+    count = draw(some.integers(1, 4))
+    entry = some.tuples(some.integers(0, DIM - 1), some.floats(-1.0, 1.0))
+    items = [draw(some.lists(entry, max_size=8)) for _ in range(count)]
+    indptr = np.cumsum([0, *map(len, items)])
+    ids = [r for item in items for r, _ in item]
+    values = [x for item in items for _, x in item]
+    return SparseRows(indptr, np.array(ids, np.int32), np.array(values, float), DIM)
+
+
+def dense(rows):
+    X = np.zeros((len(rows), DIM))
+    owner = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    np.add.at(X, (owner, rows.indices), rows.data)
+    return X
+
+
+def moved(update, w, A, u, target):
+    """(w, A) after a step, straight from the definitions."""
+    loss, now = target - u @ w, A + u * u
+    if update == "implicit":
+        return w + loss / (1.0 + u @ (u / A)) * u / A, now
+    if update == "margin":
+        return w + loss * u / now, now
+    return (A * w + target * u) / now, now
+
+
+@settings(max_examples=150)
+@given(
+    steps=some.lists(some.tuples(rows_with_repeats(), some.integers(0, 3)), min_size=1, max_size=6),
+    update=some.sampled_from(["implicit", "margin", "coordinate"]),
+    lam=some.sampled_from([0.7, 1.0, 5.0]),
+    on_show=some.booleans(),
+    data=some.data(),
+)
+def test_any_items_move_it_as_the_definitions_say(steps, update, lam, on_show, data):
+    model = Diagonal(DIM, lam=lam, update=update)
+    w, A, shown = np.zeros(DIM), np.full(DIM, lam), np.full(DIM, lam)
+    if on_show:
+        model.begin_exposing()
+    for rows, pivot in steps:
+        X, pivot = dense(rows), pivot % len(rows)
+        weights = data.draw(some.lists(some.floats(-1, 1), min_size=len(X), max_size=len(X)))
+        if any(weights):
+            model.update(rows, weights, 0.5)
+            u = np.array(weights) @ X
+            w, A = moved(update, w, A, u, 0.5)
+            shown = shown + u * u
+        np.testing.assert_allclose(model.weights(), w, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(model.precision(), A, rtol=1e-12)
+        np.testing.assert_allclose(1.0 / model.cells[:, INVERSE], shown, rtol=1e-12)
+        owner = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+        if np.unique(owner * DIM + rows.indices).size == rows.indices.size:
+            difference = X - X[pivot]
+            np.testing.assert_allclose(model.contrasts(rows, pivot), (difference**2 / A).sum(axis=1), atol=1e-12)
+        assert (model.cells[:, INVERSE:] > 0.0).all()  # no place of a list is left behind
+
+
+def test_pairs_on_show_have_widths_of_their_own():
+    learner = make("gnc", dim=3)
+    X = np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]])
+    choice = learner.choose(X, 1)
+    late = learner.expose(X, choice)
+    u = (X[0] - X[1]) / 2
+    np.testing.assert_allclose(1.0 / learner.model.cells[:, INVERSE], 1.0 + u * u)
+    np.testing.assert_array_equal(learner.model.cells[:, ANSWERED], 1.0)
+    learner.learn(X, late, 1.0)
+    np.testing.assert_array_equal(learner.model.cells[:, ANSWERED], learner.model.cells[:, INVERSE])
+    learner.learn(X, choice, 1.0)  # one that was not counted on show counts in both
+    np.testing.assert_allclose(learner.model.cells[:, ANSWERED], learner.model.cells[:, INVERSE])
+    np.testing.assert_allclose(learner.model.precision(), 1.0 + 2 * u * u)
+
+
+def test_more_entries_than_float32_can_number_are_refused():
+    with pytest.raises(ValueError, match="storage='float32' takes at most 16,777,216 features, got 16,777,217"):
+        Diagonal((1 << 24) + 1, storage="float32")
+    model = Diagonal(3, storage="float32")
+    assert model.knobs[st.MOST] == 1 << 24
+    model.knobs[st.MOST] = 5
+    before = model.cells.copy()
+    with pytest.raises(ArithmeticError, match="more than 5 non-zeros together"):
+        model.update(np.ones((2, 3)), {0: 0.5, 1: 0.5}, 1.0)
+    np.testing.assert_array_equal(model.cells, before)
+    model.update(np.eye(3), {0: 0.5, 1: -0.5}, 1.0)
