@@ -12,7 +12,7 @@ from conquer.kernels import state as st
 from conquer.kernels import tickets
 from conquer.kernels.compiling import implements, part
 from conquer.kernels.normals import normal
-from conquer.kernels.sparse import FOUR, ONE, THREE, TWO, announce_features, dot_column_ahead, feature, row_bounds
+from conquer.kernels.sparse import FOUR, ONE, THREE, TWO, announce, announce_features, dot_column_ahead, feature, row_bounds
 from conquer.kernels.state import Diagonal
 
 W, INVERSE, ANSWERED = range(3)
@@ -42,6 +42,8 @@ def has_room(state, items, plan):
 
 @implements(st.scores, Diagonal)
 def scores(state, items, knobs, out):
+    for i in range(min(2, items.rows.size)):
+        announce(items, i)
     for i in range(items.rows.size):
         out[i] = dot_column_ahead(items, i, state.cells, W)
 
