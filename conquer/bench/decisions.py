@@ -1,6 +1,7 @@
 """The cost of a decision: choose and learn over millions of sparse features, beside what a user would pick instead."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from conquer.types import Query
 
 ALGORITHMS = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit")
 CANNOT = {
-    "contextualbandits": "dense contexts with one model an arm: no features of items, no sparse state",
+    "contextualbandits": "one model an arm over a context that all arms share: items have no features of their own",
     "bayesianbandits": "a precision matrix of D x D, also when sparse: not at 6 million features",
     "mabwiser": "dense contexts and a D x D matrix an arm",
     "river": "a dense D x D matrix an arm",
@@ -34,10 +35,10 @@ def compiled(name: str, rounds: Rounds, **parameters: Any) -> Callable[[], float
     return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
 
 
-def by_calls(name: str, rounds: Rounds, limit: int) -> Callable[[], float]:
-    """choose and learn from Python on rows already built, with all their checks."""
+def by_calls(name: str, rounds: Rounds) -> Callable[[], float]:
+    """choose and learn from Python on rows already built, with all their checks; the rounds of the compiled loop."""
     learner = make(name, dim=rounds.X.dim)
-    views = [rounds[t].items for t in range(min(limit, len(rounds)))]
+    views = [rounds[t].items for t in range(len(rounds))]
     numbers = tickets(7, 0, len(views)).tolist()
 
     def work() -> None:
@@ -90,31 +91,53 @@ def with_scipy(rounds: Rounds, limit: int) -> Callable[[], float]:
     return each(work, len(sets))
 
 
-def measure(folder: Path, *, quick: bool, note: Callable[[str], None]) -> tuple[dict[str, Race], list[str]]:
-    """{what: race} for each K and order of ids, and the names of the rivals that are not installed."""
-    turns, size = (5, 2000) if quick else (15, 10_000)
-    races, missing = {}, []
-    for ordered in (True,) if quick else (True, False):
-        X = zipf_items(50_000, 150, PAPER_DIM, seed=0, ordered=ordered)
-        for count in (10,) if quick or not ordered else (5, 10, 20, 50):
-            rounds = draw_rounds(X, max(300, size * 10 // count), count, seed=1)
-            note(f"decisions, K = {count}, ids {'by frequency' if ordered else 'shuffled'}")
-            names = ALGORITHMS if count == 10 else ("ttg", "gnc", "gnt")
-            field: Contenders = {name: compiled(name, rounds) for name in names}
-            field |= {f"{name} float32": compiled(name, rounds, storage="float32") for name in ("ttg", "gnc")}
-            field["stream"] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets), len(rounds))
-            if count == 10 and ordered:
-                field |= {f"{name} calls": by_calls(name, rounds, 1000) for name in ("ttg", "gnc", "gnt")}
-                field["ttg dicts"] = by_dicts("ttg", rounds, 50)
-                field["ttg scipy"] = with_scipy(rounds, 300)
-            if count == 10:
-                try:
-                    from conquer.bench.vowpal import contenders
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How much is measured: `counts` are the K, `rounds` those at K = 10; others get as many items in all."""
 
-                    field |= contenders(rounds, folder)
-                except ImportError:
-                    missing.append("vowpalwabbit")
-            races[f"K = {count}, ids {'by frequency' if ordered else 'shuffled'}"] = race(
-                field, turns if count == 10 else turns // 2
-            )
-    return races, missing
+    rounds: int
+    turns: int
+    counts: tuple[int, ...]
+    orders: tuple[bool, ...]
+    items: int = 50_000
+    nonzeros: int = 150
+    dim: int = PAPER_DIM
+
+
+FULL = Work(10_000, 15, (5, 10, 20, 50), (True, False))
+QUICK = Work(2000, 5, (10,), (True,))
+
+
+def measure(folder: Path, work: Work, note: Callable[[str], None]) -> tuple[dict[str, Race], list[str]]:
+    """{what: race} for each K and order of ids, and the names of the rivals that are not installed."""
+    races: dict[str, Race] = {}
+    missing: set[str] = set()
+    for ordered in work.orders:
+        X = zipf_items(work.items, work.nonzeros, work.dim, seed=0, ordered=ordered)
+        for count in work.counts if ordered else (10,):
+            rounds = draw_rounds(X, max(1, work.rounds * 10 // count), count, seed=1)
+            name = f"K = {count}, ids {'by frequency' if ordered else 'shuffled'}"
+            note(f"decisions, {name}")
+            field, absent = contenders(rounds, folder / f"{count}{ordered}", main=count == 10 and ordered)
+            missing |= absent
+            races[name] = race(field, work.turns if count == 10 else max(1, work.turns // 3))
+    return races, sorted(missing)
+
+
+def contenders(rounds: Rounds, folder: Path, *, main: bool) -> tuple[Contenders, set[str]]:
+    """Everyone who can do these rounds, and who is not installed; `main` adds the ways that nobody is fast in."""
+    field: Contenders = {name: compiled(name, rounds) for name in ALGORITHMS}
+    field |= {f"{name} float32": compiled(name, rounds, storage="float32") for name in ("ttg", "gnc")}
+    X = rounds.X
+    field["stream"] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets), len(rounds))
+    field |= {f"{name} calls": by_calls(name, rounds) for name in ("ttg", "gnc", "gnt")}
+    if main:
+        field["ttg dicts"] = by_dicts("ttg", rounds, 50)
+        field["ttg scipy"] = with_scipy(rounds, 300)
+    try:
+        from conquer.bench import vowpal
+
+        rivals = vowpal.contenders(rounds, folder)
+    except ImportError:
+        return field, {"vowpalwabbit"}
+    return field | {name: rival for name, rival in rivals.items() if main or name == "vw cache"}, set()

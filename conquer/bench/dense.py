@@ -12,6 +12,9 @@ from conquer.simulation import simulate
 from conquer.types import Floats
 
 ITEMS = 10
+OURS = ("ttg", "gnr", "gnw", "gnu", "gnc")
+LARGEST = {"mabwiser": 1000, "contextualbandits": 1000, "river": 100, "bayesianbandits": 100}
+"""The largest D each rival is measured at: beyond it a single decision takes them seconds."""
 
 
 def with_blas(dim: int, columns: int, rounds: int) -> Callable[[], float]:
@@ -118,14 +121,14 @@ def measure(*, quick: bool, note: Callable[[str], None]) -> tuple[dict[str, Race
         note(f"full matrix, D = {dim}")
         size = max(5, min(300, 60_000_000 // dim**2))
         rounds = rounds_of(dim, size)
-        field: dict[str, Callable[[], float]] = {name: ours(name, rounds) for name in ("ttg", "gnu", "gnc")}
+        field: dict[str, Callable[[], float]] = {name: ours(name, rounds) for name in OURS}
         field["dsymv + dsyr"] = with_blas(dim, 1, size)
         field["dsymm + dsyr"] = with_blas(dim, ITEMS, size)
         # The rivals take milliseconds to seconds a decision: a few rounds and smaller dimensions are enough.
-        contexts = np.random.default_rng(1).normal(size=(max(ITEMS, 2), dim)) / np.sqrt(dim)
+        contexts = np.random.default_rng(1).normal(size=(ITEMS, dim)) / np.sqrt(dim)
         for name, build in RIVALS.items():
             package = name.split()[0]
-            if dim > 1000 or (dim > 100 and package in ("river", "bayesianbandits")):
+            if dim > LARGEST[package]:
                 continue
             try:
                 work = build(contexts)

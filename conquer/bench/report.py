@@ -20,17 +20,23 @@ class Goal:
     what: str
     ratio: Ratio
     must: float
-    stretch: float
+    stretch: float | None
     larger: bool
 
     @property
     def verdict(self) -> str:
+        """By the median; "barely" where a quarter of the turns say otherwise."""
         if not self.ratio.stable:
             return "unstable"
-        sign = 1 if self.larger else -1
-        if sign * self.ratio.median >= sign * self.stretch:
+        if self.stretch is not None and self._reached(self.ratio.median, self.stretch):
             return "stretch"
-        return "must" if sign * self.ratio.median >= sign * self.must else "missed"
+        met = self._reached(self.ratio.median, self.must)
+        worst, best = (self.ratio.low, self.ratio.high) if self.larger else (self.ratio.high, self.ratio.low)
+        clear = self._reached(worst, self.must) if met else not self._reached(best, self.must)
+        return ("must" if met else "missed") + ("" if clear else ", barely")
+
+    def _reached(self, value: float, aim: float) -> bool:
+        return value >= aim if self.larger else value <= aim
 
 
 def decision_goals(race: Race) -> list[Goal]:
@@ -47,10 +53,11 @@ def decision_goals(race: Race) -> list[Goal]:
 
 def matrix_goals(race: Race) -> list[Goal]:
     """The goals of the full matrix at D = 1000."""
-    goals = [Goal("full ttg / dsymv + dsyr", race.ratio("ttg", "dsymv + dsyr"), 2, 1.3, False)]
+    greedy = ("ttg", "gnr", "gnw")
+    goals = [Goal(f"full {n} / dsymv + dsyr", race.ratio(n, "dsymv + dsyr"), 2, 1.3, False) for n in greedy]
     goals += [Goal(f"full {n} / dsymm + dsyr", race.ratio(n, "dsymm + dsyr"), 2, 1.3, False) for n in ("gnu", "gnc")]
     if "mabwiser LinUCB" in race.turns:
-        goals.append(Goal("MABWiser LinUCB / full gnu", race.ratio("mabwiser LinUCB", "gnu"), 10, 100, True))
+        goals.append(Goal("MABWiser LinUCB / full gnu", race.ratio("mabwiser LinUCB", "gnu"), 10, None, True))
     return goals
 
 
@@ -58,7 +65,7 @@ def goal_rows(goals: list[Goal]) -> list[dict[str, Any]]:
     """The goals as JSON; an unstable ratio keeps its spread and loses its median."""
     rows = []
     for goal in goals:
-        row = {**asdict(goal), "verdict": goal.verdict}
+        row = {**asdict(goal), "verdict": goal.verdict, "shown": str(goal.ratio)}
         if not goal.ratio.stable:
             row["ratio"]["median"] = None
         rows.append(row)
@@ -92,10 +99,9 @@ def table(results: Mapping[str, Any]) -> str:
     lines = [f"Load average {results['load'][0]:.1f} on {results['cores']} cores; processor time, not wall time.", ""]
     lines += ["| goal | ratio (middle half of the turns) | must | stretch | reached |", "|---|---|---|---|---|"]
     for row in results["goals"]:
-        ratio = Ratio(row["ratio"]["median"] or float("inf"), row["ratio"]["low"], row["ratio"]["high"])
-        shown = str(ratio) if row["ratio"]["median"] else f"no stable value: {ratio.low:.2f} to {ratio.high:.2f}"
         sign = ">=" if row["larger"] else "<="
-        lines.append(f"| {row['what']} | {shown} | {sign} {row['must']} | {sign} {row['stretch']} | {row['verdict']} |")
+        stretch = "" if row["stretch"] is None else f"{sign} {row['stretch']}"
+        lines.append(f"| {row['what']} | {row['shown']} | {sign} {row['must']} | {stretch} | {row['verdict']} |")
     for title, race in results["races"].items():
         lines += ["", f"**{title}**, microseconds a round: median (fastest to slowest turn)", ""]
         lines += ["| contender | microseconds |", "|---|---|"]
@@ -109,6 +115,8 @@ def table(results: Mapping[str, Any]) -> str:
     lines += ["", *(f"- {name.replace('_', ' ')}: {value:,.6g}" for name, value in results["files"].items())]
     text = results["texts"]
     lines += [f"- documents a second, {name}: {value:,.0f}" for name, value in text["documents_a_second"].items()]
+    lines.append(f"- text, HashingVectorizer / conquer: {text['shown']}")
+    lines += [f"- full matrix: {name} is measured up to D = {dim:,}" for name, dim in results["largest"].items()]
     lines += [f"- {name} cannot take this work: {why}" for name, why in results["cannot"].items()]
     lines += [f"- {name} is not installed and was not measured" for name in results["missing"]]
     return "\n".join(lines) + "\n"

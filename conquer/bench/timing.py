@@ -65,15 +65,18 @@ def processor_seconds(work: Callable[[], object]) -> float:
 def race(contenders: Mapping[str, Callable[[], float]], turns: int) -> Race:
     """Let every contender take `turns` turns, one after the other, after one that does not count.
 
-    A contender does its work and returns the microseconds of processor time that a round took.
+    Every turn starts with another contender, so that nobody always follows the same one's traces in the caches. A
+    contender does its work and returns the microseconds of processor time that a round took.
 
     >>> sorted(race({"a": lambda: 1.0, "b": lambda: 2.0}, 3).turns)
     ['a', 'b']
     """
     taken: dict[str, list[float]] = {name: [] for name in contenders}
+    names = list(contenders)
     for turn in range(turns + 1):
-        for name, work in contenders.items():
-            microseconds = work()
+        first = turn % len(names)
+        for name in (*names[first:], *names[:first]):
+            microseconds = contenders[name]()
             if turn:
                 taken[name].append(microseconds)
     return Race({name: np.array(values) for name, values in taken.items()})

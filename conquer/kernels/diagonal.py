@@ -12,7 +12,17 @@ from conquer.kernels import state as st
 from conquer.kernels import tickets
 from conquer.kernels.compiling import implements, part
 from conquer.kernels.normals import normal
-from conquer.kernels.sparse import FOUR, ONE, THREE, TWO, announce, announce_features, dot_column_ahead, feature, row_bounds
+from conquer.kernels.sparse import (
+    FOUR,
+    ONE,
+    THREE,
+    TWO,
+    announce,
+    announce_features,
+    dot_column_ahead,
+    feature,
+    row_bounds,
+)
 from conquer.kernels.state import Diagonal
 
 W, INVERSE, ANSWERED = range(3)

@@ -1,4 +1,4 @@
-"""Turns become ratios, unstable ratios are refused, and a whole small run writes what it promises."""
+"""Turns become ratios, unstable ratios are refused, and the table says what was not measured."""
 
 import json
 
@@ -16,7 +16,7 @@ def test_contenders_take_turns():
         return lambda: order.append(name) or 1.0
 
     race({"a": contender("a"), "b": contender("b")}, 2)
-    assert order == ["a", "b"] * 3
+    assert order == ["a", "b", "b", "a", "a", "b"]
 
 
 def test_a_ratio_is_the_median_over_the_turns():
@@ -39,6 +39,21 @@ def test_verdicts(median, larger, verdict):
     assert report.Goal("x", Ratio(median, median, median), must, stretch, larger).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("low", "median", "high", "verdict"),
+    [
+        (4.9, 5.1, 5.3, "must, barely"),
+        (4.7, 4.9, 5.1, "missed, barely"),
+        (5.0, 5.1, 5.3, "must"),
+        (4, 4.5, 4.9, "missed"),
+    ],
+)
+def test_a_verdict_that_a_quarter_of_the_turns_contradicts_says_so(low, median, high, verdict):
+    assert report.Goal("x", Ratio(median, low, high), 5.0, None, True).verdict == verdict
+    ratio = Ratio(10 - median, 10 - high, 10 - low)
+    assert report.Goal("x", ratio, 5.0, None, False).verdict == verdict
+
+
 def test_an_unstable_ratio_has_no_verdict_and_no_median():
     (row,) = report.goal_rows([report.Goal("x", Ratio(4.0, 1.0, 9.0), 2, 3, True)])
     assert row["verdict"] == "unstable"
@@ -49,7 +64,9 @@ def results():
     names = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit", "stream", "ttg calls", "gnc calls", "gnt calls")
     rng = np.random.default_rng(0)
     sparse = Race({name: 10 + rng.random(5) for name in names})
-    full = Race({name: 10 + rng.random(5) for name in ("ttg", "gnu", "gnc", "dsymv + dsyr", "dsymm + dsyr")})
+    full = Race(
+        {name: 10 + rng.random(5) for name in ("ttg", "gnr", "gnw", "gnu", "gnc", "dsymv + dsyr", "dsymm + dsyr")}
+    )
     growth = {"rounds t": {"x": [1.0, 10.0, 100.0], "microseconds": [5.0, 5.0, 5.0]}}
     return {
         "load": (0.0, 0.0, 0.0),
@@ -58,7 +75,8 @@ def results():
         "races": {"decisions": report.race_rows(sparse)},
         "growth": report.growth_rows(growth),
         "files": {"bytes_a_feature": 32.0},
-        "texts": {"documents_a_second": {"conquer": 10.0}},
+        "texts": {"documents_a_second": {"conquer": 10.0}, "shown": "8.70 (8.50 to 8.90)"},
+        "largest": {"river": 100},
         "cannot": {"river": "a dense matrix"},
         "missing": ["mabwiser"],
     }
@@ -70,6 +88,7 @@ def test_the_table_names_what_is_missing_and_what_cannot():
     text = report.table(found)
     assert "mabwiser is not installed" in text
     assert "river cannot take this work" in text
+    assert "river is measured up to D = 100" in text
     assert found["growth"]["rounds t"]["power"] == pytest.approx(0.0, abs=1e-12)
 
 
