@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from conquer.kernels import diagonal_calls
 from conquer.kernels import state as st
-from conquer.kernels.diagonal import ANSWERED, INVERSE, W
+from conquer.kernels.cells import ANSWERED, INVERSE, W
 from conquer.models.compiled import CompiledModel, one_of
 from conquer.types import Floats
 

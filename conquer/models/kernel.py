@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from conquer.kernels import dual_calls
 from conquer.kernels import state as st
-from conquer.kernels.dual import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
+from conquer.kernels.pairs import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
 from conquer.models.compiled import CompiledModel, one_of, positive
 from conquer.models.diagonal import check_mergeable
 from conquer.rows import SparseRows

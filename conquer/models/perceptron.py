@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from conquer.kernels import diagonal_calls
 from conquer.kernels import state as st
-from conquer.kernels.diagonal import W
+from conquer.kernels.cells import W
 from conquer.models.compiled import CompiledModel
 from conquer.models.diagonal import aligned_cells, checked_ids
 from conquer.types import Floats

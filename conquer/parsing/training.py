@@ -10,7 +10,7 @@ import numpy as np
 from conquer.kernels import parsing as kernel
 from conquer.kernels import state as st
 from conquer.kernels import tickets
-from conquer.kernels.diagonal import W
+from conquer.kernels.cells import W
 from conquer.kernels.edges import COMMA, PUNCT
 from conquer.kernels.parsing import Text
 from conquer.models.diagonal import Diagonal

@@ -1,12 +1,15 @@
 """The diagonal model against dense numpy: features that items share, any number of items, pairs on show."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from conquer.kernels import state as st
-from conquer.models.diagonal import ANSWERED, INVERSE, Diagonal
+from conquer.kernels.cells import ANSWERED, INVERSE
+from conquer.models.diagonal import Diagonal
 from conquer.registry import make
 from conquer.rows import SparseRows
 
@@ -99,3 +102,11 @@ def test_more_entries_than_float32_can_number_are_refused():
         model.update(np.ones((2, 3)), {0: 0.5, 1: 0.5}, 1.0)
     np.testing.assert_array_equal(model.cells, before)
     model.update(np.eye(3), {0: 0.5, 1: -0.5}, 1.0)
+
+
+def test_the_precision_of_many_steps_is_their_sum():
+    model = Diagonal(1)
+    values = np.random.default_rng(0).random(20_000) * 0.1
+    for value in values:
+        model.update([[value]], [1.0], 1.0)
+    assert model.precision()[0] == pytest.approx(math.fsum([1.0, *values**2]), rel=1e-12)
