@@ -239,7 +239,7 @@ def dumps(learner: Made, extra: Mapping[str, Any] | None = None, arrays: Mapping
 
 
 LARGEST_DIM_IN_FILE = 2**25
-"""A file of a few bytes may honestly name many features, so what it may make its reader allocate is bounded: half a GiB."""
+"""A file of a few bytes may honestly name many features; what it may make its reader allocate is half a GiB."""
 
 
 def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:

@@ -56,6 +56,7 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
         "clock": "processor time of this process, all threads",
         "versions": _versions(),
         "goals": report.goal_rows(goals),
+        "parts": report.part_rows(sparse[report.MAIN]),
         "races": {
             **{f"decisions, {name}": report.race_rows(race) for name, race in sparse.items()},
             **{f"full matrix, {name}": report.race_rows(race) for name, race in full.items()},

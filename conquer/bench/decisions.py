@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from conquer.bench.timing import Race, each, race
-from conquer.bench.work import PAPER_DIM, draw_rounds, zipf_items
+from conquer.bench.work import PAPER_DIM, draw_rounds, named_items, zipf_items
 from conquer.features.featurizer import Featurizer
+from conquer.kernels import state as st
 from conquer.kernels.streaming import stream
 from conquer.kernels.tickets import tickets
 from conquer.registry import make
@@ -26,12 +27,23 @@ CANNOT = {
     "river": "a dense D x D matrix an arm",
 }
 
+DICTS = 100
+"""Rounds of dicts."""
+
 Contenders = dict[str, Callable[[], float]]
 
 
 def compiled(name: str, rounds: Rounds, **parameters: Any) -> Callable[[], float]:
     """The simulation loop; the learner lives on from turn to turn, so that its memory has been touched."""
     learner = make(name, dim=rounds.X.dim, **parameters)
+    return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
+
+
+def choosing_only(rounds: Rounds) -> Callable[[], float]:
+    """ttg that has learnt these rounds once and learns no more."""
+    learner = make("ttg", dim=rounds.X.dim)
+    simulate(learner, rounds, seed=0)
+    learner.plan[st.REPLY] = st.REPLY_IGNORE
     return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
 
 
@@ -52,15 +64,9 @@ def by_calls(name: str, rounds: Rounds) -> Callable[[], float]:
 
 def by_dicts(name: str, rounds: Rounds, limit: int) -> Callable[[], float]:
     """The same from dicts of named numbers, hashed on the fly."""
-    X = rounds.X
     featurizer = Featurizer(dim=2**22)
     learner = make(name, dim=2**22)
-    few = []
-    for members in rounds.sets[:limit].tolist():
-        spans = [slice(X.indptr[row], X.indptr[row + 1]) for row in members]
-        few.append(
-            [{f"f{r}": v for r, v in zip(X.indices[s].tolist(), X.data[s].tolist(), strict=True)} for s in spans]
-        )
+    few = named_items(rounds, limit)
 
     def work() -> None:
         for number, items in enumerate(few):
@@ -132,12 +138,13 @@ def contenders(rounds: Rounds, folder: Path, *, main: bool) -> tuple[Contenders,
     field["stream"] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets), len(rounds))
     field |= {f"{name} calls": by_calls(name, rounds) for name in ("ttg", "gnc", "gnt")}
     if main:
-        field["ttg dicts"] = by_dicts("ttg", rounds, 50)
+        field |= {"random": compiled("random", rounds), "ttg without learning": choosing_only(rounds)}
+        field["ttg dicts"] = by_dicts("ttg", rounds, DICTS)
         field["ttg scipy"] = with_scipy(rounds, 300)
     try:
         from conquer.bench import vowpal
 
-        rivals = vowpal.contenders(rounds, folder)
+        rivals = vowpal.contenders(rounds, folder, named_items(rounds, DICTS))
     except ImportError:
         return field, {"vowpalwabbit"}
     return field | {name: rival for name, rival in rivals.items() if main or name == "vw cache"}, set()

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from conquer.bench.growth import Points, slope
 from conquer.bench.timing import Race, Ratio
 
@@ -47,6 +49,8 @@ def decision_goals(race: Race) -> list[Goal]:
         for name, (must, stretch) in aims.items():
             goals.append(Goal(f"VW from its cache / {name}", race.ratio("vw cache", name), must, stretch, True))
     goals.append(Goal("ttg / streaming the rows", race.ratio("ttg", "stream"), 4, 2.5, False))
+    if "vw dicts" in race.turns:
+        goals.append(Goal("VW from dicts / ttg from dicts", race.ratio("vw dicts", "ttg dicts"), 1, None, True))
     calls = ("ttg", "gnc", "gnt")
     return goals + [Goal(f"{n} call by call / compiled", race.ratio(f"{n} calls", n), 2, 1.4, False) for n in calls]
 
@@ -59,6 +63,30 @@ def matrix_goals(race: Race) -> list[Goal]:
     if "mabwiser LinUCB" in race.turns:
         goals.append(Goal("MABWiser LinUCB / full gnu", race.ratio("mabwiser LinUCB", "gnu"), 10, None, True))
     return goals
+
+
+PARTS = {
+    "rounds, tickets, judge, log": ("random", None),
+    "ten scores and the two picks": ("ttg without learning", "random"),
+    "learning two items": ("ttg", "ttg without learning"),
+    "widths (gnu)": ("gnu", "ttg"),
+    "widths of differences (gnc)": ("gnc", "ttg"),
+    "a draw of the weights (gnt)": ("gnt", "ttg"),
+    "call by call": ("ttg calls", "ttg"),
+    "from dicts": ("ttg dicts", "ttg calls"),
+}
+"""Where a round's time goes: one contender less another."""
+
+
+def part_rows(race: Race) -> dict[str, dict[str, float]]:
+    """{part: microseconds}, the median of the differences turn by turn, with their quartiles."""
+    rows = {}
+    for part, (whole, rest) in PARTS.items():
+        if whole in race.turns:
+            taken = race.turns[whole] - (race.turns[rest] if rest else 0.0)
+            low, median, high = (float(value) for value in np.quantile(taken, (0.25, 0.5, 0.75)))
+            rows[part] = {"median": median, "low": low, "high": high}
+    return rows
 
 
 def goal_rows(goals: list[Goal]) -> list[dict[str, Any]]:
@@ -102,6 +130,15 @@ def table(results: Mapping[str, Any]) -> str:
         sign = ">=" if row["larger"] else "<="
         stretch = "" if row["stretch"] is None else f"{sign} {row['stretch']}"
         lines.append(f"| {row['what']} | {row['shown']} | {sign} {row['must']} | {stretch} | {row['verdict']} |")
+    lines += [
+        "",
+        f"**Where a round goes**, {MAIN}, microseconds: median (middle half)",
+        "",
+        "| part | us |",
+        "|---|---|",
+    ]
+    for part, row in results["parts"].items():
+        lines.append(f"| {part} | {row['median']:.1f} ({row['low']:.1f} to {row['high']:.1f}) |")
     for title, race in results["races"].items():
         lines += ["", f"**{title}**, microseconds a round: median (fastest to slowest turn)", ""]
         lines += ["| contender | microseconds |", "|---|---|"]

@@ -32,12 +32,13 @@ def example_lines(rounds: Rounds) -> list[list[str]]:
     return lines
 
 
-def contenders(rounds: Rounds, folder: Path) -> dict[str, Callable[[], float]]:
+def contenders(rounds: Rounds, folder: Path, dicts: list[list[dict[str, float]]]) -> dict[str, Callable[[], float]]:
     """Microseconds a round. `folder` must be empty: Vowpal Wabbit prefers any cache it finds to the text.
 
     "vw cache" is the difference of runs over `_PASSES` passes and over one, so that its start and the first touch of
     its memory cancel out, as our learner's has been touched; from "one pass" and "text" a run on nothing is taken off,
-    which leaves the first touch in. Call by call each example is parsed once, then predicted and learnt.
+    which leaves the first touch in. Call by call each example is parsed once, then predicted and learnt; "dicts" have
+    to be written as text first.
     """
     import vowpalwabbit
 
@@ -61,16 +62,25 @@ def contenders(rounds: Rounds, folder: Path) -> dict[str, Callable[[], float]]:
     interactive = vowpalwabbit.Workspace(OPTIONS)
     few = lines[: max(1, len(lines) // 10)]
 
+    def decide(part: list[str]) -> None:
+        examples = interactive.parse(part)
+        interactive.predict(examples)
+        interactive.learn(examples)
+        interactive.finish_example(examples)
+
     def call_by_call() -> None:
         for part in few:
-            examples = interactive.parse(part)
-            interactive.predict(examples)
-            interactive.learn(examples)
-            interactive.finish_example(examples)
+            decide(part)
+
+    def from_dicts() -> None:
+        for items in dicts:
+            part = ["|f " + " ".join(f"{name}:{value}" for name, value in item.items()) for item in items]
+            decide([f"0:-1:{1 / len(items)} {part[0]}", *part[1:]])
 
     return {
         "vw cache": lambda: (passes(_PASSES) - passes(1)) / (_PASSES - 1) / len(lines) * 1e6,
         "vw cache, one pass": lambda: (passes(1) - start()) / len(lines) * 1e6,
         "vw text": lambda: (processor_seconds(lambda: run("")) - start()) / len(lines) * 1e6,
         "vw calls": lambda: processor_seconds(call_by_call) / len(few) * 1e6,
+        "vw dicts": lambda: processor_seconds(from_dicts) / len(dicts) * 1e6,
     }

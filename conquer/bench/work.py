@@ -56,6 +56,18 @@ def _distinct(
     return ~enough
 
 
+def named_items(rounds: Rounds, limit: int) -> list[list[dict[str, float]]]:
+    """The items of the first rounds as a user has them before any library: dicts of named numbers."""
+    X = rounds.X
+    return [
+        [
+            {f"f{r}": v for r, v in zip(X.indices[s].tolist(), X.data[s].tolist(), strict=True)}
+            for s in (slice(X.indptr[row], X.indptr[row + 1]) for row in members)
+        ]
+        for members in rounds.sets[:limit].tolist()
+    ]
+
+
 def draw_rounds(X: SparseRows, rounds: int, count: int, *, seed: int) -> Rounds:
     """`rounds` rounds of `count` distinct rows of X with uniform rewards in [-1, 1]."""
     rng = np.random.default_rng(seed)

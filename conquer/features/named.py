@@ -11,8 +11,9 @@ from conquer.features.hashing import Grams, code_points, scratch
 from conquer.features.keys import CATEGORY, NUMBER, POSITION, start
 from conquer.kernels import hashing as kernel
 from conquer.rows import SparseRows
+from conquer.types import Floats
 
-_PLAIN = (float, int)
+_PLAIN = {float, int}
 """Known to be numbers without asking their abstract class, which takes longer than all the rest."""
 
 
@@ -48,6 +49,21 @@ def _finite(value: Any, name: str, number: int) -> float:
     return weight
 
 
+def _numbers(item: Mapping[str, Any]) -> tuple[list[str], Floats] | None:
+    """Sorted names and their values where all are plain numbers, finite and not 0; None for any other dict.
+
+    The same as `features` for such a dict, without a step of Python for each name.
+    """
+    if not ({*map(type, item)} <= {str} and {*map(type, item.values())} <= _PLAIN):
+        return None
+    names = sorted(item)
+    try:
+        values = np.array([item[name] for name in names], np.float64)
+    except OverflowError:
+        return None
+    return (names, values) if values.all() and np.isfinite(values).all() else None
+
+
 def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: bool = False) -> Grams:
     """The features of each dict: a number weighs itself under its name, a word 1 under name and word.
 
@@ -57,21 +73,30 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
     >>> hash_dicts([{"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": True}]).weights.tolist()
     [1.0, 1.0, 3.5, 1.0, 1.0]
     """
-    strings: dict[str, int] = {}
+    strings: list[str] = []
     names: list[int] = []
     words: list[int] = []
-    weights: list[float] = []
+    weights: list[Floats] = [np.empty(0)]
     indptr = np.zeros(len(items) + 1, np.int64)
     for number, item in enumerate(items):
-        for name, word, weight in features(item, number, binary):
-            names.append(strings.setdefault(name, len(strings)))
-            words.append(-1 if word is None else strings.setdefault(word, len(strings)))
-            weights.append(weight)
+        if found := _numbers(item):
+            names += range(len(strings), len(strings) + len(found[0]))
+            words += [-1] * len(found[0])
+            strings += found[0]
+            weights.append(found[1])
+        else:
+            own: list[float] = []
+            for name, word, weight in features(item, number, binary):
+                names.append(len(strings))
+                words.append(-1 if word is None else len(strings) + 1)
+                strings += (name,) if word is None else (name, word)
+                own.append(weight)
+            weights.append(np.array(own, np.float64))
         indptr[number + 1] = len(names)
     keys = np.empty(len(strings), np.uint64)
-    codes, ends, _ = code_points(list(strings))
+    codes, ends, _ = code_points(strings)
     kernel.string_keys(codes, ends, keys)
-    values = np.array(weights, np.float64)
+    values = np.concatenate(weights)
     first, second = np.array(names, np.int64), np.array(words, np.int64)
     hashes = np.empty(first.size, np.uint64)
     kernel.named(first, second, keys, np.uint64(start(seed, NUMBER)), np.uint64(start(seed, CATEGORY)), hashes)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conquer.bench import decisions
-from conquer.bench.work import draw_rounds, zipf_items
+from conquer.bench.work import draw_rounds, named_items, zipf_items
 from conquer.kernels.streaming import stream
 
 SMALL = decisions.Work(rounds=4, turns=1, counts=(5, 10), orders=(True, False), items=30, nonzeros=7, dim=200)
@@ -30,7 +30,7 @@ def test_vowpal_wabbit_reads_the_rounds_it_is_given(tmp_path):
 
     for name, ordered in (("one", True), ("two", False)):
         rounds = draw_rounds(zipf_items(30, 7, 200, seed=0, ordered=ordered), 20, 10, seed=1)
-        vowpal.contenders(rounds, tmp_path / name)["vw cache"]()
+        vowpal.contenders(rounds, tmp_path / name, named_items(rounds, 2))["vw cache"]()
         model = tmp_path / f"{name}.txt"
         cache = tmp_path / name / "rounds.cache"
         options = f"{vowpal.OPTIONS} --cache_file {cache} -d {tmp_path / name / 'rounds.vw'} --readable_model {model}"
@@ -39,7 +39,7 @@ def test_vowpal_wabbit_reads_the_rounds_it_is_given(tmp_path):
         assert len(found) > 10
     assert (tmp_path / "one.txt").read_text() != (tmp_path / "two.txt").read_text()
     with pytest.raises(FileExistsError):
-        vowpal.contenders(rounds, tmp_path / "one")
+        vowpal.contenders(rounds, tmp_path / "one", [])
 
 
 def test_the_floor_reads_every_entry():

@@ -72,6 +72,7 @@ def results():
         "load": (0.0, 0.0, 0.0),
         "cores": 2,
         "goals": report.goal_rows(report.decision_goals(sparse) + report.matrix_goals(full)),
+        "parts": report.part_rows(sparse),
         "races": {"decisions": report.race_rows(sparse)},
         "growth": report.growth_rows(growth),
         "files": {"bytes_a_feature": 32.0},
@@ -90,6 +91,16 @@ def test_the_table_names_what_is_missing_and_what_cannot():
     assert "river cannot take this work" in text
     assert "river is measured up to D = 100" in text
     assert found["growth"]["rounds t"]["power"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_parts_are_differences_turn_by_turn():
+    turns = {"random": [1.0, 2.0, 3.0], "ttg without learning": [5.0, 5.0, 9.0], "ttg": [6.0, 8.0, 10.0]}
+    parts = report.part_rows(Race({name: np.array(values) for name, values in turns.items()}))
+    assert {part: row["median"] for part, row in parts.items()} == {
+        "rounds, tickets, judge, log": 2.0,
+        "ten scores and the two picks": 4.0,
+        "learning two items": 1.0,
+    }
 
 
 def test_growth_is_drawn(tmp_path):
