@@ -82,7 +82,7 @@ def part_rows(race: Race) -> dict[str, dict[str, float]]:
     """{part: microseconds}, the median of the differences turn by turn, with their quartiles."""
     rows = {}
     for part, (whole, rest) in PARTS.items():
-        if whole in race.turns:
+        if {whole, rest or whole} <= race.turns.keys():
             taken = race.turns[whole] - (race.turns[rest] if rest else 0.0)
             low, median, high = (float(value) for value in np.quantile(taken, (0.25, 0.5, 0.75)))
             rows[part] = {"median": median, "low": low, "high": high}
