@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 1
+FORMAT = 2
 _LARGEST_HEADER = 64 * 2**20
 _KEY = "conquer"
 

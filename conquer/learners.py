@@ -195,7 +195,7 @@ class Conquer:
         a, b = self.check(choice, rows.rows.size)
         if isinstance(answer, bool) or not -1.0 <= answer <= 1.0:
             raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
-        if choice.query is _BEST and abs(answer) != 1.0:
+        if choice.query == _BEST and abs(answer) != 1.0:
             raise ValueError(f"the answer to BEST must be +1 or -1, got {answer!r}")
         model = self.model
         if model.work.shape[1] < rows.rows.size:
@@ -214,7 +214,7 @@ class Conquer:
         """The two positions that the kernels need, or a ValueError if this is no choice among `count` items."""
         duels, shown, memo = self.duels, choice.shown, choice.memo
         expected = _DUEL if duels else _BEST
-        if choice.query is not expected:
+        if choice.query != expected:
             raise ValueError(
                 f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
             )

@@ -239,7 +239,7 @@ def dumps(learner: Made, extra: Mapping[str, Any] | None = None, arrays: Mapping
 
 
 LARGEST_DIM_IN_FILE = 2**25
-"""A file of a few bytes may honestly name many features; what it may make its reader allocate is half a GiB."""
+"""A file of a few bytes may honestly name many features; what it may make its reader allocate is 0.5 to 0.75 GiB."""
 
 
 def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:

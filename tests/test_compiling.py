@@ -19,6 +19,8 @@ def test_the_key_covers_everything_a_kernel_calls():
     used = compiling._sources("diagonal_calls", {})
     assert {"diagonal_calls", "diagonal", "steps", "looping", "state", "sparse", "tickets", "compiling"} <= set(used)
     assert "full" not in used
+    # The parser's kernels compile the diagonal model's steps in.
+    assert {"diagonal", "cells", "steps", "edges"} - set(compiling._sources("parsing", {})) == {"steps"}
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):

@@ -38,6 +38,7 @@ def test_numpy_positions_are_positions_and_bools_are_no_answers():
     with pytest.raises(ValueError, match="True"):
         learner.learn(X, Choice((0, 1), Query.DUEL, 1), True)
     learner.learn(X, Choice((np.int64(2), np.int64(1)), Query.DUEL, np.uint64(1)), 1.0)
+    learner.learn(X, Choice((2, 1), 1, 1), 1.0)  # a query by its number, as JSON has it
     assert learner.scores(X)[2] > 0 > learner.scores(X)[1]
 
 

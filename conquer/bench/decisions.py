@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from conquer.bench.timing import Race, each, race
+from conquer.bench.timing import Race, each, processor_seconds, race
 from conquer.bench.work import PAPER_DIM, draw_rounds, named_items, zipf_items
 from conquer.features.featurizer import Featurizer
 from conquer.kernels import state as st
 from conquer.kernels.streaming import stream
+from conquer.kernels.tickets import stream as stream_of
 from conquer.kernels.tickets import tickets
+from conquer.learners import Conquer
 from conquer.registry import make
 from conquer.rows import Rounds
 from conquer.simulation import simulate
-from conquer.types import Query
+from conquer.types import Choice, Query
 
 ALGORITHMS = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit")
 CANNOT = {
@@ -27,39 +29,65 @@ CANNOT = {
     "river": "a dense D x D matrix an arm",
 }
 
+SEED = 0
 DICTS = 100
 """Rounds of dicts."""
 
 Contenders = dict[str, Callable[[], float]]
 
 
+def anew(learner: Conquer, work: Callable[[], object], rounds: int) -> Callable[[], float]:
+    """Microseconds a round of `work` by a learner that knows nothing at the start of each turn.
+
+    Its memory has been touched; without forgetting, a rule with a gate would ask less and less from turn to turn.
+    """
+    cells = learner.model.state[0]
+    fresh = cells[0].copy()
+
+    def turn() -> float:
+        cells[:], learner.model.stats[:] = fresh, 0.0
+        return processor_seconds(work) / rounds * 1e6
+
+    return turn
+
+
 def compiled(name: str, rounds: Rounds, **parameters: Any) -> Callable[[], float]:
-    """The simulation loop; the learner lives on from turn to turn, so that its memory has been touched."""
+    """The simulation loop."""
     learner = make(name, dim=rounds.X.dim, **parameters)
-    return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
+    return anew(learner, lambda: simulate(learner, rounds, seed=SEED), len(rounds))
 
 
 def choosing_only(rounds: Rounds) -> Callable[[], float]:
     """ttg that has learnt these rounds once and learns no more."""
     learner = make("ttg", dim=rounds.X.dim)
-    simulate(learner, rounds, seed=0)
+    simulate(learner, rounds, seed=SEED)
     learner.plan[st.REPLY] = st.REPLY_IGNORE
-    return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
+    return each(lambda: simulate(learner, rounds, seed=SEED), len(rounds))
 
 
 def by_calls(name: str, rounds: Rounds) -> Callable[[], float]:
-    """choose and learn from Python on rows already built, with all their checks; the rounds of the compiled loop."""
+    """choose and learn from Python on rows already built, with all their checks: the compiled loop's very choices."""
     learner = make(name, dim=rounds.X.dim)
+    return anew(learner, calls(learner, rounds), len(rounds))
+
+
+def calls(learner: Conquer, rounds: Rounds) -> Callable[[], list[Choice]]:
+    """The rounds of the compiled loop with its tickets and answers; returns the choices."""
+    trace = simulate(make(learner.name, dim=rounds.X.dim), rounds, seed=SEED)
     views = [rounds[t].items for t in range(len(rounds))]
-    numbers = tickets(7, 0, len(views)).tolist()
+    numbers = tickets(stream_of("policy", SEED), 0, len(views)).tolist()
+    answers = trace.answers.tolist()
 
-    def work() -> None:
-        for view, number in zip(views, numbers, strict=True):
+    def work() -> list[Choice]:
+        choices = []
+        for view, number, answer in zip(views, numbers, answers, strict=True):
             choice = learner.choose(view, number)
+            choices.append(choice)
             if choice.query is not Query.NONE:
-                learner.learn(view, choice, 1.0)
+                learner.learn(view, choice, answer)
+        return choices
 
-    return each(work, len(views))
+    return work
 
 
 def by_dicts(name: str, rounds: Rounds, limit: int) -> Callable[[], float]:
@@ -135,7 +163,8 @@ def contenders(rounds: Rounds, folder: Path, *, main: bool) -> tuple[Contenders,
     field: Contenders = {name: compiled(name, rounds) for name in ALGORITHMS}
     field |= {f"{name} float32": compiled(name, rounds, storage="float32") for name in ("ttg", "gnc")}
     X = rounds.X
-    field["stream"] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets), len(rounds))
+    for name, ahead in (("stream", False), ("stream, rows fetched ahead", True)):
+        field[name] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets, ahead), len(rounds))
     field |= {f"{name} calls": by_calls(name, rounds) for name in ("ttg", "gnc", "gnt")}
     if main:
         field |= {"random": compiled("random", rounds), "ttg without learning": choosing_only(rounds)}

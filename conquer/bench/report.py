@@ -30,12 +30,11 @@ class Goal:
         """By the median; "barely" where a quarter of the turns say otherwise."""
         if not self.ratio.stable:
             return "unstable"
-        if self.stretch is not None and self._reached(self.ratio.median, self.stretch):
-            return "stretch"
-        met = self._reached(self.ratio.median, self.must)
         worst, best = (self.ratio.low, self.ratio.high) if self.larger else (self.ratio.high, self.ratio.low)
-        clear = self._reached(worst, self.must) if met else not self._reached(best, self.must)
-        return ("must" if met else "missed") + ("" if clear else ", barely")
+        for name, aim in (("stretch", self.stretch), ("must", self.must)):
+            if aim is not None and self._reached(self.ratio.median, aim):
+                return name if self._reached(worst, aim) else f"{name}, barely"
+        return "missed, barely" if self._reached(best, self.must) else "missed"
 
     def _reached(self, value: float, aim: float) -> bool:
         return value >= aim if self.larger else value <= aim
@@ -48,6 +47,10 @@ def decision_goals(race: Race) -> list[Goal]:
     if "vw cache" in race.turns:
         for name, (must, stretch) in aims.items():
             goals.append(Goal(f"VW from its cache / {name}", race.ratio("vw cache", name), must, stretch, True))
+        for name in ("ttg", "gnc"):
+            must, stretch = aims[name]
+            ratio = race.ratio("vw cache", f"{name} float32")
+            goals.append(Goal(f"VW from its cache / {name} with VW's float32", ratio, must, stretch, True))
     goals.append(Goal("ttg / streaming the rows", race.ratio("ttg", "stream"), 4, 2.5, False))
     if "vw dicts" in race.turns:
         goals.append(Goal("VW from dicts / ttg from dicts", race.ratio("vw dicts", "ttg dicts"), 1, None, True))
@@ -66,7 +69,7 @@ def matrix_goals(race: Race) -> list[Goal]:
 
 
 PARTS = {
-    "rounds, tickets, judge, log": ("random", None),
+    "rounds, tickets, judge, log, fetching ahead": ("random", None),
     "ten scores and the two picks": ("ttg without learning", "random"),
     "learning two items": ("ttg", "ttg without learning"),
     "widths (gnu)": ("gnu", "ttg"),

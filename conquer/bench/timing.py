@@ -9,6 +9,7 @@ import numpy as np
 
 from conquer.types import Floats
 
+_PAUSE = 0.05
 _WIDEST = 0.6
 """A ratio whose middle half is wider than this share of its median says nothing."""
 
@@ -65,17 +66,18 @@ def processor_seconds(work: Callable[[], object]) -> float:
 def race(contenders: Mapping[str, Callable[[], float]], turns: int) -> Race:
     """Let every contender take `turns` turns, one after the other, after one that does not count.
 
-    Every turn starts with another contender, so that nobody always follows the same one's traces in the caches. A
-    contender does its work and returns the microseconds of processor time that a round took.
+    Every turn has an order of its own, so that nobody always follows the same one's traces in the caches, and a pause
+    before each contender, because threads of the one before may wait for work in a loop for a while (OpenBLAS does for
+    20 ms). A contender does its work and returns the microseconds of processor time that a round took.
 
     >>> sorted(race({"a": lambda: 1.0, "b": lambda: 2.0}, 3).turns)
     ['a', 'b']
     """
     taken: dict[str, list[float]] = {name: [] for name in contenders}
-    names = list(contenders)
+    rng = np.random.default_rng(0)
     for turn in range(turns + 1):
-        first = turn % len(names)
-        for name in (*names[first:], *names[:first]):
+        for name in rng.permutation(list(contenders)).tolist():
+            time.sleep(_PAUSE)
             microseconds = contenders[name]()
             if turn:
                 taken[name].append(microseconds)

@@ -108,10 +108,11 @@ def hash_texts(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: 
     [2.0, 1.0, 1.0, 1.0]
     """
     low, high = ngrams
-    return _joined([_text_grams(group, low, high, seed, binary) for group in _chunks(texts)])
+    return joined([_text_grams(group, low, high, seed, binary) for group in _chunks(texts)])
 
 
-def _joined(parts: Sequence[Grams]) -> Grams:
+def joined(parts: Sequence[Grams]) -> Grams:
+    """The items of all parts, one part after the other."""
     if len(parts) == 1:
         return parts[0]
     if not parts:

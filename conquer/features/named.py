@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.features.hashing import Grams, code_points, scratch
+from conquer.features.hashing import Grams, code_points, joined, scratch
 from conquer.features.keys import CATEGORY, NUMBER, POSITION, start
 from conquer.kernels import hashing as kernel
 from conquer.rows import SparseRows
@@ -15,6 +15,10 @@ from conquer.types import Floats
 
 _PLAIN = {float, int}
 """Known to be numbers without asking their abstract class, which takes longer than all the rest."""
+
+
+_GROUP = 1024
+"""Dicts hashed at a time: what is needed for them meanwhile does not grow with the batch."""
 
 
 def features(item: Mapping[str, Any], number: int, binary: bool) -> Iterator[tuple[str, str | None, float]]:
@@ -73,11 +77,24 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
     >>> hash_dicts([{"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": True}]).weights.tolist()
     [1.0, 1.0, 3.5, 1.0, 1.0]
     """
+    groups = range(0, max(1, len(items)), _GROUP)
+    return joined([_group_grams(items[first : first + _GROUP], first, seed, binary) for first in groups])
+
+
+def _group_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, binary: bool) -> Grams:
     strings: list[str] = []
+    known: dict[str, int] = {}
     names: list[int] = []
     words: list[int] = []
     weights: list[Floats] = [np.empty(0)]
     indptr = np.zeros(len(items) + 1, np.int64)
+
+    def place(string: str) -> int:
+        where = known.setdefault(string, len(strings))
+        if where == len(strings):
+            strings.append(string)
+        return where
+
     for number, item in enumerate(items):
         if found := _numbers(item):
             names += range(len(strings), len(strings) + len(found[0]))
@@ -86,10 +103,9 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
             weights.append(found[1])
         else:
             own: list[float] = []
-            for name, word, weight in features(item, number, binary):
-                names.append(len(strings))
-                words.append(-1 if word is None else len(strings) + 1)
-                strings += (name,) if word is None else (name, word)
+            for name, word, weight in features(item, first + number, binary):
+                names.append(place(name))
+                words.append(-1 if word is None else place(word))
                 own.append(weight)
             weights.append(np.array(own, np.float64))
         indptr[number + 1] = len(names)
@@ -97,9 +113,9 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
     codes, ends, _ = code_points(strings)
     kernel.string_keys(codes, ends, keys)
     values = np.concatenate(weights)
-    first, second = np.array(names, np.int64), np.array(words, np.int64)
-    hashes = np.empty(first.size, np.uint64)
-    kernel.named(first, second, keys, np.uint64(start(seed, NUMBER)), np.uint64(start(seed, CATEGORY)), hashes)
+    heads, tails = np.array(names, np.int64), np.array(words, np.int64)
+    hashes = np.empty(heads.size, np.uint64)
+    kernel.named(heads, tails, keys, np.uint64(start(seed, NUMBER)), np.uint64(start(seed, CATEGORY)), hashes)
     kernel.distinct(indptr, hashes, values, False, scratch(indptr))
     used = int(indptr[-1])
     return Grams(indptr, hashes[:used], values[:used])

@@ -2,6 +2,7 @@
 
 Where features of several items must be matched, the cell of 1/A itself holds the place of the feature in a small list
 meanwhile: 1/A is never negative, so a negative number is a place. A model takes no memory for that, and no cache line.
+A row has each feature once, which `SparseRows` sees to.
 """
 
 import numpy as np
@@ -15,7 +16,8 @@ ZERO = np.uint64(0)
 
 
 @part
-def length(items, i):
+def width(items, i):
+    """How many entries row i has."""
     start, stop = row_bounds(items, i)
     return stop - start
 
@@ -78,8 +80,7 @@ def empty_lists(items):
     """Lists (3, n) with room for the entries of some items from place 1 on; place 0 stands for no feature, and is 0."""
     size = ONE
     for k in range(items.rows.size):
-        start, stop = row_bounds(items, k)
-        size += stop - start
+        size += width(items, k)
     lists = np.empty((3, size))
     lists[0, 0] = lists[1, 0] = lists[2, 0] = 0.0
     return lists

@@ -6,7 +6,7 @@ import numpy as np
 
 from conquer.kernels import state as st
 from conquer.kernels import tickets
-from conquer.kernels.cells import ANSWERED, INVERSE, ZERO, W, empty_lists, gather, length, only, place, release
+from conquer.kernels.cells import ANSWERED, INVERSE, ZERO, W, empty_lists, gather, only, place, release, width
 from conquer.kernels.compiling import implements, part
 from conquer.kernels.normals import normal
 from conquer.kernels.sparse import (
@@ -230,7 +230,7 @@ def step(state, items, weights, target, plan, knobs, exposed):
     margin = 0.0
     for k in range(items.rows.size):
         margin += weights[k] * gather(items, k, weights[k], cells, column, u, v, last)
-        last += length(items, k)
+        last += width(items, k)
     loss = target - margin
     confidence = quadratic(u, v)
     if not (abs(loss) < 1e10 * knobs[st.LARGEST] and confidence < 1e200):
@@ -244,7 +244,7 @@ def step(state, items, weights, target, plan, knobs, exposed):
             settle_each(items, k, cells, column, u, v, target, last)
         else:
             settle(items, k, cells, column, v, change, last)
-        last += length(items, k)
+        last += width(items, k)
     if column != INVERSE and not exposed:
         widen_shown(items, cells, u)
     stats[st.LEARNT] += 1.0
@@ -274,7 +274,7 @@ def expose(state, items, weights, plan, knobs):
     last = ZERO
     for k in range(items.rows.size):
         gather(items, k, weights[k], cells, INVERSE, u, v, last)
-        last += length(items, k)
+        last += width(items, k)
     release(items, cells, INVERSE, v)
     widen_shown(items, cells, u)
     state.stats[st.EXPOSED] += 1.0

@@ -7,7 +7,7 @@ import numpy as np
 from numpy import bool_, float64, int64, uint32
 from numpy.typing import NDArray
 
-from conquer.kernels import cells, tickets
+from conquer.kernels import diagonal, tickets
 from conquer.kernels import state as st
 from conquer.kernels.arborescence import span
 from conquer.kernels.compiling import jit, part
@@ -134,13 +134,13 @@ def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
     width = before.size // 2
     for p in range(2):
         for f in range(width):
-            before[p * width + f] = state.cells[items.indices[rows[p] * width + f], cells.W]
+            before[p * width + f] = state.cells[items.indices[rows[p] * width + f], diagonal.W]
     status = st.step(state, moved, weights, y, plan, knobs, False)
     for p in range(2):
         for f in range(width):
             # A feature of both rows has not moved, so none is counted twice.
             r = items.indices[rows[p] * width + f]
-            average[r] += clock * (state.cells[r, cells.W] - before[p * width + f])
+            average[r] += clock * (state.cells[r, diagonal.W] - before[p * width + f])
     return status
 
 

@@ -44,25 +44,8 @@ def dot(items, i, vector):
 
 
 @part
-def dot_column(items, i, table, column):
-    """phi_i . table[:, column]."""
-    data = items.data
-    start, stop = row_bounds(items, i)
-    a = b = c = d = 0.0
-    four = start + (stop - start) // FOUR * FOUR
-    for j in range(start, four, FOUR):
-        a += data[j] * table[feature(items, j), column]
-        b += data[j + ONE] * table[feature(items, j + ONE), column]
-        c += data[j + TWO] * table[feature(items, j + TWO), column]
-        d += data[j + THREE] * table[feature(items, j + THREE), column]
-    for j in range(four, stop):
-        a += data[j] * table[feature(items, j), column]
-    return (a + b) + (c + d)
-
-
-@part
 def dot_column_ahead(items, i, table, column):
-    """The same bits as `dot_column`, while the table's lines for row i + 1 and row i + 2 itself are on their way."""
+    """phi_i . table[:, column], the bits of `dot`; row i + 1's lines and row i + 2 itself are fetched meanwhile."""
     data, last = items.data, items.rows.size - 1
     start, stop = row_bounds(items, i)
     ahead, end = row_bounds(items, min(i + 1, last))

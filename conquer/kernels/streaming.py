@@ -8,17 +8,18 @@ from conquer.kernels.state import Items
 
 
 @jit
-def stream(indptr, indices, data, sets):
+def stream(indptr, indices, data, sets, ahead):
     """A checksum of all entries of all rounds' rows, in four accumulators as a score would be.
 
-    The row after next is fetched meanwhile, as the scores do it: a floor that waits for memory would flatter us.
+    `ahead`: the row after next is fetched meanwhile, as the scores do it.
     """
     everything = Items(indptr, indices, data, sets.ravel())
     last = everything.rows.size - 1
     a = b = c = d = 0.0
     ids = np.int32(0)
     for i in range(everything.rows.size):
-        announce(everything, min(i + 2, last))
+        if ahead:
+            announce(everything, min(i + 2, last))
         start, stop = row_bounds(everything, i)
         four = start + (stop - start) // FOUR * FOUR
         for j in range(start, four, FOUR):

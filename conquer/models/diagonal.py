@@ -73,15 +73,18 @@ class Diagonal(CompiledModel):
         self.cells[:, INVERSE] = 1.0 / self.lam
         self.fresh = float(self.cells[0, INVERSE])
         """1/A of a feature that nothing has moved."""
-        self.state = (self.cells, self.stats)
+        self._hold(self.cells)
 
     def begin_exposing(self) -> None:
         super().begin_exposing()
         if self.cells.shape[1] == 2:
             cells = aligned_cells(self.dim, 3, self.cells.itemsize)
             cells[:, :ANSWERED], cells[:, ANSWERED] = self.cells, self.cells[:, INVERSE]
-            self.cells = cells
-            self.state = (self.cells, self.stats)
+            self._hold(cells)
+
+    def _hold(self, cells: NDArray[Any]) -> None:
+        self.cells = cells
+        self.state = (cells, self.stats)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
@@ -103,15 +106,20 @@ class Diagonal(CompiledModel):
         ids = checked_ids(arrays, self.dim)
         w, inverse, stats = self._adopt(arrays, {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape})
         shown = self._adopt(arrays, {"shown": ids.shape}) if stats[st.EXPOSED] > 0 else []
-        inverses = np.column_stack([*shown, inverse])
-        if (inverses <= 0).any() or (inverses > self.fresh).any() or (stats < 0).any():
-            raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")
+        for column in (inverse, *shown):
+            if (column <= 0).any() or (column > self.fresh).any() or (stats < 0).any():
+                raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")
         limits = np.finfo(self.cells.dtype)
-        if (np.abs(w) > limits.max).any() or (inverses < limits.tiny).any():
+        if (np.abs(w) > limits.max).any() or any((column < limits.tiny).any() for column in (inverse, *shown)):
             raise ValueError(f"weights and 1/A must fit into {self.cells.dtype}")
+        if shown and self.cells.shape[1] == 2:
+            size = self.cells.itemsize
+            self._hold(self.cells[:0])  # a fresh model's cells are given back before larger ones are taken
+            self._hold(aligned_cells(self.dim, 3, size))
+            self.cells[:, INVERSE:] = self.fresh
+        self.cells[ids, W], self.cells[ids, INVERSE:] = w, inverse[:, None]
         if shown:
-            self.begin_exposing()
-        self.cells[ids] = np.column_stack([w, inverses])
+            self.cells[ids, INVERSE] = shown[0]
         self.stats[:] = stats
 
     def merge(self, other: "Diagonal") -> None:

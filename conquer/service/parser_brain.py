@@ -50,7 +50,7 @@ class ParserBrain:
 
     @property
     def size(self) -> int:
-        return 32 * self.features.dim
+        return sum(array.nbytes for array in self.learner.model.state)
 
     def parse(self, items: bytes, context: bytes) -> ReadSentence:
         """`items`: one item whose text is the sentence; `context`: words not to ask about, as "3,5"."""

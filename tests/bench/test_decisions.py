@@ -6,6 +6,8 @@ import pytest
 from conquer.bench import decisions
 from conquer.bench.work import draw_rounds, named_items, zipf_items
 from conquer.kernels.streaming import stream
+from conquer.registry import make
+from conquer.simulation import simulate
 
 SMALL = decisions.Work(rounds=4, turns=1, counts=(5, 10), orders=(True, False), items=30, nonzeros=7, dim=200)
 
@@ -48,4 +50,20 @@ def test_the_floor_reads_every_entry():
     ids = np.concatenate([X.indices[7 * row : 7 * row + 7] for row in sets.ravel()])
     total = sum(X.data[7 * row : 7 * row + 7].sum() for row in sets.ravel())
     expected = total + np.bitwise_xor.reduce(ids)
-    assert stream(X.indptr, X.indices, X.data, sets) == pytest.approx(expected)
+    for ahead in (False, True):
+        assert stream(X.indptr, X.indices, X.data, sets, ahead) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["ttg", "gnc", "gnt"])
+def test_calls_make_the_choices_of_the_compiled_loop_in_every_turn(name):
+    rounds = draw_rounds(zipf_items(30, 7, 200, seed=0), 200, 5, seed=1)
+    trace = simulate(make(name, dim=200), rounds, seed=decisions.SEED)
+    learner = make(name, dim=200)
+    seen = []
+    work = decisions.calls(learner, rounds)
+    turn = decisions.anew(learner, lambda: seen.append(work()), len(rounds))
+    assert turn() > 0.0
+    assert turn() > 0.0
+    for choices in seen:
+        shown = [[*choice.shown, -1][:2] for choice in choices]
+        np.testing.assert_array_equal(shown, trace.shown)

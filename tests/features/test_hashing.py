@@ -10,7 +10,7 @@ from features.literal import dict_weights, dicts, hashed_row, names, numbers, re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.features import hashing
+from conquer.features import hashing, named
 from conquer.features.featurizer import Featurizer
 from conquer.features.hashing import hash_texts, hashed
 from conquer.features.keys import feature_hash, signed_column, string_key
@@ -46,6 +46,33 @@ def test_compiled_texts_equal_the_literal_reading(
 def test_compiled_dicts_equal_the_literal_reading(items: list[Any], seed: int, dim: int, kind: str) -> None:
     expected = [unit(hashed_row(dict_weights(item, seed, kind == "binary"), dim)) for item in items]
     assert _compiled(items, dim=dim, kind=kind, seed=seed) == expected
+
+
+plain_dicts = st.dictionaries(st.text(max_size=3), st.floats(-5, 5) | st.integers(-5, 5), max_size=5)
+
+
+@given(st.lists(dicts | plain_dicts, min_size=1, max_size=8), st.integers(1, 3))
+def test_dicts_do_not_depend_on_their_neighbours(items: list[Any], group: int) -> None:
+    together = read(Featurizer()(items))
+    before = named._GROUP
+    named._GROUP = group
+    try:
+        assert read(Featurizer()(items)) == together
+    finally:
+        named._GROUP = before
+    assert [read(Featurizer()([item]))[0] for item in items] == together
+
+
+@given(plain_dicts)
+def test_a_dict_of_numbers_is_read_as_one_with_a_missing_value(item: dict[str, Any]) -> None:
+    # The first goes the short way, the second the long one.
+    assert read(Featurizer()([item])) == read(Featurizer()([{**item, "none at all": None}]))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
+def test_numbers_that_are_not_finite_are_named(value: Any) -> None:
+    with pytest.raises(ValueError, match="item 1: feature 'b' must be finite"):
+        Featurizer()([{"a": 1.0}, {"a": 1.0, "b": value}])
 
 
 def test_compiled_equals_literal_on_real_reviews(shared_data: Path) -> None:

@@ -29,7 +29,7 @@ def test_float32_stays_within_its_rounding(history, lam, update):
         largest = max(largest, np.abs(wide.weights()).max())
         # How much a step can enlarge an error that w already has: |I - A^-1 u u'|, and 1 where the step contracts.
         growth *= 1.0 if update != "margin" else max(1.0, np.abs(1.0 - np.abs(u) @ np.abs(u) / lam))
-    # Each step rounds u, w, A and 1/A once; random histories come to an eighth of this.
+    # Each step rounds w and 1/A once; random histories come to an eighth of this.
     count = len(steps)
     scale = 1.0 + max((np.abs(X).max() for X, *_ in steps), default=0.0) ** 2 * dim / lam
     bound = 8.0 * count * HALF_ULP * largest * scale * growth
