@@ -11,7 +11,7 @@ from conquer.features.hashing import Grams, code_points, joined, scratch
 from conquer.features.keys import CATEGORY, NUMBER, POSITION, start
 from conquer.kernels import hashing as kernel
 from conquer.rows import SparseRows
-from conquer.types import Floats
+from conquer.types import Floats, Ints
 
 _PLAIN = {float, int}
 """Known to be numbers without asking their abstract class, which takes longer than all the rest."""
@@ -82,43 +82,51 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
 
 
 def _group_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, binary: bool) -> Grams:
-    strings: list[str] = []
-    known: dict[str, int] = {}
-    names: list[int] = []
-    words: list[int] = []
-    weights: list[Floats] = [np.empty(0)]
-    indptr = np.zeros(len(items) + 1, np.int64)
-
-    def place(string: str) -> int:
-        where = known.setdefault(string, len(strings))
-        if where == len(strings):
-            strings.append(string)
-        return where
-
-    for number, item in enumerate(items):
-        if found := _numbers(item):
-            names += range(len(strings), len(strings) + len(found[0]))
-            words += [-1] * len(found[0])
-            strings += found[0]
-            weights.append(found[1])
-        else:
-            own: list[float] = []
-            for name, word, weight in features(item, first + number, binary):
-                names.append(place(name))
-                words.append(-1 if word is None else place(word))
-                own.append(weight)
-            weights.append(np.array(own, np.float64))
-        indptr[number + 1] = len(names)
+    strings, names, words, values, indptr = _all_numbers(items) or _any_features(items, first, binary)
     keys = np.empty(len(strings), np.uint64)
     codes, ends, _ = code_points(strings)
     kernel.string_keys(codes, ends, keys)
-    values = np.concatenate(weights)
-    heads, tails = np.array(names, np.int64), np.array(words, np.int64)
-    hashes = np.empty(heads.size, np.uint64)
-    kernel.named(heads, tails, keys, np.uint64(start(seed, NUMBER)), np.uint64(start(seed, CATEGORY)), hashes)
+    hashes = np.empty(names.size, np.uint64)
+    kernel.named(names, words, keys, np.uint64(start(seed, NUMBER)), np.uint64(start(seed, CATEGORY)), hashes)
     kernel.distinct(indptr, hashes, values, False, scratch(indptr))
     used = int(indptr[-1])
     return Grams(indptr, hashes[:used], values[:used])
+
+
+_Named = tuple[list[str], Ints, Ints, Floats, Ints]
+"""Strings; for each feature the number of its name and of its word (-1: none), and its weight; where each item ends."""
+
+
+def _all_numbers(items: Sequence[Mapping[str, Any]]) -> _Named | None:
+    """The features of dicts that all have only plain numbers; None for any others."""
+    strings: list[str] = []
+    weights = [np.empty(0)]
+    indptr = np.zeros(len(items) + 1, np.int64)
+    for number, item in enumerate(items):
+        found = _numbers(item)
+        if found is None:
+            return None
+        strings += found[0]
+        weights.append(found[1])
+        indptr[number + 1] = len(strings)
+    count = len(strings)
+    return strings, np.arange(count), np.full(count, -1), np.concatenate(weights), indptr
+
+
+def _any_features(items: Sequence[Mapping[str, Any]], first: int, binary: bool) -> _Named:
+    strings: dict[str, int] = {}
+    names: list[int] = []
+    words: list[int] = []
+    weights: list[float] = []
+    indptr = np.zeros(len(items) + 1, np.int64)
+    for number, item in enumerate(items):
+        for name, word, weight in features(item, first + number, binary):
+            names.append(strings.setdefault(name, len(strings)))
+            words.append(-1 if word is None else strings.setdefault(word, len(strings)))
+            weights.append(weight)
+        indptr[number + 1] = len(names)
+    heads, tails = np.array(names, np.int64), np.array(words, np.int64)
+    return list(strings), heads, tails, np.array(weights, np.float64), indptr
 
 
 def hash_vector(vector: SparseRows, *, seed: int = 0) -> Grams:
