@@ -15,14 +15,14 @@ from conquer.data import splits
 from conquer.study import domains, report
 from conquer.study.command import specification
 from conquer.study.run import study
-from conquer.study.spec import CEILING, Spec, key
+from conquer.study.spec import CEILING, PROTOCOL, Spec, key
 
 SMALL = tiny(domains=("android",), items=(3,), algorithms=("ttg", "random"), repetitions=1)
 
 
 def test_names_of_cells_change_only_with_what_was_changed() -> None:
     plain = {
-        "protocol": 2, "passes": 1, "features": "tfidf", "model": "diagonal", "update": "implicit", "judge": "linear",
+        "protocol": PROTOCOL, "passes": 1, "features": "tfidf", "model": "diagonal", "update": "implicit", "judge": "linear",
         "seed": 0, "balance": "stars", "test_sets": 1000,
     }  # fmt: skip
     assert Spec().settings() == plain
