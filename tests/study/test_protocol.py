@@ -22,8 +22,8 @@ SMALL = tiny(domains=("android",), items=(3,), algorithms=("ttg", "random"), rep
 
 def test_names_of_cells_change_only_with_what_was_changed() -> None:
     plain = {
-        "protocol": PROTOCOL, "passes": 1, "features": "tfidf", "model": "diagonal", "update": "implicit", "judge": "linear",
-        "seed": 0, "balance": "stars", "test_sets": 1000,
+        "protocol": PROTOCOL, "passes": 1, "features": "tfidf", "model": "diagonal", "update": "implicit",
+        "judge": "linear", "seed": 0, "balance": "stars", "test_sets": 1000,
     }  # fmt: skip
     assert Spec().settings() == plain
     assert Spec().ceiling() == {}
