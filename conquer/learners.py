@@ -21,20 +21,17 @@ _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a mic
 _FULL_RANGE = 2**64
 
 
-def draw_ticket(rng: np.random.Generator | int) -> np.uint64:
+def draw_ticket(rng: np.random.Generator | int) -> int:
     """The round's ticket: one 64-bit draw of a generator, or the number itself."""
     if type(rng) is int and 0 <= rng < _FULL_RANGE:
-        return np.uint64(rng)
+        return rng
     if isinstance(rng, np.random.Generator):
         bits = rng.bit_generator
         # The raw word of PCG64 is the very number that integers() would give, at a sixth of the cost.
-        return (
-            np.uint64(bits.random_raw())
-            if type(bits) is np.random.PCG64
-            else rng.integers(0, _FULL_RANGE, dtype=np.uint64)
-        )
+        raw = type(bits) is np.random.PCG64
+        return int(bits.random_raw() if raw else rng.integers(0, _FULL_RANGE, dtype=np.uint64))
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < _FULL_RANGE:
-        return np.uint64(rng)
+        return int(rng)
     raise TypeError(f"rng must be a numpy Generator or a ticket in [0, 2**64), got {rng!r}")
 
 
@@ -141,21 +138,30 @@ class Conquer:
             raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
         ticket = draw_ticket(rng)
         if not self._compiled:
-            return self._choose_plainly(rows, int(ticket))
+            return self._choose_plainly(rows, ticket)
         model = self.model
         if model.work.shape[1] < rows.rows.size:
             model.reserve(rows)
+        model.ticket[0] = ticket
         status, a, b, query, chance = model.calls.choose(
-            rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work, ticket
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            rows.rows,
+            *model.state,
+            self.plan,
+            self.knobs,
+            model.work,
+            model.ticket,
         )
         if status != st.OK:
             model.fail(status)
         memo: dict[str, Any] = {"chance": chance if chance == chance else None}
         if query == st.DUEL:
-            return Choice((a, b), _DUEL, int(ticket), memo)
+            return Choice((a, b), _DUEL, ticket, memo)
         if b >= 0:
             memo["greedy"] = b
-        return Choice((a,), _QUERIES[query], int(ticket), memo)
+        return Choice((a,), _QUERIES[query], ticket, memo)
 
     def _choose_plainly(self, rows: SparseRows, ticket: int) -> Choice:
         """The same round with rules written in Python; the codes among them by numpy."""
@@ -202,9 +208,10 @@ class Conquer:
             model.reserve(rows)
         model.make_room(rows)
         memo = choice.memo
+        model.ticket[0] = choice.ticket
         status = model.calls.learn(
             rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
-            np.uint64(choice.ticket), a, b, float(answer),
+            model.ticket, a, b, float(answer),
             bool(memo.get("exposed")),
         )  # fmt: skip
         if status != st.OK:

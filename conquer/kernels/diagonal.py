@@ -48,6 +48,8 @@ def has_room(state, items, plan):
 def scores(state, items, knobs, out):
     for i in range(min(2, items.rows.size)):
         announce(items, i)
+    if items.rows.size > 0:
+        announce_features(items, 0, state.cells)
     for i in range(items.rows.size):
         out[i] = dot_column_ahead(items, i, state.cells, W)
 

@@ -14,19 +14,19 @@ __all__ = ["choose", "diagonal", "expose", "learn", "measure", "run", "update"]
 @jit
 def choose(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket):
     state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
-    return steps.choose(state, items, plan, knobs, work, ticket)
+    return steps.choose(state, items, plan, knobs, work, ticket[0])
 
 
 @jit
 def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, a, b, answer, exposed):
     state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
-    return steps.learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
 
 
 @jit
 def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, moved, weights, target, exposed):
     state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
-    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket, exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
 
 
 @jit

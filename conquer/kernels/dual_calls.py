@@ -37,7 +37,7 @@ def choose(
         Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.choose(state, items, plan, knobs, work, ticket)
+    return steps.choose(state, items, plan, knobs, work, ticket[0])
 
 
 @jit
@@ -70,7 +70,7 @@ def learn(
         Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
 
 
 @jit
@@ -103,7 +103,7 @@ def update(
         Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket, exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
 
 
 @jit

@@ -14,7 +14,7 @@ __all__ = ["choose", "expose", "full", "learn", "measure", "run", "update"]
 @jit
 def choose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.choose(state, items, plan, knobs, work, ticket)
+    return steps.choose(state, items, plan, knobs, work, ticket[0])
 
 
 @jit
@@ -38,7 +38,7 @@ def learn(
     exposed,
 ):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
 
 
 @jit
@@ -62,7 +62,7 @@ def update(
     exposed,
 ):
     state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket, exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
 
 
 @jit

@@ -60,6 +60,8 @@ class CompiledModel:
         self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS, st.LARGEST, st.MOST]] = self.lam, 1e-12, 100_000, 1e90, 2.0**53
         self.stats: Floats = np.zeros(st.STATS_SIZE)
         self.work: Floats = np.zeros((st.GRAM, 0))
+        self.ticket = np.zeros(1, np.uint64)
+        """The round's ticket on its way into a kernel: a number of numpy's own would take longer to make."""
         self.squares = projection is not None
         self.state: tuple[NDArray[Any], ...] = ()
 
@@ -123,7 +125,8 @@ class CompiledModel:
         self.reserve(rows)
         self.make_room(rows)
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
-        common = self.plan, self.knobs, self.work, np.uint64(ticket)
+        self.ticket[0] = ticket
+        common = self.plan, self.knobs, self.work, self.ticket
         status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
         if status != st.OK:
             self.fail(status)

@@ -186,7 +186,8 @@ class EdgeLearner:
             model.reserve(two)
             model.make_room(two)
             arrays = two.indptr, two.indices, two.data, two.rows
-            common = model.plan, model.knobs, model.work, np.uint64(ticket)
+            model.ticket[0] = ticket
+            common = model.plan, model.knobs, model.work, model.ticket
             status = model.calls.learn(*arrays, *model.state, *common, 0, 1, target, True)
             if status != st.OK:
                 model.fail(status)
