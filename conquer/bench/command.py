@@ -44,7 +44,9 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         sparse, missing = decisions.measure(Path(folder), decisions.QUICK if quick else decisions.FULL, _note)
     full, also_missing = dense.measure(quick=quick, note=_note)
-    goals = report.decision_goals(sparse[report.MAIN]) + report.matrix_goals(full["D = 1000"])
+    goals = report.decision_goals(sparse[report.MAIN]) + report.matrix_goals(
+        full["D = 1000"], full.get("D = 1000, packages")
+    )
     grown = growth.measure(quick=quick, note=_note)
     _note("files, memory, text")
     text = growth.texts(quick=quick)

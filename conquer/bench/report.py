@@ -58,13 +58,13 @@ def decision_goals(race: Race) -> list[Goal]:
     return goals + [Goal(f"{n} call by call / compiled", race.ratio(f"{n} calls", n), 2, 1.4, False) for n in calls]
 
 
-def matrix_goals(race: Race) -> list[Goal]:
+def matrix_goals(race: Race, packages: Race | None) -> list[Goal]:
     """The goals of the full matrix at D = 1000."""
     greedy = ("ttg", "gnr", "gnw")
     goals = [Goal(f"full {n} / dsymv + dsyr", race.ratio(n, "dsymv + dsyr"), 2, 1.3, False) for n in greedy]
     goals += [Goal(f"full {n} / dsymm + dsyr", race.ratio(n, "dsymm + dsyr"), 2, 1.3, False) for n in ("gnu", "gnc")]
-    if "mabwiser LinUCB" in race.turns:
-        goals.append(Goal("MABWiser LinUCB / full gnu", race.ratio("mabwiser LinUCB", "gnu"), 10, None, True))
+    if packages and "mabwiser LinUCB" in packages.turns:
+        goals.append(Goal("MABWiser LinUCB / full gnu", packages.ratio("mabwiser LinUCB", "gnu"), 10, None, True))
     return goals
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from conquer.types import Floats
 
-_PAUSE = 0.05
 _WIDEST = 0.6
 """A ratio whose middle half is wider than this share of its median says nothing."""
 
@@ -66,9 +65,8 @@ def processor_seconds(work: Callable[[], object]) -> float:
 def race(contenders: Mapping[str, Callable[[], float]], turns: int) -> Race:
     """Let every contender take `turns` turns, one after the other, after one that does not count.
 
-    Every turn has an order of its own, so that nobody always follows the same one's traces in the caches, and a pause
-    before each contender, because threads of the one before may wait for work in a loop for a while (OpenBLAS does for
-    20 ms). A contender does its work and returns the microseconds of processor time that a round took.
+    Every turn has an order of its own, so that nobody always follows the same one's traces in the caches. A contender
+    does its work and returns the microseconds of processor time that a round took.
 
     >>> sorted(race({"a": lambda: 1.0, "b": lambda: 2.0}, 3).turns)
     ['a', 'b']
@@ -77,7 +75,6 @@ def race(contenders: Mapping[str, Callable[[], float]], turns: int) -> Race:
     rng = np.random.default_rng(0)
     for turn in range(turns + 1):
         for name in rng.permutation(list(contenders)).tolist():
-            time.sleep(_PAUSE)
             microseconds = contenders[name]()
             if turn:
                 taken[name].append(microseconds)
