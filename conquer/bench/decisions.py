@@ -138,7 +138,7 @@ class Work:
     dim: int = PAPER_DIM
 
 
-FULL = Work(10_000, 11, (5, 10, 20, 50), (True, False))
+FULL = Work(10_000, 9, (5, 10, 20, 50), (True, False))
 QUICK = Work(2000, 5, (10,), (True,))
 
 
