@@ -3,7 +3,7 @@
 Run it as `python -m conquer.study.defaults DATA OUT.csv [repetitions]`.
 """
 
-import sys
+import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +58,14 @@ def _error(spec: Spec, algorithm: str, lam: float, part: rounds.Part, course: ro
 
 
 if __name__ == "__main__":
-    data, out, repetitions = sys.argv[1], Path(sys.argv[2]), int((*sys.argv, "3")[3])
-    table = compare(Spec(data=data, repetitions=repetitions))
-    out.write_text(table.write_csv(float_precision=4))
+    parser = argparse.ArgumentParser(prog="python -m conquer.study.defaults", description=__doc__)
+    parser.add_argument("data")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("repetitions", type=int, nargs="?", default=3)
+    given = parser.parse_args()
+    try:
+        table = compare(Spec(data=given.data, repetitions=given.repetitions))
+        given.out.write_text(table.write_csv(float_precision=4))
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     print(table)

@@ -120,4 +120,8 @@ if __name__ == "__main__":
     parser.add_argument("repetitions", type=int, nargs="?", default=3)
     parser.add_argument("--features", choices=[*KINDS], default="tfidf")
     given = parser.parse_args()
-    print(tables.markdown(limits(Spec(data=given.data, repetitions=given.repetitions, features=given.features))))
+    try:
+        found = limits(Spec(data=given.data, repetitions=given.repetitions, features=given.features))
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    print(tables.markdown(found))

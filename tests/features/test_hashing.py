@@ -51,16 +51,17 @@ def test_compiled_dicts_equal_the_literal_reading(items: list[Any], seed: int, d
 plain_dicts = st.dictionaries(st.text(max_size=3), st.floats(-5, 5) | st.integers(-5, 5), max_size=5)
 
 
+def same_alone_and_together(items: list[Any], module: Any, limit: str, value: int) -> None:
+    together = read(Featurizer()(items))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, limit, value)
+        assert read(Featurizer()(items)) == together
+    assert [read(Featurizer()([item]))[0] for item in items] == together
+
+
 @given(st.lists(dicts | plain_dicts, min_size=1, max_size=8), st.integers(1, 3))
 def test_dicts_do_not_depend_on_their_neighbours(items: list[Any], group: int) -> None:
-    together = read(Featurizer()(items))
-    before = named._GROUP
-    named._GROUP = group
-    try:
-        assert read(Featurizer()(items)) == together
-    finally:
-        named._GROUP = before
-    assert [read(Featurizer()([item]))[0] for item in items] == together
+    same_alone_and_together(items, named, "_GROUP", group)
 
 
 @given(plain_dicts)
@@ -85,14 +86,7 @@ def test_compiled_equals_literal_on_real_reviews(shared_data: Path) -> None:
 
 @given(st.lists(texts, min_size=1, max_size=8), st.integers(1, 40))
 def test_rows_do_not_depend_on_their_neighbours(items: list[str], chunk: int) -> None:
-    together = read(Featurizer()(items))
-    before = hashing._CHUNK
-    hashing._CHUNK = chunk
-    try:
-        assert read(Featurizer()(items)) == together
-    finally:
-        hashing._CHUNK = before
-    assert [read(Featurizer()([item]))[0] for item in items] == together
+    same_alone_and_together(items, hashing, "_CHUNK", chunk)
 
 
 @given(st.dictionaries(names, numbers | names, max_size=4))
