@@ -81,6 +81,8 @@ def test_three_clicks_to_the_first_question_and_everything_by_keyboard(page, sta
     page.keyboard.press("h")
     assert page.is_visible("#helping")
     page.keyboard.press("Escape")
+    # Keys do nothing while a dialog is open or the next question is on its way.
+    page.wait_for_function("() => !document.querySelector('dialog[open], #flag:disabled')")
     page.keyboard.press("f")
     page.fill("#comment", "odd")
     page.click("#flagging button.primary")
