@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.kernels import judging
+from conquer.kernels.rounds import judge as judging
 from conquer.types import Choice, Floats, Query
 
 LAWS = {

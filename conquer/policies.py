@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from conquer.kernels import state as st
+from conquer.kernels.rounds import settings as st
 from conquer.types import Floats, Model
 
 GREEDY, UCB, RELATIVE_UCB, THOMPSON = st.GREEDY, st.UCB, st.RELATIVE_UCB, st.THOMPSON

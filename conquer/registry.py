@@ -9,14 +9,14 @@ import numpy as np
 
 from conquer import policies
 from conquer.files import FileError, pack, unpack
-from conquer.learners import Conquer, within
-from conquer.models.compiled import CompiledModel
+from conquer.learners.conquer import Conquer, within
+from conquer.learners.exploring import Exploring
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
+from conquer.models.model import CompiledModel
 from conquer.models.perceptron import Perceptron
 from conquer.policies import Policy
-from conquer.rivals.exploring import Exploring
 from conquer.rivals.learner import Rival
 from conquer.rivals.options import Row
 from conquer.rivals.table import ROWS as RIVALS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conquer.kernels import checking
+from conquer.kernels.core import validate as checking
 from conquer.types import Floats, Ints, Round
 
 _LARGEST_DIM = 2**31 - 1

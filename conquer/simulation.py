@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from conquer.judges import LawJudge, make_judge
-from conquer.kernels import state as st
-from conquer.kernels.looping import CHOSEN, Log, World
-from conquer.kernels.tickets import stream, tickets
-from conquer.learners import Conquer
+from conquer.kernels.core.tickets import stream, tickets
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.loop import CHOSEN, Log, World
+from conquer.learners.conquer import Conquer
 from conquer.metrics import regrets
 from conquer.registry import MODELS, make
 from conquer.rivals.answering import PickJudge

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conquer.kernels import compiling
+from conquer.kernels.core import compile as compiling
 
 
 def run(code, **environment):
@@ -16,11 +16,14 @@ def run(code, **environment):
 
 
 def test_the_key_covers_everything_a_kernel_calls():
-    used = compiling._sources("diagonal_calls", {})
-    assert {"diagonal_calls", "diagonal", "steps", "looping", "state", "sparse", "tickets", "compiling"} <= set(used)
-    assert "full" not in used
+    used = compiling._sources(".models.diagonal_calls", {})
+    rounds = {f".rounds.{name}" for name in ("steps", "loop", "settings", "primitives", "select", "project")}
+    core = {f".core.{name}" for name in ("sparse", "tickets", "compile")}
+    assert {".models.diagonal_calls", ".models.diagonal", *rounds, *core} <= set(used)
+    assert ".models.full" not in used
     # The parser's kernels compile the diagonal model's steps in.
-    assert {"diagonal", "cells", "steps", "edges"} - set(compiling._sources("parsing", {})) == {"steps"}
+    wanted = {".models.diagonal", ".models.cells", ".rounds.steps", ".parsing.edges"}
+    assert wanted - set(compiling._sources(".parsing.training", {})) == {".rounds.steps"}
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
@@ -35,7 +38,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
 
 def test_a_bad_override_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    code, said = run("import conquer.kernels.tickets", CONQUER_CACHE=str(tmp_path / "file"))
+    code, said = run("import conquer.kernels.core.tickets", CONQUER_CACHE=str(tmp_path / "file"))
     assert code != 0
     assert str(tmp_path / "file") in said
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conquer.files import FileError, pack, unpack
-from conquer.learners import Conquer
+from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
 from conquer.policies import GREEDY, WORST, Policy
 from conquer.registry import ALGORITHMS, make

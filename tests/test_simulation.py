@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conquer.learners import Conquer
+from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
 from conquer.policies import CONFIDENT, GREEDY, RELATIVE_UCB, Policy
 from conquer.registry import make

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conquer.kernels import state as st
+from conquer.kernels.rounds import settings as st
 from conquer.metrics import log_slope
 from conquer.registry import make
 from conquer.rows import Rounds

@@ -5,7 +5,7 @@ from literal import normal, uniform
 from scipy.special import ndtri
 from scipy.stats import kstest
 
-from conquer.kernels import tickets
+from conquer.kernels.core import tickets
 
 
 def test_draws_equal_their_definition():

@@ -90,7 +90,7 @@ def run_bench(*, quick: bool, service: bool, out: Path) -> int:
     results["seconds"] = time.perf_counter() - start
     (out / "bench.json").write_text(json.dumps(results, indent=1) + "\n")
     (out / "bench.md").write_text(lines)
-    from conquer.study.figures_bench import draw_growth
+    from conquer.study.plots.bench import draw_growth
 
     draw_growth(results["growth"], out / "growth.png")
     print(lines)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_SERVE = "import sys; from conquer.service.command import serve; serve(store=sys.argv[1], port=int(sys.argv[2]))"
+_SERVE = "import sys; from conquer.service.serve import serve; serve(store=sys.argv[1], port=int(sys.argv[2]))"
 _WIDTHS = {"1 KB": 32, "5 KB": 170}
 MUST = {"pairs": 1500.0, "batches": 5000.0, "p99_ms": 50.0}
 

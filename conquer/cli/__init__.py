@@ -63,7 +63,7 @@ def study(
     need("study")
     if cluster:
         need("cluster")
-    from conquer.study.command import run_study
+    from conquer.study.reviews.command import run_study
 
     run_study(
         data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
@@ -89,7 +89,7 @@ def arena(
 ) -> None:
     """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds a round."""
     need("study")
-    from conquer.study.arena import run_arena
+    from conquer.study.arena.run import run_arena
 
     page = run_arena(
         out, preset=preset, worlds=worlds, algorithms=algorithms, rounds=rounds, repetitions=repetitions, seed=seed,

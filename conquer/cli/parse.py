@@ -37,7 +37,7 @@ def study(
 ) -> None:
     """Accuracy against the number of questions, for every rule, beside full supervision."""
     need("parse")
-    from conquer.study.parsing_report import run_parsing_study
+    from conquer.study.parsing.report import run_parsing_study
 
     run_parsing_study(
         str(treebank), ask=ask, questions=questions, passes=passes, seeds=seeds, error=error, refusal=refusal,

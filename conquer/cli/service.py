@@ -21,7 +21,7 @@ def serve(
 ) -> None:
     """Serve models over HTTP, with pages for people."""
     need("serve")
-    from conquer.service.command import serve as run
+    from conquer.service.serve import serve as run
 
     run(host=host, port=port, store=store, items=items, treebank=treebank)
 
@@ -35,7 +35,7 @@ def keys_add(
 ) -> None:
     """Make a key; its secret is shown this once."""
     need("serve")
-    from conquer.service.command import keys_add as add
+    from conquer.service.serve import keys_add as add
 
     key, secret = add(name, roles=role, models=model or ("*",), store=store)
     typer.echo(f"{key.id} {secret}")
@@ -45,7 +45,7 @@ def keys_add(
 def keys_list(store: Store = None) -> None:
     """All keys, without their secrets."""
     need("serve")
-    from conquer.service.command import keys_list as every
+    from conquer.service.serve import keys_list as every
 
     for key in every(store=store):
         typer.echo(f"{key}")
@@ -55,7 +55,7 @@ def keys_list(store: Store = None) -> None:
 def keys_revoke(key_id: str, store: Store = None) -> None:
     """Revoke a key."""
     need("serve")
-    from conquer.service.command import keys_revoke as revoke
+    from conquer.service.serve import keys_revoke as revoke
 
     revoke(key_id, store=store)
 
@@ -63,7 +63,7 @@ def keys_revoke(key_id: str, store: Store = None) -> None:
 def backup(path: Path, store: Store = None) -> None:
     """Copy a store, also one being served, to a new file."""
     need("serve")
-    from conquer.service.command import backup as run
+    from conquer.service.serve import backup as run
 
     typer.echo(f"{path}: {sum(run(path, store=store).values())} rows")
 
@@ -71,7 +71,7 @@ def backup(path: Path, store: Store = None) -> None:
 def restore(path: Path, store: Store = None) -> None:
     """Fill an empty store from a backup."""
     need("serve")
-    from conquer.service.command import restore as run
+    from conquer.service.serve import restore as run
 
     typer.echo(f"{sum(run(path, store=store).values())} rows restored")
 
@@ -81,7 +81,7 @@ def erase(
 ) -> None:
     """Remove a voter: the models become what they would be without that voter's answers."""
     need("serve")
-    from conquer.service.command import erase as run
+    from conquer.service.serve import erase as run
 
     for name, gone in run(voter, models=model or (), store=store).items():
         left = f", {gone.remaining} answers past their retention stay learnt" if gone.remaining else ""
@@ -100,7 +100,7 @@ def replay(
     need("serve")
     import json
 
-    from conquer.service.command import replay as run
+    from conquer.service.serve import replay as run
 
     given = None if parameters is None else json.loads(parameters)
     typer.echo(json.dumps(run(ledger, name=name, algorithm=algorithm, parameters=given, store=store, model=model)))

@@ -7,8 +7,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from conquer.data import objects, tables
-from conquer.data.opening import COMPRESSED, NoReviewsError, ReviewFileError, UnreadableError, first_bytes
+from conquer.data import json_rows as objects
+from conquer.data import tabular as tables
+from conquer.data.compression import COMPRESSED, NoReviewsError, ReviewFileError, UnreadableError, first_bytes
 
 # The usual names, most telling first, as `plain` writes them: `Review Text` and review/text are both reviewtext.
 TEXT = ("text", "reviewtext", "reviewstext", "reviewbody", "reviewcontent", "content", "body", "review", "comment")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels import synthetic as kernel
+from conquer.kernels.study import synthetic as kernel
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints
 

@@ -7,15 +7,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.features.context import cross
+from conquer.features.dicts import features, hash_dicts, hash_vector
 from conquer.features.hashing import Entries, Grams, hash_texts, hashed
-from conquer.features.interactions import cross
-from conquer.features.items import ItemKind, Items, entries, sorted_items, vector_rows
 from conquer.features.keys import CATEGORY, NUMBER, TEXT, feature_hash, signed_column, string_key
-from conquer.features.named import features, hash_dicts, hash_vector
+from conquer.features.kinds import ItemKind, Items, entries, sorted_items, vector_rows
 from conquer.features.text import ngrams as runs
 from conquer.features.text import tokens
 from conquer.features.vocabulary import KINDS, Kind, Vocabulary, build, checked_kind, rarity
-from conquer.kernels import hashing as kernel
+from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows, checked_dim
 from conquer.types import Floats
 

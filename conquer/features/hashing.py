@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from conquer.features.abbreviations import ABBREVIATIONS, ENDINGS
 from conquer.features.keys import TEXT, start, string_key
 from conquer.features.text import classes, prepared
-from conquer.kernels import hashing as kernel
-from conquer.kernels import text as scanner
+from conquer.kernels.text import hashing as kernel
+from conquer.kernels.text import scanner as scanner
 from conquer.types import Floats, Ints
 
 Hashes = NDArray[np.uint64]

@@ -7,7 +7,7 @@ cancel on average and inner products are unbiased over seeds.
 
 from collections.abc import Iterable
 
-from conquer.kernels.hashing import EMPTY, SPREAD
+from conquer.kernels.text.hashing import EMPTY, SPREAD
 
 TEXT, NUMBER, CATEGORY, POSITION, PAIR = range(5)
 """What a feature is, part of its hash: the word "price" in a text is not the number named price."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.features.abbreviations import ABBREVIATIONS, ENDINGS
-from conquer.kernels.text import ALONE, BREAK, SPACE, WORD
+from conquer.kernels.text.scanner import ALONE, BREAK, SPACE, WORD
 
 MARKS = {"link": "🔗", "dots": "…"}
 _MOUTHS = {**dict.fromkeys(")]", "🙂"), **dict.fromkeys("([", "🙁"), **dict.fromkeys("/\\|", "😕")}

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conquer.features.hashing import Entries, Grams, Hashes, hash_texts
-from conquer.kernels import hashing as kernel
-from conquer.kernels import text_columns
+from conquer.kernels.text import columns as text_columns
+from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints
 

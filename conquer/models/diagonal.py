@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels import diagonal_calls
-from conquer.kernels import state as st
-from conquer.kernels.cells import ANSWERED, INVERSE, W
-from conquer.models.compiled import CompiledModel, one_of
+from conquer.kernels.models import diagonal_calls
+from conquer.kernels.models.cells import ANSWERED, INVERSE, W
+from conquer.kernels.rounds import settings as st
+from conquer.models.model import CompiledModel, one_of
 from conquer.types import Floats
 
 UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDINATE}

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels import full_calls
-from conquer.kernels import state as st
-from conquer.models.compiled import CompiledModel
+from conquer.kernels.models import full_calls
+from conquer.kernels.rounds import settings as st
 from conquer.models.diagonal import check_mergeable
+from conquer.models.model import CompiledModel
 from conquer.types import Floats
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels import dual_calls
-from conquer.kernels import state as st
-from conquer.kernels.pairs import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
-from conquer.models.compiled import CompiledModel, one_of, positive
+from conquer.kernels.models import dual_calls
+from conquer.kernels.models.pairs import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
+from conquer.kernels.rounds import settings as st
 from conquer.models.diagonal import check_mergeable
+from conquer.models.model import CompiledModel, one_of, positive
 from conquer.rows import SparseRows
 from conquer.types import Ints
 

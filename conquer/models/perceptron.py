@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels import diagonal_calls
-from conquer.kernels import state as st
-from conquer.kernels.cells import W
-from conquer.models.compiled import CompiledModel
+from conquer.kernels.models import diagonal_calls
+from conquer.kernels.models.cells import W
+from conquer.kernels.rounds import settings as st
 from conquer.models.diagonal import aligned_cells, checked_ids
+from conquer.models.model import CompiledModel
 from conquer.types import Floats
 
 

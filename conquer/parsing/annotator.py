@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conquer.kernels import parsing_questions as kernel
+from conquer.kernels.parsing import questions as kernel
 
 ANSWERS = ("first", "second", "neither", "refused")
 

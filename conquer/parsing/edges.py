@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from conquer.data.treebank import Sentence
-from conquer.kernels import edges as kernel
-from conquer.kernels.parsing import Text
+from conquer.kernels.parsing import edges as kernel
+from conquer.kernels.parsing.training import Text
 from conquer.rows import SparseRows
 
 ATTRIBUTES = ("form", "lemma", "upos", "xpos", "feats", "suffix")

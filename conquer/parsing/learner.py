@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from conquer.data.treebank import Sentence
-from conquer.kernels import parsing_questions as kernel
-from conquer.kernels import state as st
-from conquer.models.compiled import CompiledModel, one_of
+from conquer.kernels.parsing import questions as kernel
+from conquer.kernels.rounds import settings as st
+from conquer.models.model import CompiledModel, one_of
 from conquer.parsing.edges import LONGEST, Features
 from conquer.parsing.mst import best_tree
 from conquer.rows import SparseRows, as_rows

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from conquer.kernels.arborescence import arborescence
+from conquer.kernels.parsing.arborescence import arborescence
 from conquer.types import Ints
 
 

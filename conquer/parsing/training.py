@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from conquer.kernels import parsing as kernel
-from conquer.kernels import state as st
-from conquer.kernels import tickets
-from conquer.kernels.cells import W
-from conquer.kernels.edges import COMMA, PUNCT
-from conquer.kernels.parsing import Text
+from conquer.kernels.core import tickets
+from conquer.kernels.models.cells import W
+from conquer.kernels.parsing import training as kernel
+from conquer.kernels.parsing.edges import COMMA, PUNCT
+from conquer.kernels.parsing.training import Text
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.primitives import Diagonal as Cells
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import ANSWERS, Annotator
 from conquer.parsing.edges import Features
@@ -121,7 +122,7 @@ class Training:
             for name in ("policy", "judge")
         )
         status, sentence = kernel.train(
-            st.Diagonal(self.model.cells, self.model.stats), self.model.plan, self.model.knobs, self.text,
+            Cells(self.model.cells, self.model.stats), self.model.plan, self.model.knobs, self.text,
             self.features.table, self.features.value, order, self.recipe.as_ask(), policy, judge, self.progress,
         )  # fmt: skip
         check_status(status, sentence)
@@ -184,7 +185,7 @@ def supervise(
         rng = np.random.default_rng(tickets.stream("order", seed, number))
         order = rng.permutation(text.offsets.size - 1).astype(np.int64)
         status, sentence, clock = kernel.supervise(
-            st.Diagonal(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
+            Cells(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
             order, False, sums, clock,
         )  # fmt: skip
         check_status(status, sentence)

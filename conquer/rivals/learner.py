@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels.selecting import pick as pick_largest
-from conquer.kernels.tickets import FEATURE, ticket_normals, ticket_uniforms
+from conquer.kernels.core.tickets import FEATURE, ticket_normals, ticket_uniforms
+from conquer.kernels.rounds.select import pick as pick_largest
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Memo, Query
 
@@ -92,7 +92,7 @@ class Method(Protocol):
 class Rival:
     """A method as a learner: `choose` is pure, `learn` the only mutation. Not thread-safe.
 
-    >>> from conquer.rivals.gradient import PreferencePerceptron
+    >>> from conquer.rivals.contextual.dbgd import PreferencePerceptron
     >>> learner = Rival(PreferencePerceptron(3), dim=3, name="preference-perceptron")
     >>> learner.choose(np.eye(3), 5).query.name
     'DUEL'

@@ -7,19 +7,19 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from conquer.models.compiled import CompiledModel, one_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.rivals.contextual import Contextual, Warmup
-from conquer.rivals.estimators import Estimator, Linear, Logistic, Probit
-from conquer.rivals.forgetting import Forgetting
-from conquer.rivals.gates import GATES
-from conquer.rivals.kernel_likelihood import KernelLikelihood
+from conquer.models.model import CompiledModel, one_of
+from conquer.rivals.contextual.estimators import Estimator, Linear, Logistic, Probit
+from conquer.rivals.contextual.forgetting import Forgetting
+from conquer.rivals.contextual.gates import GATES
+from conquer.rivals.contextual.kernel_likelihood import KernelLikelihood
+from conquer.rivals.contextual.likelihood import Likelihood
+from conquer.rivals.contextual.method import Contextual, Warmup
+from conquer.rivals.contextual.robust import Robust
+from conquer.rivals.contextual.selectors import Selector
 from conquer.rivals.learner import Method, number, whole
-from conquer.rivals.likelihood import Likelihood
-from conquer.rivals.robust import Robust
-from conquer.rivals.selectors import Selector
 
 LARGEST_FULL = 2048
 """Features of a whole matrix: these are numpy matrices, for small worlds."""

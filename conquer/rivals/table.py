@@ -4,13 +4,16 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from conquer.models.compiled import one_of
-from conquer.rivals.arms import Arms, Rule
-from conquer.rivals.contextual import VACDB
-from conquer.rivals.estimators import Estimator
-from conquer.rivals.feelgood import FGTS
-from conquer.rivals.filters import BeatTheMean, InterleavedFilter
-from conquer.rivals.gradient import DBGD, PreferencePerceptron
+from conquer.models.model import one_of
+from conquer.rivals.arms.filters import BeatTheMean, InterleavedFilter
+from conquer.rivals.arms.method import Arms, Rule
+from conquer.rivals.arms.rmed1 import RMED1
+from conquer.rivals.arms.tournaments import RUCB, DoubleThompson
+from conquer.rivals.contextual.dbgd import DBGD, PreferencePerceptron
+from conquer.rivals.contextual.estimators import Estimator
+from conquer.rivals.contextual.fgts import FGTS
+from conquer.rivals.contextual.method import VACDB
+from conquer.rivals.contextual.selectors import NDB, CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
 from conquer.rivals.learner import Method, number, whole
 from conquer.rivals.options import (
     ALL,
@@ -29,11 +32,8 @@ from conquer.rivals.options import (
     grid,
     practice,
 )
-from conquer.rivals.rmed import RMED1
-from conquer.rivals.selectors import NDB, CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
-from conquer.rivals.table_several import SEVERAL
-from conquer.rivals.table_single import SINGLE
-from conquer.rivals.tournaments import RUCB, DoubleThompson
+from conquer.rivals.several.table import SEVERAL
+from conquer.rivals.single.table import SINGLE
 
 _OPTIONS = (*ESTIMATION, HORIZON, *PLAY)
 _GRID = grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0))

@@ -10,20 +10,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conquer.service import (
-    event_routes,
-    log_routes,
-    model_routes,
-    operations,
-    page_routes,
-    personalizer,
-    pool_routes,
-)
-from conquer.service.matching import Matcher
-from conquer.service.openapi import document
-from conquer.service.routing import Dispatch, Endpoint
+from conquer.service.http.matching import Matcher
+from conquer.service.http.openapi import document
+from conquer.service.http.routing import Dispatch, Endpoint
+from conquer.service.http.wire import Receive, Scope, Send, failure
+from conquer.service.routes import events as event_routes
+from conquer.service.routes import health as operations
+from conquer.service.routes import items as pool_routes
+from conquer.service.routes import log as log_routes
+from conquer.service.routes import models as model_routes
+from conquer.service.routes import pages as page_routes
+from conquer.service.routes import personalizer
 from conquer.service.server import Server
-from conquer.service.wire import Receive, Scope, Send, failure
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *event_routes.ENDPOINTS,

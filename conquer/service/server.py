@@ -6,18 +6,19 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from conquer.service import keys, store
-from conquer.service.brains import build, warm_kernels, warm_parser
-from conquer.service.database import Database, StoreError
-from conquer.service.identity import Doorkeeper
-from conquer.service.insight import Names
-from conquer.service.listing import counts
-from conquer.service.meters import Meters
-from conquer.service.refusals import unknown_model
-from conquer.service.retention import prune_all
+from conquer.service.commands.learner import build, warm_kernels, warm_parser
+from conquer.service.http import keys
+from conquer.service.http.auth import Doorkeeper
+from conquer.service.http.errors import unknown_model
+from conquer.service.http.metrics import Meters
+from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.retention import prune_all
+from conquer.service.log.summaries import counts
+from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
-from conquer.service.sweeping import sweep
-from conquer.service.writer import Writer
+from conquer.service.store import log_table as store
+from conquer.service.store.database import Database, StoreError
+from conquer.service.writer.queue import Writer
 
 logger = logging.getLogger("conquer.service")
 _PRUNING = 600.0
@@ -74,7 +75,7 @@ class Server:
 
     def _measure(self) -> None:
         if any(folded.settings.task == "parse" for folded in list(self.writer.models.values())):
-            from conquer.service.measuring import measure_active
+            from conquer.service.parser.evaluation import measure_active
 
             measure_active(self.writer)
 

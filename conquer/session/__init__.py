@@ -1,9 +1,9 @@
 """Sessions: ask and tell with names, a ledger of what happened, files to continue from."""
 
 from conquer.session.answers import RESERVED, AnswerError, left_is_second, leftmost, read_answer
-from conquer.session.asking import Session
 from conquer.session.ledger import MemoryLedger, replay
-from conquer.session.storing import load, restore, save
+from conquer.session.saving import load, restore, save
+from conquer.session.session import Session
 
 __all__ = [
     "RESERVED",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conquer.kernels import tickets
+from conquer.kernels.core import tickets
 from conquer.rivals.picks import encode
 from conquer.types import Query
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conquer.learners import Conquer
+from conquer.learners.conquer import Conquer
 from conquer.registry import describe, dumps, loads, rebuild
 from conquer.rows import SparseRows
 from conquer.types import Choice, Ledger, Query

@@ -5,7 +5,7 @@ import pytest
 
 from conquer.bench import decisions
 from conquer.bench.work import draw_rounds, named_items, zipf_items
-from conquer.kernels.streaming import stream
+from conquer.kernels.study.streaming import stream
 from conquer.registry import make
 from conquer.simulation import simulate
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from conquer.bench.work import zipf_items
-from conquer.kernels import full, normals, sparse, tickets
-from conquer.kernels.state import Items
+from conquer.kernels.core import normals, sparse, tickets
+from conquer.kernels.models import full
+from conquer.kernels.rounds.primitives import Items
 from conquer.rows import SparseRows
 
 

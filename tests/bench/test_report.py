@@ -107,7 +107,7 @@ def test_parts_are_differences_turn_by_turn():
 
 
 def test_growth_is_drawn(tmp_path):
-    from conquer.study.figures_bench import draw_growth
+    from conquer.study.plots.bench import draw_growth
 
     draw_growth(results()["growth"], tmp_path / "growth.png")
     assert (tmp_path / "growth.png").read_bytes()[:4] == b"\x89PNG"

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conquer.data.opening import NoReviewsError, ReviewFileError, first_bytes, lines
+from conquer.data.compression import NoReviewsError, ReviewFileError, first_bytes, lines
 from conquer.data.reviews import read
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from conquer.data.opening import NoReviewsError, ReviewFileError
+from conquer.data.compression import NoReviewsError, ReviewFileError
 from conquer.data.reviews import Review, domain_name, find, read
 
 PLAIN = [Review('Works, and "well".\n  Twice', 5.0), Review("Broke - it's bad", 1.0), Review("é 漢字", 3.0)]

@@ -10,11 +10,12 @@ from features.literal import dict_weights, dicts, hashed_row, names, numbers, re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.features import hashing, named
+from conquer.features import dicts as named
+from conquer.features import hashing
+from conquer.features.dicts import hash_dicts
 from conquer.features.featurizer import Featurizer
 from conquer.features.hashing import hash_texts, hashed
 from conquer.features.keys import feature_hash, signed_column, string_key
-from conquer.features.named import hash_dicts
 
 
 def _compiled(items: Any, **settings: Any) -> Any:

@@ -6,7 +6,7 @@ from features.literal import dict_weights, dicts, read, unit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.features import interactions
+from conquer.features import context as interactions
 from conquer.features.featurizer import Featurizer, featurize
 from conquer.features.keys import PAIR, POSITION, feature_hash, signed_column
 

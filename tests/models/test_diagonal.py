@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from conquer.kernels import state as st
-from conquer.kernels.cells import ANSWERED, INVERSE
+from conquer.kernels.models.cells import ANSWERED, INVERSE
+from conquer.kernels.rounds import settings as st
 from conquer.models.diagonal import Diagonal
 from conquer.registry import make
 from conquer.rows import SparseRows

@@ -4,7 +4,7 @@ import cvxopt
 import numpy as np
 import pytest
 
-from conquer.kernels import state as st
+from conquer.kernels.rounds import settings as st
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 

@@ -257,7 +257,7 @@ def test_the_perceptron_only_adds():
 
 @pytest.mark.parametrize("kind", [Diagonal, Full])
 def test_exposed_pairs_count_in_the_widths_and_not_in_w(kind):
-    from conquer.learners import Conquer
+    from conquer.learners.conquer import Conquer
     from conquer.policies import GNC
 
     rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import histories
 
-from conquer.kernels.tickets import stream, tickets
+from conquer.kernels.core.tickets import stream, tickets
 from conquer.models.diagonal import Diagonal
 from conquer.registry import dumps, loads, make
 from conquer.rows import Rounds

@@ -1,6 +1,6 @@
 """The paper's parser on a linear treebank stays under its bound and learns."""
 
-from conquer.study.parsing_regret import DIM, ROUNDS, SIZE, linear_regret, main
+from conquer.study.parsing.regret import DIM, ROUNDS, SIZE, linear_regret, main
 from conquer.theory import theorem2
 
 

@@ -6,10 +6,10 @@ from parsing.treebanks import random_treebank
 
 from conquer.data.treebank import TreebankError, write
 from conquer.parsing.edges import Features
-from conquer.study import parsing as study
 from conquer.study.backends import processes
-from conquer.study.parsing_report import run_parsing_study, table
-from conquer.study.parsing_speed import costs
+from conquer.study.parsing import run as study
+from conquer.study.parsing.report import run_parsing_study, table
+from conquer.study.parsing.speed import costs
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from parsing.treebanks import random_treebank
 
-from conquer.kernels import parsing as kernel
-from conquer.kernels import state as st
-from conquer.kernels import tickets
+from conquer.kernels.core import tickets
+from conquer.kernels.parsing import training as kernel
+from conquer.kernels.rounds import primitives
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
@@ -150,7 +150,7 @@ def test_a_model_that_diverges_says_so_and_stays_as_it_was():
     model = Diagonal(FEATURES.dim, update="margin")
     model.cells[:, 0] = 1e308
     before = model.cells.copy()
-    state = st.Diagonal(model.cells, model.stats)
+    state = primitives.Diagonal(model.cells, model.stats)
     order = np.arange(len(BANK))
     status, sentence, _ = kernel.supervise(
         state, model.plan, model.knobs, TEXT, FEATURES.table, FEATURES.value, order, False, np.zeros(0), 1

@@ -10,10 +10,10 @@ import pytest
 from conquer.registry import ALGORITHMS, GROUPS, make
 from conquer.rivals.answering import PickJudge
 from conquer.rivals.picks import decode
-from conquer.study.arena import meet, play, run_arena, tune
-from conquer.study.arena_contenders import VARIANTS, contender, names_of
-from conquer.study.arena_page import ranking, ratio_interval, verdicts
-from conquer.study.arena_worlds import SETTINGS
+from conquer.study.arena.contenders import VARIANTS, contender, names_of
+from conquer.study.arena.page import ranking, ratio_interval, verdicts
+from conquer.study.arena.run import meet, play, run_arena, tune
+from conquer.study.arena.worlds import SETTINGS
 from conquer.types import Choice, Query
 
 COVARIANCES = ("on-answer", "on-show")

@@ -5,9 +5,9 @@ import pytest
 from rivals.driving import world
 
 from conquer.judges import LawJudge
+from conquer.offpolicy import OverlapError, compare_targets, evaluate, learn_by_replay, matches, read_log
 from conquer.registry import dumps, loads, make
 from conquer.session import Session
-from conquer.study.offpolicy import OverlapError, compare_targets, evaluate, learn_by_replay, matches, read_log
 
 DIM, COUNT = 4, 4
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from conquer.registry import make
-from conquer.service import store
-from conquer.service.brains import build
-from conquer.service.database import Database
-from conquer.service.loading import load
+from conquer.service.commands.learner import build
+from conquer.service.log.loading import load
+from conquer.service.store import log_table as store
+from conquer.service.store.database import Database
 from conquer.types import Choice, Query
 
 

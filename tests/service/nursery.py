@@ -13,9 +13,9 @@ from typing import Any
 PROGRAM = """
 import json, os, sys, traceback
 import uvicorn, uvloop, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import conquer.service.app, conquer.service.patience
-from conquer.service.brains import warm_kernels
-from conquer.service.command import serve
+import conquer.service.app, conquer.service.http.timeouts
+from conquer.service.commands.learner import warm_kernels
+from conquer.service.serve import serve
 warm_kernels()
 print("ready", flush=True)
 for line in sys.stdin:

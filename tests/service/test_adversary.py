@@ -14,11 +14,11 @@ import httpx
 import numpy as np
 import pytest
 
-from conquer.service.refusals import RefusalError
-from conquer.service.retention import prune_all
+from conquer.service.annotation.uploads import read_groups
+from conquer.service.http.errors import RefusalError
+from conquer.service.jobs.retention import prune_all
 from conquer.service.server import Server
 from conquer.service.settings import Settings
-from conquer.service.uploads import read_groups
 
 from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite

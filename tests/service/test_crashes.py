@@ -187,7 +187,7 @@ def test_no_space_left_on_device(start, small_disk: Path) -> None:
 
 def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path: Path) -> None:
     start(probe="/healthz").stop()
-    program = "from conquer.service.command import serve; serve(store='sqlite:///store.db', port=1)"
+    program = "from conquer.service.serve import serve; serve(store='sqlite:///store.db', port=1)"
     for path in tmp_path.iterdir():
         path.chmod(0o444)
     tmp_path.chmod(0o555)
@@ -205,7 +205,7 @@ def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path:
 def _as_nobody(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Root may write anywhere, so become someone who may not after the imports are done."""
     become = "import sqlalchemy.dialects.sqlite.pysqlite; "
-    become += "import os, sqlite3, uvicorn, conquer.service.app, conquer.service.patience; "
+    become += "import os, sqlite3, uvicorn, conquer.service.app, conquer.service.http.timeouts; "
     become += "os.setgid(65534); os.setuid(65534); "
     for parent in (folder, *folder.parents[:3]):
         parent.chmod(parent.stat().st_mode | 0o055)

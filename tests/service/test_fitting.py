@@ -8,7 +8,7 @@ import pytest
 import conquer
 from conquer.features.featurizer import Featurizer
 from conquer.files import pack, unpack
-from conquer.service import command
+from conquer.service import serve as command
 
 from .conftest import run
 from .folds import rows_of, sqlite

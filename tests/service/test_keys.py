@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
-from conquer.service import keys
 from conquer.service.app import ENDPOINTS
-from conquer.service.command import keys_add, keys_list, keys_revoke
-from conquer.service.database import StoreError
-from conquer.service.identity import COOKIE
+from conquer.service.http import keys
+from conquer.service.http.auth import COOKIE
+from conquer.service.serve import keys_add, keys_list, keys_revoke
+from conquer.service.store.database import StoreError
 
 from .conftest import run
 

@@ -9,12 +9,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from conquer.service import asking, model_routes, store
-from conquer.service.listing import counts
-from conquer.service.refusals import RefusalError
-from conquer.service.requests import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
+from conquer.service.commands import answering as asking
+from conquer.service.http.errors import RefusalError
+from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
+from conquer.service.log.summaries import counts
+from conquer.service.routes import models as model_routes
 from conquer.service.server import Server
 from conquer.service.settings import Settings
+from conquer.service.store import log_table as store
 
 from .folds import loaded, slow_fold
 

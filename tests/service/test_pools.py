@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from conquer.service.refusals import RefusalError
-from conquer.service.uploads import read_groups
+from conquer.service.annotation.uploads import read_groups
+from conquer.service.http.errors import RefusalError
 
 from .conftest import run
 from .folds import slow_fold

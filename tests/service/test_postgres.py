@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from conquer.files import unpack
-from conquer.service.database import Database
-from conquer.service.schema import metadata
+from conquer.service.store.database import Database
+from conquer.service.store.schema import metadata
 
 from . import cluster
 from .folds import loaded, rows_of, slow_fold

@@ -174,7 +174,7 @@ def test_a_late_answer_is_logged_as_late_and_never_recomputed(local, tmp_path):
 
 
 def test_the_window_closes_with_the_default_answer(local):
-    from conquer.service.sweeping import expire
+    from conquer.service.jobs.expiry import expire
 
     async def go():
         app = local()

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from sqlalchemy import inspect
 
-from conquer.service import command, migrations, store
-from conquer.service.brains import build
-from conquer.service.database import Database, StoreError
-from conquer.service.erasing import Gone
-from conquer.service.loading import load
-from conquer.service.retention import prune_all
-from conquer.service.schema import metadata
+from conquer.service import serve as command
+from conquer.service.commands.learner import build
+from conquer.service.jobs.erasure import Gone
+from conquer.service.jobs.retention import prune_all
+from conquer.service.log.loading import load
+from conquer.service.store import log_table as store
+from conquer.service.store import migrations
+from conquer.service.store.database import Database, StoreError
+from conquer.service.store.schema import metadata
 
 from . import cluster
 from .conftest import run
@@ -89,7 +91,9 @@ def test_the_tables_are_those_of_the_schema(tmp_path):
 @pytest.mark.parametrize("version", range(1, len(migrations.STEPS)))
 def test_an_old_store_is_upgraded_with_its_data(local, tmp_path, monkeypatch, version):
     monkeypatch.setattr(migrations, "STEPS", migrations.STEPS[:version])
-    monkeypatch.setattr("conquer.service.database.upgrade", lambda connection: migrations.upgrade(connection, version))
+    monkeypatch.setattr(
+        "conquer.service.store.database.upgrade", lambda connection: migrations.upgrade(connection, version)
+    )
     old = Database(sqlite(tmp_path))
     with contextlib.closing(old), old.writing() as connection:
         connection.exec_driver_sql("INSERT INTO models (name, settings, position, created) VALUES ('m', '{}', 0, 1.0)")
@@ -225,8 +229,8 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
 
 def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
     """An erasure between the folding beside the writer and the swap must not come back with the snapshot."""
-    from conquer.service import retention
-    from conquer.service.erasing import erase_voter
+    from conquer.service.jobs import retention
+    from conquer.service.jobs.erasure import erase_voter
 
     async def go():
         app = local()

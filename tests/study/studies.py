@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conquer.study.spec import Spec
+from conquer.study.reviews.spec import Spec
 
 
 def tiny(**changes: Any) -> Spec:

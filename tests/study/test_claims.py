@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conquer.study import claims, tables
-from conquer.study.results import frames
-from conquer.study.spec import CEILING
+from conquer.study.reviews import claims, tables
+from conquer.study.reviews.results import frames
+from conquer.study.reviews.spec import CEILING
 
 PAPER_LIKE = {
     "ttg": 0.10, "gnr": 0.11, "gnc": 0.12, "confidit": 0.145, "gnu": 0.15, "ttu": 0.16, "unr": 0.17, "gnw": 0.16,

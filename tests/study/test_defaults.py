@@ -2,8 +2,8 @@
 
 from study.studies import tiny
 
-from conquer.study.defaults import compare
-from conquer.study.spec import CEILING
+from conquer.study.reviews.defaults import compare
+from conquer.study.reviews.spec import CEILING
 
 
 def test_every_combination_has_an_error() -> None:

@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 from study.studies import numbers, tiny
 
-from conquer.study import claims, figures, report, tables
-from conquer.study.command import run_study, specification
-from conquer.study.run import study
-from conquer.study.spec import CEILING, Spec
+from conquer.study.plots import reviews as figures
+from conquer.study.reviews import claims, report, tables
+from conquer.study.reviews.command import run_study, specification
+from conquer.study.reviews.run import study
+from conquer.study.reviews.spec import CEILING, Spec
 
 
 @pytest.mark.parametrize("name", ["ttg", "random"])

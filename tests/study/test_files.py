@@ -10,9 +10,9 @@ import pytest
 from study.studies import tiny
 
 from conquer.data import synthetic
-from conquer.study import domains, report
-from conquer.study.command import run_study
-from conquer.study.run import study
+from conquer.study.reviews import domains, report
+from conquer.study.reviews.command import run_study
+from conquer.study.reviews.run import study
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.kernels import testsets, testsets_ridge
-from conquer.kernels.tickets import tickets
+from conquer.kernels.core.tickets import tickets
+from conquer.kernels.study import ridge as testsets_ridge
+from conquer.kernels.study import testsets
 from conquer.rows import SparseRows
 
 

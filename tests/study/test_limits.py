@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from study.studies import tiny
 
-from conquer.study import learning, limits, rounds
-from conquer.study.spec import CEILING
-from conquer.study.trials import Trial, domains, trial
+from conquer.study.reviews import learning, limits, rounds
+from conquer.study.reviews.spec import CEILING
+from conquer.study.reviews.trials import Trial, domains, trial
 
 SPEC = tiny(domains=("android",), repetitions=2, minimum=50, features="idf")
 

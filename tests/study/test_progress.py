@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 from study.studies import tiny
 
-from conquer.study import outlook, report
-from conquer.study.command import Bars
-from conquer.study.figures import FIGURES
-from conquer.study.outlook import BUILDING, READING, REPORTING, RUNNING, TUNING, Outlook
-from conquer.study.run import study
+from conquer.study import progress as outlook
+from conquer.study.plots.reviews import FIGURES
+from conquer.study.progress import BUILDING, READING, REPORTING, RUNNING, TUNING, Outlook
+from conquer.study.reviews import report
+from conquer.study.reviews.command import Bars
+from conquer.study.reviews.run import study
 
 
 class Listening:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from study.studies import numbers, tiny
 
 from conquer.data import splits
-from conquer.study import domains, report
-from conquer.study.command import specification
-from conquer.study.run import study
-from conquer.study.spec import CEILING, PROTOCOL, Spec, key
+from conquer.study.reviews import domains, report
+from conquer.study.reviews.command import specification
+from conquer.study.reviews.run import study
+from conquer.study.reviews.spec import CEILING, PROTOCOL, Spec, key
 
 SMALL = tiny(domains=("android",), items=(3,), algorithms=("ttg", "random"), repetitions=1)
 

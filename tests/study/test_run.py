@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 from study.studies import numbers, tiny
 
-from conquer.study import domains
 from conquer.study.backends import choose, processes
-from conquer.study.outlook import RUNNING
-from conquer.study.run import Quiet, study
-from conquer.study.spec import CEILING
+from conquer.study.progress import RUNNING
+from conquer.study.reviews import domains
+from conquer.study.reviews.run import Quiet, study
+from conquer.study.reviews.spec import CEILING
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same(finished, tmp_path: Path) 
 
 
 def test_killed_anywhere_it_goes_on(finished, tmp_path: Path) -> None:
-    code = "from study.studies import tiny; from conquer.study.run import study; study(tiny(), {!r})"
+    code = "from study.studies import tiny; from conquer.study.reviews.run import study; study(tiny(), {!r})"
     paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
     for more in (1, 12):
         process = subprocess.Popen(

@@ -1,0 +1,106 @@
+"""Dot products over sparse rows: four accumulators in entry order, summed in one fixed way.
+
+Positions and feature ids are unsigned here: for signed ones numba adds a test and a select to every access, which
+costs more than the arithmetic and keeps loops from vectorising.
+"""
+
+import numpy as np
+
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.prefetch import prefetch
+
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+LINE = np.uint64(8)
+
+
+@part
+def row_bounds(items, i):
+    """The first entry of row i and the one after its last, unsigned."""
+    row = items.rows[i]
+    return np.uint64(items.indptr[row]), np.uint64(items.indptr[row + 1])
+
+
+@part
+def feature(items, j):
+    """The id of entry j, unsigned."""
+    return np.uint32(items.indices[j])
+
+
+@part
+def dot(items, i, vector):
+    """phi_i . vector."""
+    data = items.data
+    start, stop = row_bounds(items, i)
+    a = b = c = d = 0.0
+    four = start + (stop - start) // FOUR * FOUR
+    for j in range(start, four, FOUR):
+        a += data[j] * vector[feature(items, j)]
+        b += data[j + ONE] * vector[feature(items, j + ONE)]
+        c += data[j + TWO] * vector[feature(items, j + TWO)]
+        d += data[j + THREE] * vector[feature(items, j + THREE)]
+    for j in range(four, stop):
+        a += data[j] * vector[feature(items, j)]
+    return (a + b) + (c + d)
+
+
+@part
+def dot_column_ahead(items, i, table, column):
+    """phi_i . table[:, column], the bits of `dot`; row i + 1's lines and row i + 2 itself are fetched meanwhile."""
+    data, last = items.data, items.rows.size - 1
+    start, stop = row_bounds(items, i)
+    ahead, end = row_bounds(items, min(i + 1, last))
+    far, _ = row_bounds(items, min(i + 2, last))
+    a = b = c = d = 0.0
+    four = start + (stop - start) // FOUR * FOUR
+    for j in range(start, four, FOUR):
+        a += data[j] * table[feature(items, j), column]
+        b += data[j + ONE] * table[feature(items, j + ONE), column]
+        c += data[j + TWO] * table[feature(items, j + TWO), column]
+        d += data[j + THREE] * table[feature(items, j + THREE), column]
+        if ahead + THREE < end:
+            prefetch(table, feature(items, ahead))
+            prefetch(table, feature(items, ahead + ONE))
+            prefetch(table, feature(items, ahead + TWO))
+            prefetch(table, feature(items, ahead + THREE))
+            ahead += FOUR
+        prefetch(items.indices, far)
+        prefetch(data, far)
+        far += FOUR
+    for j in range(four, stop):
+        a += data[j] * table[feature(items, j), column]
+    for j in range(ahead, end):
+        prefetch(table, feature(items, j))
+    return (a + b) + (c + d)
+
+
+@part
+def announce(items, i):
+    """Start to load row i."""
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop, LINE):
+        prefetch(items.indices, j)
+        prefetch(items.data, j)
+
+
+@part
+def announce_features(items, i, table):
+    """Start to load the table's lines for row i."""
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        prefetch(table, feature(items, j))
+
+
+@part
+def inner(x, y, size):
+    """x . y over the first `size` entries of two vectors."""
+    a = b = c = d = 0.0
+    stop = np.uint64(size)
+    four = stop // FOUR * FOUR
+    for j in range(np.uint64(0), four, FOUR):
+        a += x[j] * y[j]
+        b += x[j + ONE] * y[j + ONE]
+        c += x[j + TWO] * y[j + TWO]
+        d += x[j + THREE] * y[j + THREE]
+    for j in range(four, stop):
+        a += x[j] * y[j]
+    return (a + b) + (c + d)

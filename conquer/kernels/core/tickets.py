@@ -1,0 +1,158 @@
+"""All chance of a round from one 64-bit ticket: draw c is a hash of (ticket, c), so nothing has to be stored."""
+
+import hashlib
+import math
+
+import numpy as np
+
+from conquer.kernels.core.compile import inline, jit
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_27, _30, _31, _11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+
+# Counters of a round's draws. Features and items count up from FEATURE, the rest down from the other end.
+FIRST = np.uint64(0)
+SECOND = np.uint64(1)
+FEATURE = np.uint64(2)
+SIDE = np.uint64(2**63)
+ORDER = np.uint64(2**63 + 1)
+
+
+@inline
+def mix64(z):
+    """The finaliser of splitmix64: a bijection of 64-bit words in which every bit depends on all."""
+    z = (z ^ (z >> _30)) * _MIX1
+    z = (z ^ (z >> _27)) * _MIX2
+    return z ^ (z >> _31)
+
+
+@inline
+def word(ticket, counter):
+    return mix64(mix64(ticket) + counter * _GAMMA)
+
+
+@inline
+def uniform(ticket, counter):
+    """Draw `counter` of the ticket, in [0, 1): the top 53 bits, so that 1 never comes out by rounding."""
+    return (word(ticket, counter) >> _11) * 2.0**-53
+
+
+@inline
+def below(ticket, counter, count):
+    """A whole number in [0, count)."""
+    return min(int(uniform(ticket, counter) * count), count - 1)
+
+
+@inline
+def normal(ticket, counter):
+    """Draw `counter` of the ticket as a standard normal, by the inverse of its distribution."""
+    return quantile(((word(ticket, counter) >> _11) + 0.5) * 2.0**-53)
+
+
+@inline
+def quantile(p):
+    """The standard normal quantile of p in (0, 1): Wichura's AS 241, good to 1e-15."""
+    q = p - 0.5
+    if abs(q) <= 0.425:
+        r = 0.180625 - q * q
+        top = 2.5090809287301226727e3
+        top = top * r + 3.3430575583588128105e4
+        top = top * r + 6.7265770927008700853e4
+        top = top * r + 4.5921953931549871457e4
+        top = top * r + 1.3731693765509461125e4
+        top = top * r + 1.9715909503065514427e3
+        top = top * r + 1.3314166789178437745e2
+        top = top * r + 3.3871328727963666080e0
+        low = 5.2264952788528545610e3
+        low = low * r + 2.8729085735721942674e4
+        low = low * r + 3.9307895800092710610e4
+        low = low * r + 2.1213794301586595867e4
+        low = low * r + 5.3941960214247511077e3
+        low = low * r + 6.8718700749205790830e2
+        low = low * r + 4.2313330701600911252e1
+        low = low * r + 1.0
+        return q * top / low
+    r = math.sqrt(-math.log(p if q < 0.0 else 1.0 - p))
+    if r <= 5.0:
+        r -= 1.6
+        top = 7.74545014278341407640e-4
+        top = top * r + 2.27238449892691845833e-2
+        top = top * r + 2.41780725177450611770e-1
+        top = top * r + 1.27045825245236838258e0
+        top = top * r + 3.64784832476320460504e0
+        top = top * r + 5.76949722146069140550e0
+        top = top * r + 4.63033784615654529590e0
+        top = top * r + 1.42343711074968357734e0
+        low = 1.05075007164441684324e-9
+        low = low * r + 5.47593808499534494600e-4
+        low = low * r + 1.51986665636164571966e-2
+        low = low * r + 1.48103976427480074590e-1
+        low = low * r + 6.89767334985100004550e-1
+        low = low * r + 1.67638483018380384940e0
+        low = low * r + 2.05319162663775882187e0
+        low = low * r + 1.0
+    else:
+        r -= 5.0
+        top = 2.01033439929228813265e-7
+        top = top * r + 2.71155556874348757815e-5
+        top = top * r + 1.24266094738807843860e-3
+        top = top * r + 2.65321895265761230930e-2
+        top = top * r + 2.96560571828504891230e-1
+        top = top * r + 1.78482653991729133580e0
+        top = top * r + 5.46378491116411436990e0
+        top = top * r + 6.65790464350110377720e0
+        low = 2.04426310338993978564e-15
+        low = low * r + 1.42151175831644588870e-7
+        low = low * r + 1.84631831751005468180e-5
+        low = low * r + 7.86869131145613259100e-4
+        low = low * r + 1.48753612908506148525e-2
+        low = low * r + 1.36929880922735805310e-1
+        low = low * r + 5.99832206555887937690e-1
+        low = low * r + 1.0
+    return top / low if q >= 0.0 else -top / low
+
+
+@jit
+def fill_tickets(seed, start, out):
+    for t in range(out.size):
+        out[t] = word(seed, np.uint64(start + t))
+
+
+@jit
+def ticket_uniforms(ticket, counters, out):
+    for j in range(out.size):
+        out[j] = uniform(ticket, counters[j])
+
+
+@jit
+def ticket_normals(ticket, counters, out):
+    for j in range(out.size):
+        out[j] = normal(ticket, counters[j])
+
+
+def stream(*content: object) -> int:
+    """A 64-bit seed from any printable content: the same content gives the same stream everywhere.
+
+    >>> stream("policy", 0) == stream("policy", 0), stream("policy", 0) == stream("judge", 0)
+    (True, False)
+    """
+    digest = hashlib.blake2b("\x1f".join(map(repr, content)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def tickets(seed: int, start: int, count: int) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+    """Tickets start to start + count of a stream, (count,) uint64: ticket t depends on (seed, t) alone.
+
+    >>> tickets(3, 0, 5)[2] == tickets(3, 2, 1)[0]
+    np.True_
+    """
+    out = np.empty(count, np.uint64)
+    fill_tickets(np.uint64(seed), np.uint64(start), out)
+    return out
+
+
+def ticket(seed: int, ordinal: int) -> int:
+    """Ticket `ordinal` of a stream as a Python int."""
+    return int(tickets(seed, ordinal, 1)[0])

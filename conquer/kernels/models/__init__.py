@@ -1,0 +1,1 @@
+"""The compiled arithmetic of the three models and their entry points."""

@@ -1,0 +1,283 @@
+"""The diagonal model: scores, widths and steps over cells of w and 1/A."""
+
+import math
+
+import numpy as np
+
+from conquer.kernels.core import tickets
+from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core.normals import normal
+from conquer.kernels.core.sparse import (
+    FOUR,
+    ONE,
+    THREE,
+    TWO,
+    announce,
+    announce_features,
+    dot_column_ahead,
+    feature,
+    row_bounds,
+)
+from conquer.kernels.models.cells import ANSWERED, INVERSE, ZERO, W, empty_lists, gather, only, place, release, width
+from conquer.kernels.rounds import primitives
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.primitives import Diagonal
+
+
+@implements(primitives.expect, Diagonal)
+def expect(state, items):
+    for i in range(min(2, items.rows.size)):
+        announce_features(items, i, state.cells)
+
+
+@implements(primitives.prepare, Diagonal)
+def prepare(state, items, plan, knobs):
+    pass
+
+
+@implements(primitives.widen, Diagonal)
+def widen(state, items, plan, knobs):
+    pass
+
+
+@implements(primitives.has_room, Diagonal)
+def has_room(state, items, plan):
+    return True
+
+
+@implements(primitives.scores, Diagonal)
+def scores(state, items, knobs, out):
+    for i in range(min(2, items.rows.size)):
+        announce(items, i)
+    if items.rows.size > 0:
+        announce_features(items, 0, state.cells)
+    for i in range(items.rows.size):
+        out[i] = dot_column_ahead(items, i, state.cells, W)
+
+
+@part
+def variance(items, i, cells):
+    data = items.data
+    start, stop = row_bounds(items, i)
+    a = b = c = d = 0.0
+    four = start + (stop - start) // FOUR * FOUR
+    for j in range(start, four, FOUR):
+        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
+        b += data[j + ONE] * data[j + ONE] * cells[feature(items, j + ONE), INVERSE]
+        c += data[j + TWO] * data[j + TWO] * cells[feature(items, j + TWO), INVERSE]
+        d += data[j + THREE] * data[j + THREE] * cells[feature(items, j + THREE), INVERSE]
+    for j in range(four, stop):
+        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
+    return (a + b) + (c + d)
+
+
+@implements(primitives.variances, Diagonal)
+def variances(state, items, plan, knobs, out):
+    for i in range(items.rows.size):
+        out[i] = variance(items, i, state.cells)
+
+
+@part
+def open_pivot(pivot, cells):
+    """(1/A, phi_p / A) by place for the one item of `pivot`, ready for `variance_and_cross` with any row."""
+    room = empty_lists(pivot)
+    u, v, share = room[0], room[1], room[2]
+    gather(pivot, 0, 1.0, cells, INVERSE, u, v, ZERO)
+    for n in range(u.size):
+        share[n] = u[n] * v[n]
+    return v, share
+
+
+@part
+def variance_and_cross(items, i, cells, v, share):
+    """phi_i' A^-1 phi_i and phi_i' A^-1 phi_p in one pass, the pivot being open."""
+    data = items.data
+    start, stop = row_bounds(items, i)
+    a = b = c = d = 0.0
+    e = f = g = h = 0.0
+    four = start + (stop - start) // FOUR * FOUR
+    for j in range(start, four, FOUR):
+        p, q = float(cells[feature(items, j), INVERSE]), float(cells[feature(items, j + ONE), INVERSE])
+        r, s = float(cells[feature(items, j + TWO), INVERSE]), float(cells[feature(items, j + THREE), INVERSE])
+        a += data[j] * data[j] * max(p, v[place(p)])
+        e += data[j] * share[place(p)]
+        b += data[j + ONE] * data[j + ONE] * max(q, v[place(q)])
+        f += data[j + ONE] * share[place(q)]
+        c += data[j + TWO] * data[j + TWO] * max(r, v[place(r)])
+        g += data[j + TWO] * share[place(r)]
+        d += data[j + THREE] * data[j + THREE] * max(s, v[place(s)])
+        h += data[j + THREE] * share[place(s)]
+    for j in range(four, stop):
+        p = float(cells[feature(items, j), INVERSE])
+        a += data[j] * data[j] * max(p, v[place(p)])
+        e += data[j] * share[place(p)]
+    return (a + b) + (c + d), (e + f) + (g + h)
+
+
+@implements(primitives.contrasts, Diagonal)
+def contrasts(state, items, pivot, plan, knobs, out):
+    cells = state.cells
+    own = variance(items, pivot, cells)
+    one = only(items, pivot)
+    v, share = open_pivot(one, cells)
+    for i in range(items.rows.size):
+        if i == pivot:
+            out[i] = 0.0
+        else:
+            other, cross = variance_and_cross(items, i, cells, v, share)
+            out[i] = max(0.0, other + own - 2.0 * cross)
+    release(one, cells, INVERSE, v)
+
+
+@implements(primitives.gram, Diagonal)
+def gram(state, items, plan, knobs, work):
+    cells = state.cells
+    for i in range(items.rows.size):
+        one = only(items, i)
+        v, share = open_pivot(one, cells)
+        for j in range(i, items.rows.size):
+            _, cross = variance_and_cross(items, j, cells, v, share)
+            work[st.GRAM + i, j] = cross
+            work[st.GRAM + j, i] = cross
+        release(one, cells, INVERSE, v)
+
+
+@implements(primitives.noise, Diagonal)
+def noise(state, items, plan, knobs, work, ticket, out):
+    """One normal per feature, so that items sharing a feature share its noise."""
+    cells = state.cells
+    for i in range(items.rows.size):
+        start, stop = row_bounds(items, i)
+        total = 0.0
+        for j in range(start, stop):
+            r = feature(items, j)
+            z = normal(ticket, tickets.FEATURE + np.uint64(r))
+            total += items.data[j] * math.sqrt(cells[r, INVERSE]) * z
+        out[i] = total
+
+
+@implements(primitives.shift, Diagonal)
+def shift(state, items, plan, knobs, mu):
+    cells = state.cells
+    for i in range(items.rows.size):
+        if mu[i] != 0.0:
+            start, stop = row_bounds(items, i)
+            for j in range(start, stop):
+                r = feature(items, j)
+                cells[r, W] -= mu[i] * items.data[j] * cells[r, INVERSE]
+
+
+@part
+def quadratic(u, v):
+    """sum_n u_n^2 v_n over lists."""
+    a = b = c = d = 0.0
+    size = np.uint64(u.size)
+    four = size // FOUR * FOUR
+    for n in range(ZERO, four, FOUR):
+        a += u[n] * u[n] * v[n]
+        b += u[n + ONE] * u[n + ONE] * v[n + ONE]
+        c += u[n + TWO] * u[n + TWO] * v[n + TWO]
+        d += u[n + THREE] * u[n + THREE] * v[n + THREE]
+    for n in range(four, size):
+        a += u[n] * u[n] * v[n]
+    return (a + b) + (c + d)
+
+
+@part
+def advance(u, v, step, update, rate):
+    """v := 1/A after the step; step := by how much w moves, or would if it did not depend on w."""
+    if update == st.IMPLICIT:
+        for n in range(np.uint64(u.size)):
+            step[n] = rate * u[n] * v[n]
+            v[n] = v[n] / (1.0 + u[n] * u[n] * v[n])
+    elif update == st.PERCEPTRON:
+        for n in range(np.uint64(u.size)):
+            step[n] = u[n]
+    else:
+        for n in range(np.uint64(u.size)):
+            v[n] = v[n] / (1.0 + u[n] * u[n] * v[n])
+            step[n] = rate * u[n] * v[n]
+
+
+@part
+def settle(items, i, cells, column, v, step, last):
+    """Move w and put 1/A back."""
+    start, stop = row_bounds(items, i)
+    n = last + ONE - start
+    for j in range(start, stop):
+        r = feature(items, j)
+        cells[r, W] += step[n + j]
+        cells[r, column] = v[n + j]
+
+
+@part
+def settle_each(items, i, cells, column, u, v, target, last):
+    """The same for the coordinate update: every feature goes towards the target as if it were alone."""
+    start, stop = row_bounds(items, i)
+    n = last + ONE - start
+    for j in range(start, stop):
+        r = feature(items, j)
+        cells[r, W] += (target - u[n + j] * cells[r, W]) * u[n + j] * v[n + j]
+        cells[r, column] = v[n + j]
+
+
+@implements(primitives.step, Diagonal)
+def step(state, items, weights, target, plan, knobs, exposed):
+    cells, stats = state.cells, state.stats
+    update = plan[st.UPDATE]
+    # The widths' own column counts pairs on show; without it there is one 1/A for everything.
+    column = ANSWERED if cells.shape[1] > ANSWERED else INVERSE
+    room = empty_lists(items)
+    u, v, change = room[0], room[1], room[2]
+    last = ZERO
+    margin = 0.0
+    for k in range(items.rows.size):
+        margin += weights[k] * gather(items, k, weights[k], cells, column, u, v, last)
+        last += width(items, k)
+    loss = target - margin
+    confidence = quadratic(u, v)
+    if not (abs(loss) < 1e10 * knobs[st.LARGEST] and confidence < 1e200):
+        release(items, cells, column, v)
+        return st.DIVERGED
+    advance(u, v, change, update, loss / (1.0 + confidence) if update == st.IMPLICIT else loss)
+    after = quadratic(u, v)
+    last = ZERO
+    for k in range(items.rows.size):
+        if update == st.COORDINATE:
+            settle_each(items, k, cells, column, u, v, target, last)
+        else:
+            settle(items, k, cells, column, v, change, last)
+        last += width(items, k)
+    if column != INVERSE and not exposed:
+        widen_shown(items, cells, u)
+    stats[st.LEARNT] += 1.0
+    stats[st.SUM_H] += after
+    stats[st.SUM_LOSS_H] += loss * loss * after
+    return st.OK
+
+
+@part
+def widen_shown(items, cells, u):
+    """Count u in the widths."""
+    last = ZERO
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        n = last + ONE - start
+        for j in range(start, stop):
+            r = feature(items, j)
+            cells[r, INVERSE] /= 1.0 + u[n + j] * u[n + j] * cells[r, INVERSE]
+        last += stop - start
+
+
+@implements(primitives.expose, Diagonal)
+def expose(state, items, weights, plan, knobs):
+    cells = state.cells
+    room = empty_lists(items)
+    u, v = room[0], room[1]
+    last = ZERO
+    for k in range(items.rows.size):
+        gather(items, k, weights[k], cells, INVERSE, u, v, last)
+        last += width(items, k)
+    release(items, cells, INVERSE, v)
+    widen_shown(items, cells, u)
+    state.stats[st.EXPOSED] += 1.0

@@ -1,0 +1,242 @@
+"""The kernel model: stored items, the Cholesky factor of lam I + Gram of the shown half-differences, and its solves.
+
+With p = the sum of the projections' multipliers times their items, w = U' alpha + p / lam where
+(lam I + G) alpha = answers - U p / lam.
+"""
+
+import math
+
+import numpy as np
+
+from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
+from conquer.kernels.models.pairs import (
+    ALPHA,
+    COEFFICIENT,
+    ENTRIES,
+    ITEMS,
+    KU,
+    NORM,
+    OWN,
+    PAIRS,
+    RHS,
+    SELF,
+    SHIFT,
+    SOLVED,
+    SQUARE,
+    forget,
+    forward,
+    solve,
+    store,
+    weakest,
+)
+from conquer.kernels.rounds import primitives
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.primitives import Dual
+from conquer.kernels.rounds.select import draw_from_gram
+
+
+@part
+def kernel(plan, knobs, product, xx, yy):
+    """k(x, y) from x.y, x.x and y.y; rbf and poly have k(x, x) = 1."""
+    kind = plan[st.KERNEL]
+    if kind == st.LINEAR:
+        return product
+    scale = knobs[st.SCALE]
+    if kind == st.RBF:
+        return math.exp(-scale * max(0.0, xx + yy - 2.0 * product))
+    degree = knobs[st.DEGREE]
+    return ((scale * product + 1.0) / math.sqrt((scale * xx + 1.0) * (scale * yy + 1.0))) ** degree
+
+
+@part
+def scatter(items, i, dense):
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[feature(items, j)] = items.data[j]
+
+
+@part
+def unscatter(items, i, dense):
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[feature(items, j)] = 0.0
+
+
+@implements(primitives.expect, Dual)
+def expect(state, items):
+    pass
+
+
+@implements(primitives.prepare, Dual)
+def prepare(state, items, plan, knobs):
+    """k_U(phi_i), p . phi_i and phi_i . phi_i for every item of the round."""
+    pairs = state.counts[PAIRS]
+    stored = primitives.Items(state.indptr, state.indices, state.data, state.owner)
+    for i in range(items.rows.size):
+        ku, own = state.room[KU, i], state.room[OWN, i]
+        for s in range(pairs):
+            ku[s] = 0.0
+        scatter(items, i, state.dense)
+        own[SELF] = dot(items, i, state.dense)
+        own[SHIFT] = 0.0
+        for q in range(state.counts[ITEMS]):
+            product = stored_dot(stored, q, state.dense)
+            value = state.item[q, COEFFICIENT] * kernel(plan, knobs, product, state.item[q, SQUARE], own[SELF])
+            if state.owner[q] >= 0:
+                ku[state.owner[q]] += value
+            else:
+                own[SHIFT] += value
+        unscatter(items, i, state.dense)
+
+
+@part
+def stored_dot(stored, q, dense):
+    total = 0.0
+    for j in range(np.uint64(stored.indptr[q]), np.uint64(stored.indptr[q + 1])):
+        total += stored.data[j] * dense[feature(stored, j)]
+    return total
+
+
+@implements(primitives.scores, Dual)
+def scores(state, items, knobs, out):
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        out[i] = inner(state.room[KU, i], state.pair[ALPHA], pairs) + state.room[OWN, i, SHIFT] / knobs[st.LAM]
+
+
+@implements(primitives.widen, Dual)
+def widen(state, items, plan, knobs):
+    for i in range(items.rows.size):
+        forward(state.factor, state.counts[PAIRS], state.room[KU, i], state.room[SOLVED, i])
+
+
+@part
+def self_kernel(state, i, plan, knobs):
+    square = state.room[OWN, i, SELF]
+    return kernel(plan, knobs, square, square, square)
+
+
+@part
+def item_kernel(state, items, i, j, plan, knobs):
+    """k(phi_i, phi_j), phi_j being scattered."""
+    product = dot(items, i, state.dense)
+    return kernel(plan, knobs, product, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
+
+
+@implements(primitives.variances, Dual)
+def variances(state, items, plan, knobs, out):
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        solved = state.room[SOLVED, i]
+        out[i] = max(0.0, self_kernel(state, i, plan, knobs) - inner(solved, solved, pairs)) / knobs[st.LAM]
+
+
+@implements(primitives.contrasts, Dual)
+def contrasts(state, items, pivot, plan, knobs, out):
+    pairs = state.counts[PAIRS]
+    own, solved = self_kernel(state, pivot, plan, knobs), state.room[SOLVED, pivot]
+    scatter(items, pivot, state.dense)
+    for i in range(items.rows.size):
+        total = self_kernel(state, i, plan, knobs) + own - 2.0 * item_kernel(state, items, i, pivot, plan, knobs)
+        other = state.room[SOLVED, i]
+        for r in range(pairs):
+            total -= (other[r] - solved[r]) ** 2
+        out[i] = 0.0 if i == pivot else max(0.0, total) / knobs[st.LAM]
+    unscatter(items, pivot, state.dense)
+
+
+@implements(primitives.gram, Dual)
+def gram(state, items, plan, knobs, work):
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        scatter(items, i, state.dense)
+        for j in range(i, items.rows.size):
+            value = item_kernel(state, items, j, i, plan, knobs)
+            value -= inner(state.room[SOLVED, i], state.room[SOLVED, j], pairs)
+            work[st.GRAM + i, j] = value / knobs[st.LAM]
+            work[st.GRAM + j, i] = value / knobs[st.LAM]
+        unscatter(items, i, state.dense)
+
+
+@implements(primitives.noise, Dual)
+def noise(state, items, plan, knobs, work, ticket, out):
+    primitives.gram(state, items, plan, knobs, work)
+    draw_from_gram(work, items.rows.size, ticket, out)
+
+
+@implements(primitives.has_room, Dual)
+def has_room(state, items, plan):
+    entries = 0
+    for i in range(items.rows.size):
+        start, stop = row_bounds(items, i)
+        entries += np.int64(stop - start)
+    return (
+        state.counts[PAIRS] + 1 <= state.factor.shape[0]
+        and state.counts[ITEMS] + 2 * items.rows.size <= state.owner.size
+        and state.counts[ENTRIES] + 2 * entries <= state.data.size
+    )
+
+
+@implements(primitives.shift, Dual)
+def shift(state, items, plan, knobs, mu):
+    """Items with a multiplier join p; the answers that alpha explains change by what p already explains."""
+    pairs = state.counts[PAIRS]
+    for i in range(items.rows.size):
+        if mu[i] != 0.0:
+            store(state, items, i, -1, -mu[i])
+            for s in range(pairs):
+                state.pair[RHS, s] += mu[i] * state.room[KU, i, s] / knobs[st.LAM]
+            scatter(items, i, state.dense)
+            for j in range(items.rows.size):
+                state.room[OWN, j, SHIFT] -= mu[i] * item_kernel(state, items, j, i, plan, knobs)
+            unscatter(items, i, state.dense)
+    solve(state)
+
+
+@implements(primitives.step, Dual)
+def step(state, items, weights, target, plan, knobs, exposed):
+    pairs, lam = state.counts[PAIRS], knobs[st.LAM]
+    row = state.factor[pairs]
+    ku = state.room[KU, 0]
+    margin = 0.0
+    pushed = 0.0
+    square = 0.0
+    for k in range(items.rows.size):
+        margin += weights[k] * inner(state.room[KU, k], state.pair[ALPHA], pairs)
+        pushed += weights[k] * state.room[OWN, k, SHIFT]
+        scatter(items, k, state.dense)
+        for j in range(items.rows.size):
+            square += weights[k] * weights[j] * item_kernel(state, items, j, k, plan, knobs)
+        unscatter(items, k, state.dense)
+    loss = target - margin - pushed / lam
+    if not (abs(loss) < 1e100 and square < 1e200):
+        return st.DIVERGED
+    # k_U(u) takes the place of the first item's: prepare() fills it anew before anyone looks again.
+    for s in range(pairs):
+        total = 0.0
+        for k in range(items.rows.size):
+            total += weights[k] * state.room[KU, k, s]
+        ku[s] = total
+    forward(state.factor, pairs, ku, row)
+    rest = max(0.0, square - inner(row, row, pairs))
+    row[pairs] = math.sqrt(lam + rest)
+    state.pair[RHS, pairs] = target - pushed / lam
+    state.pair[NORM, pairs] = max(0.0, square)
+    for k in range(items.rows.size):
+        store(state, items, k, pairs, weights[k])
+    state.counts[PAIRS] = pairs + 1
+    solve(state)
+    if plan[st.BUDGET] > 0 and pairs + 1 > plan[st.BUDGET]:
+        forget(state, weakest(state))
+        solve(state)
+    after = rest / (lam + rest)
+    state.stats[st.LEARNT] += 1.0
+    state.stats[st.SUM_H] += after
+    state.stats[st.SUM_LOSS_H] += loss * loss * after
+    return st.OK
+
+
+@implements(primitives.expose, Dual)
+def expose(state, items, weights, plan, knobs):
+    """Never reached: the kernel model refuses to count pairs before their answers."""

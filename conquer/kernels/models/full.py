@@ -1,0 +1,182 @@
+"""The full model: A^-1 itself, kept by rank-one steps written as scaled row additions.
+
+Compiled here and not handed to BLAS: its bits would change with the thread count and the processor.
+"""
+
+import math
+
+import numpy as np
+
+from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
+from conquer.kernels.rounds import primitives
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.primitives import Full
+from conquer.kernels.rounds.select import draw_from_gram
+
+# Columns handled together: a block of every item's product stays in the nearest cache.
+BLOCK = 512
+
+
+@implements(primitives.expect, Full)
+def expect(state, items):
+    pass
+
+
+@implements(primitives.prepare, Full)
+def prepare(state, items, plan, knobs):
+    pass
+
+
+@implements(primitives.has_room, Full)
+def has_room(state, items, plan):
+    return True
+
+
+@implements(primitives.scores, Full)
+def scores(state, items, knobs, out):
+    for i in range(items.rows.size):
+        out[i] = dot(items, i, state.w)
+
+
+@part
+def add_rows(matrix, x, y, count):
+    """y[i] += matrix x[i] for `count` vectors; each entry of y sums in ascending order whatever the block.
+
+    Four rows at a time: a quarter of the loads and stores of y, and the same bits as one after the other.
+    """
+    dim = matrix.shape[0]
+    four = dim // 4 * 4
+    for start in range(0, dim, BLOCK):
+        # Unsigned, or the inner loops would not vectorise.
+        low, high = np.uint64(start), np.uint64(min(start + BLOCK, dim))
+        for j in range(0, four, 4):
+            one, two, three, last = matrix[j], matrix[j + 1], matrix[j + 2], matrix[j + 3]
+            for i in range(count):
+                p, q, r, s = x[i, j], x[i, j + 1], x[i, j + 2], x[i, j + 3]
+                if p != 0.0 or q != 0.0 or r != 0.0 or s != 0.0:
+                    target = y[i]
+                    for c in range(low, high):
+                        target[c] = (((target[c] + p * one[c]) + q * two[c]) + r * three[c]) + s * last[c]
+        for j in range(four, dim):
+            one = matrix[j]
+            for i in range(count):
+                p, target = x[i, j], y[i]
+                for c in range(low, high):
+                    target[c] += p * one[c]
+
+
+@part
+def fill_zero(vector):
+    for r in range(vector.size):
+        vector[r] = 0.0
+
+
+@implements(primitives.widen, Full)
+def widen(state, items, plan, knobs):
+    """room[0] := the items, room[1] := A^-1 items."""
+    x, y = state.room[0], state.room[1]
+    for i in range(items.rows.size):
+        fill_zero(x[i])
+        fill_zero(y[i])
+        start, stop = row_bounds(items, i)
+        for j in range(start, stop):
+            x[i, feature(items, j)] = items.data[j]
+    add_rows(state.shown, x, y, items.rows.size)
+
+
+@implements(primitives.variances, Full)
+def variances(state, items, plan, knobs, out):
+    for i in range(items.rows.size):
+        out[i] = max(0.0, dot(items, i, state.room[1, i]))
+
+
+@implements(primitives.contrasts, Full)
+def contrasts(state, items, pivot, plan, knobs, out):
+    y = state.room[1]
+    own = dot(items, pivot, y[pivot])
+    for i in range(items.rows.size):
+        if i == pivot:
+            out[i] = 0.0
+        else:
+            out[i] = max(0.0, dot(items, i, y[i]) + own - 2.0 * dot(items, pivot, y[i]))
+
+
+@implements(primitives.gram, Full)
+def gram(state, items, plan, knobs, work):
+    for i in range(items.rows.size):
+        for j in range(i, items.rows.size):
+            value = dot(items, j, state.room[1, i])
+            work[st.GRAM + i, j] = value
+            work[st.GRAM + j, i] = value
+
+
+@implements(primitives.noise, Full)
+def noise(state, items, plan, knobs, work, ticket, out):
+    primitives.gram(state, items, plan, knobs, work)
+    draw_from_gram(work, items.rows.size, ticket, out)
+
+
+@implements(primitives.shift, Full)
+def shift(state, items, plan, knobs, mu):
+    for i in range(items.rows.size):
+        if mu[i] != 0.0:
+            for r in range(state.w.size):
+                state.w[r] -= mu[i] * state.room[1, i, r]
+
+
+@part
+def direction(matrix, items, weights, u, gain):
+    """u := sum_k weights[k] phi_k, gain := matrix u; returns u . gain."""
+    fill_zero(u[0])
+    fill_zero(gain[0])
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            u[0, feature(items, j)] += weights[k] * items.data[j]
+    add_rows(matrix, u, gain, 1)
+    return inner(u[0], gain[0], u.shape[1])
+
+
+@part
+def shrink(matrix, gain, confidence):
+    """matrix -= gain gain' / (1 + confidence), exactly symmetric."""
+    root = math.sqrt(1.0 + confidence)
+    dim = matrix.shape[0]
+    for i in range(dim):
+        gain[i] /= root
+    for i in range(dim):
+        scale = gain[i]
+        if scale != 0.0:
+            row = matrix[i]
+            for c in range(dim):
+                row[c] -= scale * gain[c]
+
+
+@implements(primitives.step, Full)
+def step(state, items, weights, target, plan, knobs, exposed):
+    u, gain = state.room[0], state.room[1]
+    confidence = max(0.0, direction(state.inverse, items, weights, u, gain))
+    loss = target - inner(u[0], state.w, state.w.size)
+    if not (abs(loss) < 1e100 and confidence < 1e200):
+        return st.DIVERGED
+    rate = loss / (1.0 + confidence)
+    for r in range(state.w.size):
+        state.w[r] += rate * gain[0, r]
+    shrink(state.inverse, gain[0], confidence)
+    if state.stats[st.EXPOSED] > 0.0 and not exposed:
+        shown = max(0.0, direction(state.shown, items, weights, u, gain))
+        shrink(state.shown, gain[0], shown)
+    after = confidence / (1.0 + confidence)
+    state.stats[st.LEARNT] += 1.0
+    state.stats[st.SUM_H] += after
+    state.stats[st.SUM_LOSS_H] += loss * loss * after
+    return st.OK
+
+
+@implements(primitives.expose, Full)
+def expose(state, items, weights, plan, knobs):
+    u, gain = state.room[0], state.room[1]
+    confidence = max(0.0, direction(state.shown, items, weights, u, gain))
+    shrink(state.shown, gain[0], confidence)
+    state.stats[st.EXPOSED] += 1.0

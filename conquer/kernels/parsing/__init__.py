@@ -1,0 +1,1 @@
+"""Edge features, spanning trees and questions about sentences, compiled."""

@@ -1,0 +1,110 @@
+"""The simulation driver: all rounds in one compiled loop over the same steps that the library calls one by one."""
+
+from typing import NamedTuple
+
+from numpy import float64, int64, uint64
+from numpy.typing import NDArray
+
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.sparse import announce
+from conquer.kernels.rounds import primitives
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.judge import is_best, prefer
+from conquer.kernels.rounds.steps import choose, learn, show
+
+CHOSEN, LEARNED = range(2)
+
+
+class World(NamedTuple):
+    """The rounds, the tickets of policy and judge, and who answers: order = (law, delay, batch)."""
+
+    sets: NDArray[int64]
+    sizes: NDArray[int64]
+    rewards: NDArray[float64]
+    ratings: NDArray[float64]
+    tickets: NDArray[uint64]
+    judge_tickets: NDArray[uint64]
+    order: NDArray[int64]
+    scale: float
+
+
+class Log(NamedTuple):
+    """What happened: picks (T, 2), query (T,), reals (T, 2) = (chance, answer); cursor = (chosen, learned)."""
+
+    picks: NDArray[int64]
+    query: NDArray[int64]
+    reals: NDArray[float64]
+    cursor: NDArray[int64]
+
+
+@part
+def round_items(items, world, t):
+    return primitives.Items(items.indptr, items.indices, items.data, world.sets[t, : world.sizes[t]])
+
+
+@part
+def due(world, chosen, learned, total):
+    """How many rounds' answers must have been learnt before the next choice."""
+    if chosen == total:
+        return total
+    return max(learned, chosen - world.order[1]) if chosen % world.order[2] == 0 else learned
+
+
+@part
+def answer_round(world, t, a, b, query):
+    members = world.sets[t]
+    if query == st.NONE:
+        return 0.0
+    if query == st.BEST:
+        return is_best(world.rewards, members, world.sizes[t], a)
+    one, two = members[a], members[b]
+    rated = world.ratings.shape[0] > 0
+    return prefer(
+        world.order[0],
+        world.scale,
+        world.rewards[one],
+        world.rewards[two],
+        world.ratings[one if rated else 0],
+        world.ratings[two if rated else 0],
+        world.judge_tickets[t],
+    )
+
+
+@part
+def loop(state, items, plan, knobs, work, world, log, limit):
+    """Run until `limit` rounds are chosen (and, at the end, all are learnt) or the state is full; returns a status."""
+    total = world.sets.shape[0]
+    cursor = log.cursor
+    while cursor[LEARNED] < total:
+        t = cursor[LEARNED]
+        if t < due(world, cursor[CHOSEN], t, total):
+            if log.query[t] != st.NONE:
+                now = round_items(items, world, t)
+                if not primitives.has_room(state, now, plan):
+                    return st.FULL
+                exposed = plan[st.COVARIANCE] == 1 and log.query[t] == st.DUEL
+                a, b, answer = log.picks[t, 0], log.picks[t, 1], log.reals[t, 1]
+                status = learn(state, now, plan, knobs, work, world.tickets[t], a, b, answer, exposed)
+                if status != st.OK:
+                    return status
+            cursor[LEARNED] = t + 1
+        elif cursor[CHOSEN] >= limit:
+            return st.OK
+        else:
+            t = cursor[CHOSEN]
+            now = round_items(items, world, t)
+            upcoming = round_items(items, world, min(t + 1, total - 1))
+            for i in range(min(2, upcoming.rows.size)):
+                announce(upcoming, i)
+            status, a, b, query, chance = choose(state, now, plan, knobs, work, world.tickets[t])
+            if status != st.OK:
+                return status
+            log.picks[t, 0], log.picks[t, 1], log.query[t], log.reals[t, 0] = a, b, query, chance
+            log.reals[t, 1] = answer_round(world, t, a, b, query)
+            if plan[st.COVARIANCE] == 1 and query == st.DUEL:
+                status = show(state, now, plan, knobs, a, b)
+                if status != st.OK:
+                    return status
+            cursor[CHOSEN] = t + 1
+            primitives.expect(state, upcoming)
+    return st.OK

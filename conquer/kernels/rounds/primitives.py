@@ -1,0 +1,114 @@
+"""What the compiled steps pass around, and the primitives each model supplies for its own state.
+
+A primitive is a name that compiled callers use; the model's file registers one body per state type with
+`implements`, so that choosing, learning and the simulation loop are written once for all models.
+"""
+
+from typing import Any, NamedTuple
+
+from numpy import float64, int32, int64
+from numpy.typing import NDArray
+
+
+class Items(NamedTuple):
+    indptr: NDArray[int64]
+    indices: NDArray[int32]
+    data: NDArray[float64]
+    rows: NDArray[int64]
+
+
+class Diagonal(NamedTuple):
+    """cells (D, 2): w and 1/A; or (D, 3), where pairs count on show: w, 1/A of all shown, 1/A of the answered."""
+
+    cells: NDArray[float64]
+    stats: NDArray[float64]
+
+
+class Full(NamedTuple):
+    """w (D,), inverse and shown (D, D): A^-1 of answered and of shown pairs; room (2, K, D) for the round's items."""
+
+    w: NDArray[float64]
+    inverse: NDArray[float64]
+    shown: NDArray[float64]
+    room: NDArray[float64]
+    stats: NDArray[float64]
+
+
+class Dual(NamedTuple):
+    """Stored items (CSR) with the pair they belong to (-1: projection) and their weight in it; the pairs' factor."""
+
+    counts: NDArray[int64]
+    indptr: NDArray[int64]
+    indices: NDArray[int32]
+    data: NDArray[float64]
+    owner: NDArray[int64]
+    item: NDArray[float64]
+    factor: NDArray[float64]
+    pair: NDArray[float64]
+    room: NDArray[float64]
+    dense: NDArray[float64]
+    stats: NDArray[float64]
+
+
+def _primitive(name: str) -> Any:
+    raise NotImplementedError(f"{name} runs in compiled code only")
+
+
+def expect(state, items):
+    """Start to load what the scores of these items will read first; their rows are on the way already."""
+    _primitive("expect")
+
+
+def prepare(state, items, plan, knobs):
+    """Whatever the other primitives need to know of this round's items; called first."""
+    _primitive("prepare")
+
+
+def scores(state, items, knobs, out):
+    """out[i] = w . phi_i."""
+    _primitive("scores")
+
+
+def widen(state, items, plan, knobs):
+    """Whatever variances, contrasts and gram need; called before the first of them."""
+    _primitive("widen")
+
+
+def variances(state, items, plan, knobs, out):
+    """out[i] = phi_i' A^-1 phi_i."""
+    _primitive("variances")
+
+
+def contrasts(state, items, pivot, plan, knobs, out):
+    """out[i] = (phi_i - phi_p)' A^-1 (phi_i - phi_p), clipped at 0."""
+    _primitive("contrasts")
+
+
+def gram(state, items, plan, knobs, work):
+    """work[GRAM + i, j] = phi_i' A^-1 phi_j."""
+    _primitive("gram")
+
+
+def noise(state, items, plan, knobs, work, ticket, out):
+    """out[i] = phi_i . d for one draw d ~ N(0, A^-1), the same for all items."""
+    _primitive("noise")
+
+
+def shift(state, items, plan, knobs, mu):
+    """w -= A^-1 sum_i mu_i phi_i."""
+    _primitive("shift")
+
+
+def step(state, items, weights, target, plan, knobs, exposed):
+    """Move along u = sum_k weights[k] phi_k towards `target`; returns a status, state untouched unless OK."""
+    _primitive("step")
+
+
+def expose(state, items, weights, plan, knobs):
+    """Count u in the widths and not in w."""
+    _primitive("expose")
+
+
+def has_room(state, items, plan):
+    """Whether one more step fits into the arrays."""
+    _primitive("has_room")

@@ -1,0 +1,25 @@
+"""What a policy and its parameters come to in compiled code: positions, codes and statuses, each named once."""
+
+# Positions in `plan` (whole numbers) and `knobs` (reals): what a policy and its parameters come to.
+RULE_FIRST, RULE_SECOND, GATE, REPLY, ETA_MODE, PROJECTION, UPDATE, COVARIANCE, KERNEL, BUDGET = range(10)
+PLAN_SIZE = 10
+ETA, LAM, RADIUS, DRIFT, DELTA, GAMMA, ALPHA, TOLERANCE, SWEEPS, SCALE, DEGREE, LARGEST, MOST = range(13)
+KNOBS_SIZE = 13
+
+# Positions in `stats`, the running sums that the widths need.
+LEARNT, SUM_H, SUM_LOSS_H, EXPOSED = range(4)
+STATS_SIZE = 4
+
+GREEDY, UCB, RELATIVE_UCB, THOMPSON, UNIFORM, WORST, ALONE, EXPLORE = range(8)
+ALWAYS, CONFIDENT = range(2)
+REPLY_DUEL, REPLY_BEST, REPLY_BANDITRON, REPLY_IGNORE = range(4)
+CONSTANT, THEORY, TIGHT = range(3)
+NO_PROJECTION, SEQUENTIAL, EXACT = range(3)
+COORDINATE, MARGIN, IMPLICIT, PERCEPTRON = range(4)
+LINEAR, RBF, POLY = range(3)
+NONE, DUEL, BEST = range(3)
+
+OK, NOT_CONVERGED, DIVERGED, FULL, WILD, CROWDED = range(6)
+
+# Rows of `work`, the scratch of a round: then K more rows for the Gram matrix.
+SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)

@@ -1,0 +1,188 @@
+"""One round, compiled: choosing and learning, written once for every model."""
+
+import math
+
+import numpy as np
+
+from conquer.kernels.core import tickets
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.sparse import row_bounds
+from conquer.kernels.rounds import primitives
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.project import project, violation
+from conquer.kernels.rounds.select import current_eta, pick
+
+
+@part
+def measured(state, items, plan, knobs, work, ticket):
+    """Scores of the round in work[SCORES], projected if the plan says so; returns a status."""
+    count = items.rows.size
+    primitives.prepare(state, items, plan, knobs)
+    primitives.scores(state, items, knobs, work[st.SCORES])
+    for i in range(count):
+        work[st.MULTIPLIERS, i] = 0.0
+    if plan[st.PROJECTION] == st.NO_PROJECTION or violation(work[st.SCORES], count) <= 0.0:
+        return st.OK
+    primitives.widen(state, items, plan, knobs)
+    primitives.gram(state, items, plan, knobs, work)
+    return project(plan, knobs, work, count, ticket)
+
+
+@part
+def fill_values(rule, eta, count, work):
+    """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta."""
+    for i in range(count):
+        if rule == st.UCB or rule == st.RELATIVE_UCB:
+            work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta * work[st.WIDTHS, i])
+        elif rule == st.WORST:
+            work[st.VALUES, i] = -work[st.SCORES, i]
+        elif rule == st.UNIFORM:
+            work[st.VALUES, i] = 0.0
+        else:
+            work[st.VALUES, i] = work[st.SCORES, i]
+
+
+@part
+def choose(state, items, plan, knobs, work, ticket):
+    """(status, a, b, query, chance): a is shown first; b second (a duel), or the greedy item (Banditron), or -1.
+
+    `chance` is that of this very choice given the round, NaN where it has no closed form.
+    """
+    count = items.rows.size
+    first, second = plan[st.RULE_FIRST], plan[st.RULE_SECOND]
+    if first != st.UNIFORM or second != st.UNIFORM:
+        status = measured(state, items, plan, knobs, work, ticket)
+        if status != st.OK:
+            return status, -1, -1, st.NONE, math.nan
+    eta = current_eta(plan, knobs, state.stats)
+    if first == st.UCB or second == st.UCB:
+        primitives.widen(state, items, plan, knobs)
+        primitives.variances(state, items, plan, knobs, work[st.WIDTHS])
+    fill_values(first, eta, count, work)
+    a, ties = pick(work[st.VALUES], count, -1, ticket, tickets.FIRST)
+    chance = 1.0 / ties
+    if plan[st.PROJECTION] == st.SEQUENTIAL:
+        for i in range(count):
+            if work[st.MULTIPLIERS, i] != 0.0:
+                chance = math.nan  # the scores themselves depend on the ticket's order
+    if second == st.ALONE:
+        return st.OK, a, -1, st.BEST, chance
+    if second == st.EXPLORE:
+        gamma = knobs[st.GAMMA]
+        draw = tickets.uniform(ticket, tickets.SECOND)
+        shown = min(int(draw / gamma * count), count - 1) if draw < gamma else a
+        if work[st.VALUES, shown] != work[st.VALUES, a]:
+            chance = 0.0
+        return st.OK, shown, a, st.BEST, (1.0 - gamma) * chance + gamma / count
+    if second == st.THOMPSON:
+        primitives.widen(state, items, plan, knobs)
+        primitives.noise(state, items, plan, knobs, work, ticket, work[st.VALUES])
+        for i in range(count):
+            work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta) * work[st.VALUES, i]
+        chance = math.nan
+    else:
+        if second == st.RELATIVE_UCB:
+            primitives.widen(state, items, plan, knobs)
+            primitives.contrasts(state, items, a, plan, knobs, work[st.WIDTHS])
+        if second != first or second == st.RELATIVE_UCB:
+            fill_values(second, eta, count, work)
+    b, ties = pick(work[st.VALUES], count, a, ticket, tickets.SECOND)
+    chance /= ties
+    if plan[st.GATE] == st.CONFIDENT:
+        if second != st.RELATIVE_UCB:
+            primitives.widen(state, items, plan, knobs)
+            primitives.contrasts(state, items, a, plan, knobs, work[st.WIDTHS])
+        if work[st.SCORES, a] - work[st.SCORES, b] > math.sqrt(eta * work[st.WIDTHS, b]):
+            return st.OK, a, -1, st.NONE, chance
+    return st.OK, a, b, st.DUEL, chance
+
+
+@part
+def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
+    """Turn the answer to (a, b) into one step of the model; returns a status, state untouched unless OK."""
+    reply = plan[st.REPLY]
+    if reply == st.REPLY_IGNORE:
+        return st.OK
+    size = 1 if reply == st.REPLY_BEST else 2
+    rows, weights = np.empty(size, np.int64), np.empty(size)
+    rows[0] = items.rows[a]
+    if size == 2:
+        rows[1] = items.rows[b]
+    target = answer
+    if reply == st.REPLY_DUEL:
+        weights[0], weights[1] = 0.5, -0.5
+    elif reply == st.REPLY_BEST:
+        weights[0] = 1.0
+        wrong = tickets.uniform(ticket, tickets.SECOND) < 0.5 * (1.0 + knobs[st.ALPHA])
+        target = 1.0 if answer > 0.0 or not wrong else -1.0
+    else:
+        gamma = knobs[st.GAMMA]
+        chance = (1.0 - gamma if a == b else 0.0) + gamma / items.rows.size
+        weights[0], weights[1] = (1.0 / chance if answer > 0.0 else 0.0), -1.0
+    return move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed)
+
+
+@part
+def tame(moved, weights, knobs):
+    """OK where the entries of u are so small that no square or quotient of a step overflows, and not too many."""
+    wild = False
+    size = np.uint64(0)
+    for k in range(moved.rows.size):
+        start, stop = row_bounds(moved, k)
+        for j in range(start, stop):
+            wild |= not abs(weights[k] * moved.data[j]) <= knobs[st.LARGEST]  # to the end, which vectorises
+        size += stop - start
+    return st.WILD if wild else st.CROWDED if size > knobs[st.MOST] else st.OK
+
+
+@part
+def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed):
+    """The model's step along sum_k weights[k] phi of rows[k], from the w projected for `items`; returns a status.
+
+    The state is untouched unless it is OK.
+    """
+    moved = primitives.Items(items.indptr, items.indices, items.data, rows)
+    status = tame(moved, weights, knobs)
+    if status != st.OK:
+        return status
+    if plan[st.PROJECTION] != st.NO_PROJECTION:
+        status = measured(state, items, plan, knobs, work, ticket)
+        if status != st.OK:
+            return status
+        moves = False
+        for i in range(items.rows.size):
+            moves = moves or work[st.MULTIPLIERS, i] != 0.0
+        if moves:
+            primitives.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
+    # Only the moved items matter, and preparing the others costs the kernel model most of its time.
+    primitives.prepare(state, moved, plan, knobs)
+    return primitives.step(state, moved, weights, target, plan, knobs, exposed)
+
+
+@part
+def show(state, items, plan, knobs, a, b):
+    """Count the pair in the widths before its answer; returns a status, state untouched unless OK."""
+    rows, weights = np.empty(2, np.int64), np.empty(2)
+    rows[0], rows[1], weights[0], weights[1] = items.rows[a], items.rows[b], 0.5, -0.5
+    moved = primitives.Items(items.indptr, items.indices, items.data, rows)
+    status = tame(moved, weights, knobs)
+    if status == st.OK:
+        primitives.expose(state, moved, weights, plan, knobs)
+    return status
+
+
+@part
+def measure(state, items, plan, knobs, work, pivot, out):
+    """out := scores (pivot -2), variances (-1) or contrasts with the pivot; returns a status."""
+    if pivot == -2:
+        status = measured(state, items, plan, knobs, work, np.uint64(0))
+        for i in range(out.size):
+            out[i] = work[st.SCORES, i]
+        return status
+    primitives.prepare(state, items, plan, knobs)
+    primitives.widen(state, items, plan, knobs)
+    if pivot == -1:
+        primitives.variances(state, items, plan, knobs, out)
+    else:
+        primitives.contrasts(state, items, pivot, plan, knobs, out)
+    return st.OK

@@ -1,0 +1,1 @@
+"""What the study and the benchmark compute in bulk, compiled."""

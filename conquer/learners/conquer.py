@@ -1,0 +1,265 @@
+"""The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron are rows of one table."""
+
+import math
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.select import current_eta, pick
+from conquer.models.model import LARGEST, CompiledModel
+from conquer.policies import Policy
+from conquer.rows import SparseRows, as_rows
+from conquer.types import Choice, Floats, Query
+
+ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
+_QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
+_DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
+_FULL_RANGE = 2**64
+
+
+def draw_ticket(rng: np.random.Generator | int) -> int:
+    """The round's ticket: one 64-bit draw of a generator, or the number itself."""
+    if type(rng) is int and 0 <= rng < _FULL_RANGE:
+        return rng
+    if isinstance(rng, np.random.Generator):
+        bits = rng.bit_generator
+        # The raw word of PCG64 is the very number that integers() would give, at a sixth of the cost.
+        raw = type(bits) is np.random.PCG64
+        return int(bits.random_raw() if raw else rng.integers(0, _FULL_RANGE, dtype=np.uint64))
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < _FULL_RANGE:
+        return int(rng)
+    raise TypeError(f"rng must be a numpy Generator or a ticket in [0, 2**64), got {rng!r}")
+
+
+class Conquer:
+    """`choose` is pure but for its rng, `learn` and `expose` are the only mutations. Not thread-safe.
+
+    `name` and `parameters` say how the registry made it. `eta`: a number, or "theory" (the paper's bound, needs
+    projection) or "tight" (ours), both for full and kernel models, with U >= ||u*||, Q and delta.
+
+    >>> from conquer.models.diagonal import Diagonal
+    >>> from conquer.policies import TTG
+    >>> learner, X = Conquer(Diagonal(3), TTG), np.eye(3)
+    >>> choice = learner.choose(X, np.random.default_rng(0))
+    >>> learner.learn(X, choice, +1)
+    >>> int(learner.scores(X).argmax()) == choice.shown[0]
+    True
+    """
+
+    def __init__(
+        self,
+        model: CompiledModel,
+        policy: Policy,
+        *,
+        eta: float | str | None = None,
+        gamma: float = 0.1,
+        alpha: float = 1.0,
+        U: float = 1.0,
+        Q: float = 0.0,
+        delta: float = 0.05,
+        name: str = "",
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model, self.policy, self.name, self.dim = model, policy, name, model.dim
+        self.parameters: Mapping[str, Any] = dict(parameters or {})
+        self.plan, self.knobs, self._compiled = model.plan, model.knobs, policy.compiled
+        self.duels = policy.second not in (st.ALONE, st.EXPLORE)
+        """Whether it shows two items and so needs at least two."""
+        codes = (policy.first, policy.second, policy.gate)
+        self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
+        self.plan[st.REPLY] = policy.reply
+        self._set_eta(policy.eta if eta is None else eta)
+        if policy.second == st.THOMPSON and model.exact:
+            model.need_squares()
+        self.knobs[[st.RADIUS, st.DRIFT]] = within("U", U, 0, LARGEST), within("Q", Q, 0, LARGEST)
+        self.knobs[st.DELTA] = within("delta", delta, 0, 1, open_ends=True)
+        self.knobs[st.GAMMA] = within("gamma", gamma, 0, 1)
+        self.knobs[st.ALPHA] = within("alpha", alpha, -1, 1)
+        if policy.second == st.EXPLORE and gamma == 0:
+            raise ValueError("gamma must be above 0, or Banditron would never explore")
+
+    def _set_eta(self, eta: float | str | None) -> None:
+        if isinstance(eta, str):
+            if eta not in ETA_MODES:
+                raise ValueError(f"eta must be a number, 'theory' or 'tight', got {eta!r}")
+            if not self.model.exact:
+                raise ValueError(f"eta={eta!r} is a bound for the full and kernel models only")
+            if self.model.projection is None and eta == "theory":
+                raise ValueError("eta='theory' holds only with projection='sequential' or 'exact'")
+            self.plan[st.ETA_MODE] = ETA_MODES[eta]
+        else:
+            self.plan[st.ETA_MODE] = st.CONSTANT
+            self.knobs[st.ETA] = within("eta", 0.0 if eta is None else eta, 0, LARGEST)
+
+    @property
+    def eta(self) -> float:
+        """The factor under the root of the widths in the next round."""
+        return float(current_eta(self.plan, self.knobs, self.model.stats))
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the compiled loop can run it."""
+        return self._compiled
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it has learnt nothing and counted nothing yet."""
+        return not self.model.stats.any()
+
+    @property
+    def answers(self) -> int:
+        """How many answers have been learnt."""
+        return int(self.model.stats[st.LEARNT])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, by name; with the registry's description it makes the learner anew."""
+        return self.model.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh learner only."""
+        self.model.restore(arrays)
+
+    def begin_exposing(self) -> None:
+        """Prepare to count pairs on show; a ValueError where that has no meaning."""
+        self.model.begin_exposing()
+
+    def scores(self, X: Any) -> Floats:
+        """(K,): the model's scores; the best item is the argmax."""
+        return self.model.scores(X)
+
+    def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
+        """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
+        rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
+        if rows.rows.size < 2 and self.duels:
+            raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
+        ticket = draw_ticket(rng)
+        if not self._compiled:
+            return self._choose_plainly(rows, ticket)
+        model = self.model
+        if model.work.shape[1] < rows.rows.size:
+            model.reserve(rows)
+        model.ticket[0] = ticket
+        status, a, b, query, chance = model.calls.choose(
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            rows.rows,
+            *model.state,
+            self.plan,
+            self.knobs,
+            model.work,
+            model.ticket,
+        )
+        if status != st.OK:
+            model.fail(status)
+        memo: dict[str, Any] = {"chance": chance if chance == chance else None}
+        if query == st.DUEL:
+            return Choice((a, b), _DUEL, ticket, memo)
+        if b >= 0:
+            memo["greedy"] = b
+        return Choice((a,), _QUERIES[query], ticket, memo)
+
+    def _choose_plainly(self, rows: SparseRows, ticket: int) -> Choice:
+        """The same round with rules written in Python; the codes among them by numpy."""
+        policy, count = self.policy, rows.rows.size
+        a, _ = pick(self._values(policy.first, rows, None, ticket), count, -1, np.uint64(ticket), np.uint64(0))
+        b, _ = pick(self._values(policy.second, rows, a, ticket), count, a, np.uint64(ticket), np.uint64(1))
+        if callable(policy.gate):
+            ask = bool(policy.gate(self.model, rows, a, b, self.eta))
+        else:
+            ask = policy.gate == st.ALWAYS or not self._confident(rows, a, b)
+        return Choice((a, b) if ask else (a,), Query.DUEL if ask else Query.NONE, ticket, {"chance": None})
+
+    def _confident(self, rows: SparseRows, a: int, b: int) -> bool:
+        scores = self.model.scores(rows)
+        return bool(scores[a] - scores[b] > math.sqrt(self.eta * self.model.contrasts(rows, a)[b]))
+
+    def _values(self, rule: Any, rows: SparseRows, first: int | None, ticket: int) -> Floats:
+        model = self.model
+        if callable(rule):
+            values = np.ascontiguousarray(rule(model, rows, first, self.eta, ticket), dtype=np.float64)
+            if values.shape != (rows.rows.size,):
+                raise ValueError(f"the rule must return {rows.rows.size} values, got shape {values.shape}")
+            return values
+        if rule == st.UNIFORM:
+            return np.zeros(rows.rows.size)
+        if rule in (st.GREEDY, st.WORST):
+            return model.scores(rows) if rule == st.GREEDY else -model.scores(rows)
+        if rule == st.UCB:
+            return model.scores(rows) + np.sqrt(self.eta * model.variances(rows))
+        if rule == st.RELATIVE_UCB and first is not None:
+            return model.scores(rows) + np.sqrt(self.eta * model.contrasts(rows, first))
+        raise ValueError(f"rule {rule} cannot stand beside a rule written in Python")
+
+    def learn(self, X: Any, choice: Choice, answer: float) -> None:
+        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
+        rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
+        a, b = self.check(choice, rows.rows.size)
+        if isinstance(answer, bool) or not -1.0 <= answer <= 1.0:
+            raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
+        if choice.query == _BEST and abs(answer) != 1.0:
+            raise ValueError(f"the answer to BEST must be +1 or -1, got {answer!r}")
+        model = self.model
+        if model.work.shape[1] < rows.rows.size:
+            model.reserve(rows)
+        model.make_room(rows)
+        memo = choice.memo
+        model.ticket[0] = choice.ticket
+        status = model.calls.learn(
+            rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
+            model.ticket, a, b, float(answer),
+            bool(memo.get("exposed")),
+        )  # fmt: skip
+        if status != st.OK:
+            model.fail(status)
+
+    def check(self, choice: Choice, count: int) -> tuple[int, int]:
+        """The two positions that the kernels need, or a ValueError if this is no choice among `count` items."""
+        duels, shown, memo = self.duels, choice.shown, choice.memo
+        expected = _DUEL if duels else _BEST
+        if choice.query != expected:
+            raise ValueError(
+                f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
+            )
+        if len(shown) != (2 if duels else 1) or (duels and shown[0] == shown[1]):
+            raise ValueError(f"{expected.name} needs {'two distinct items' if duels else 'one item'}, got {shown}")
+        first, other = operator.index(shown[0]), operator.index(shown[1] if duels else memo.get("greedy", -1))
+        if not 0 <= operator.index(choice.ticket) < _FULL_RANGE:
+            raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
+        if memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
+            raise ValueError("the choice says it was counted on show, and this learner has counted none")
+        low = -1 if self.policy.second == st.ALONE else 0
+        if not (0 <= first < count and low <= other < count):
+            raise ValueError(f"shown items must be in [0, {count}), got {(first, other)}")
+        return first, other
+
+    def expose(self, X: Any, choice: Choice) -> Choice:
+        """Count a shown pair in the widths before its answer; returns the choice to learn from later."""
+        rows = as_rows(X, self.dim)
+        if not self.duels:
+            raise ValueError(f"{self.name} shows one item, so no pair can be counted on show")
+        a, b = self.check(choice, len(rows))
+        if choice.memo.get("exposed"):
+            raise ValueError("this choice has been counted already")
+        model = self.model
+        self.begin_exposing()
+        if self.policy.reply != st.REPLY_IGNORE:
+            model.reserve(rows)
+            arrays = rows.indptr, rows.indices, rows.data, rows.rows
+            status = model.calls.expose(*arrays, *model.state, self.plan, self.knobs, a, b)
+            if status != st.OK:
+                model.fail(status)
+        return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
+
+
+def within(name: str, value: Any, low: float, high: float, open_ends: bool = False) -> float:
+    """`value` as a float between `low` and `high`, or a ValueError that names it."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not (low < value < high if open_ends else low <= value <= high):
+        ends = f"({low:g}, {high:g})" if open_ends else f"[{low:g}, {high:g}]"
+        raise ValueError(f"{name} must be a number in {ends}, got {value!r}")
+    return float(value)

@@ -1,0 +1,165 @@
+"""What every second-order model shares: parameters as plan and knobs, scratch that grows, calls into the kernels."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels.rounds import settings as st
+from conquer.models.projection import CODES as PROJECTIONS
+from conquer.rows import SparseRows, as_rows, checked_dim
+from conquer.types import Floats, Ints
+
+_FAILURES = {
+    st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
+    st.WILD: "the items' values are too large to learn from (above {largest:g}): scale them",
+    st.CROWDED: "the items have more than {most:,} non-zeros together: storage='float32' cannot number them",
+    st.DIVERGED: "the model diverged: its next step is not finite; a larger lam or update='implicit' keeps it finite",
+}
+
+
+LARGEST = 1e100
+"""No parameter is larger, nor smaller than its inverse: squares and quotients of parameters stay finite."""
+
+
+def positive(name: str, value: Any) -> float:
+    """`value` as a float above 0, or a ValueError that names it."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not 1 / LARGEST <= value <= LARGEST:
+        raise ValueError(f"{name} must be a number above 0, in [{1 / LARGEST:g}, {LARGEST:g}], got {value!r}")
+    return float(value)
+
+
+def one_of(name: str, value: Any, choices: Mapping[Any, int]) -> int:
+    """The code of `value` among `choices`, or a ValueError that lists them."""
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return choices[value]
+
+
+class CompiledModel:
+    """A model whose arithmetic is compiled; subclasses own the arrays.
+
+    `stats` counts what was learnt and sums what the widths need; `arrays` and `restore` are its file form.
+    """
+
+    calls: ModuleType
+    exact = False
+    """Whether its widths are those of the analysis, so that eta may follow a bound."""
+
+    def __init__(self, dim: int, *, lam: float, projection: str | None) -> None:
+        self.dim = checked_dim(dim)
+        self.lam = positive("lam", lam)
+        self.projection = projection
+        self.plan: Ints = np.zeros(st.PLAN_SIZE, np.int64)
+        self.plan[st.PROJECTION] = one_of("projection", projection, PROJECTIONS)
+        self.knobs: Floats = np.zeros(st.KNOBS_SIZE)
+        self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS, st.LARGEST, st.MOST]] = self.lam, 1e-12, 100_000, 1e90, 2.0**53
+        self.stats: Floats = np.zeros(st.STATS_SIZE)
+        self.work: Floats = np.zeros((st.GRAM, 0))
+        self.ticket = np.zeros(1, np.uint64)
+        """The round's ticket on its way into a kernel: a number of numpy's own would take longer to make."""
+        self.squares = projection is not None
+        self.state: tuple[NDArray[Any], ...] = ()
+
+    def reserve(self, X: SparseRows) -> None:
+        """Make room for a round of this size."""
+        if self.work.shape[1] < X.rows.size:
+            self._resize(max(X.rows.size, 2 * self.work.shape[1]))
+
+    def _resize(self, count: int) -> None:
+        self.work = np.zeros((st.GRAM + (count if self.squares else 0), count))
+
+    def need_squares(self) -> None:
+        """Keep room for the K x K matrix of a round; without it K may be as large as the items fit."""
+        self.squares = True
+        self._resize(max(2, self.work.shape[1]))
+
+    def fail(self, status: int) -> None:
+        """Raise what a kernel's status means."""
+        raise ArithmeticError(
+            _FAILURES[status].format(
+                sweeps=int(self.knobs[st.SWEEPS]), largest=self.knobs[st.LARGEST], most=int(self.knobs[st.MOST])
+            )
+        )
+
+    def _measure(self, X: Any, pivot: int) -> Floats:
+        rows = as_rows(X, self.dim)
+        self.reserve(rows)
+        out = np.empty(len(rows))
+        status = self.calls.measure(
+            rows.indptr, rows.indices, rows.data, rows.rows, *self.state, self.plan, self.knobs, self.work, pivot, out
+        )
+        if status != st.OK:
+            self.fail(status)
+        return out
+
+    def scores(self, X: Any) -> Floats:
+        """(K,): w . phi_i, with projection on the projected w's."""
+        return self._measure(X, -2)
+
+    def variances(self, X: Any) -> Floats:
+        """(K,): phi_i' A^-1 phi_i."""
+        return self._measure(X, -1)
+
+    def contrasts(self, X: Any, pivot: int) -> Floats:
+        """(K,): (phi_i - phi_p)' A^-1 (phi_i - phi_p)."""
+        rows = as_rows(X, self.dim)
+        if not 0 <= pivot < len(rows):
+            raise IndexError(f"pivot must be in [0, {len(rows)}), got {pivot}")
+        return self._measure(rows, int(pivot))
+
+    def update(self, X: Any, weights: Mapping[int, float] | Sequence[float], target: float, ticket: int = 0) -> None:
+        """Move along sum_k weights[k] X[k] towards `target`; `ticket` orders a sequential projection."""
+        rows = as_rows(X, self.dim)
+        pairs = weights if isinstance(weights, Mapping) else dict(enumerate(weights))
+        picks = np.array([k for k, value in pairs.items() if value != 0], dtype=np.int64)
+        values = np.array([pairs[int(k)] for k in picks], dtype=np.float64)
+        if picks.size == 0 or picks.min() < 0 or picks.max() >= len(rows):
+            raise ValueError(f"weights must name items in [0, {len(rows)}), got {dict(pairs)!r}")
+        if not (np.isfinite(values).all() and math.isfinite(target)):
+            raise ValueError(f"weights and target must be finite, got {dict(pairs)!r} and {target!r}")
+        self.reserve(rows)
+        self.make_room(rows)
+        arrays = rows.indptr, rows.indices, rows.data, rows.rows
+        self.ticket[0] = ticket
+        common = self.plan, self.knobs, self.work, self.ticket
+        status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
+        if status != st.OK:
+            self.fail(status)
+
+    def weights(self) -> Floats:
+        """(D,): a copy of w."""
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, by name."""
+        raise NotImplementedError
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh model only."""
+        raise NotImplementedError
+
+    def make_room(self, X: SparseRows) -> None:
+        """Make room for one more step with these items."""
+
+    def begin_exposing(self) -> None:
+        """Prepare for pairs that count in the widths before they are answered."""
+        if self.projection is not None:
+            raise ValueError("pairs cannot be counted on show with projection: their w is recomputed with the answer")
+
+    def _adopt(self, arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> list[NDArray[Any]]:
+        """The named arrays, checked to be finite float64 of the given shapes."""
+        found = []
+        for name, shape in shapes.items():
+            array = arrays.get(name)
+            if array is None or array.dtype != np.float64 or array.shape != shape:
+                got = "nothing" if array is None else f"{array.dtype} of shape {array.shape}"
+                raise ValueError(f"array {name!r} must be float64 of shape {shape}, got {got}")
+            if not np.isfinite(array).all():
+                raise ValueError(f"array {name!r} must be finite")
+            found.append(array)
+        return found

@@ -1,0 +1,201 @@
+"""Learning from logs: what another policy would have got, from the answers and chances a ledger recorded."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conquer.kernels.core.tickets import stream, tickets
+from conquer.models.diagonal import Diagonal
+from conquer.rows import SparseRows
+from conquer.types import Choice, Floats, Ledger, Query
+
+METHODS = ("replay", "ips", "snips", "dr")
+_Z = 1.959964
+Choices = list[list[Choice]]
+
+
+class OverlapError(ValueError):
+    """The log does not show what the target would: no estimate from it deserves trust."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logged:
+    """One answered duel: the items, the ordered pair shown, its chance then, and what came of it."""
+
+    rows: SparseRows
+    shown: tuple[int, ...]
+    chance: float
+    outcome: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its 95 % interval; `used` rounds had weight, worth `effective` of equal weight."""
+
+    method: str
+    value: float
+    low: float
+    high: float
+    rounds: int
+    used: int
+    effective: float
+
+
+def read_log(
+    ledger: Ledger | Iterable[Mapping[str, Any]],
+    *,
+    explored: bool = False,
+    outcome: Callable[[float], float] | None = None,
+) -> list[Logged]:
+    """The answered duels of a session's ledger. The outcome is the answer: +1 if the first, the policy's best, won.
+
+    `explored`: only the rounds in which a pair was drawn uniformly, for learners whose own chances are not known.
+    Rounds without a recorded chance are left out: a learner knows its chances or not whatever pair it then draws.
+    """
+    rows = ledger.rows() if hasattr(ledger, "rows") else ledger
+    asked: dict[str, Mapping[str, Any]] = {}
+    found = []
+    for row in rows:
+        if row["kind"] == "ask" and row["query"] == Query.DUEL and len(row["shown"]) == 2:
+            asked[row["id"]] = row
+        elif row["kind"] == "tell" and row["answer"] is not None and row["id"] in asked:
+            ask = asked.pop(row["id"])
+            memo, items = ask["memo"], ask["rows"]
+            if explored and not memo.get("explored"):
+                continue
+            count = len(items)
+            chance = 1.0 / (count * (count - 1)) if explored else memo.get("chance")
+            if chance is None:
+                continue
+            told = float(row["answer"])
+            found.append(Logged(items, tuple(ask["shown"]), float(chance), outcome(told) if outcome else told))
+    if not found:
+        raise OverlapError("no answered duel has a recorded chance: log with explore=, or read with explored=True")
+    return found
+
+
+def matches(log: Sequence[Logged], target: Any, *, samples: int = 1, seed: int = 0) -> tuple[Floats, Choices]:
+    """(n,) the share of the target's sampled choices that are the logged pair, and those choices; it learns nothing."""
+    own = tickets(stream("target", seed), 0, len(log) * samples)
+    choices = [
+        [target.choose(entry.rows, int(own[k * samples + s])) for s in range(samples)] for k, entry in enumerate(log)
+    ]
+    shares = [np.mean([choice.shown == entry.shown for choice in row]) for entry, row in zip(log, choices, strict=True)]
+    return np.array(shares), choices
+
+
+def evaluate(
+    log: Sequence[Logged], target: Any, *, method: str = "dr", samples: int = 1, seed: int = 0, least: float = 30.0
+) -> Estimate:
+    """The target's mean outcome a round, as it stands, estimated from another policy's log.
+
+    `ips` weighs matching rounds by one over their chance, `snips` divides by the weights' sum instead of the rounds',
+    `dr` adds a fitted linear model where they do not match, `replay` accepts matching rounds with chance least/chance,
+    so that the accepted are as if drawn uniformly. Refuses (OverlapError) where fewer than `least` effective rounds
+    are left, or where the weights' mean is surely below 1: the log never shows part of what the target would.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    shares, choices = matches(log, target, samples=samples, seed=seed)
+    outcomes = np.array([entry.outcome for entry in log])
+    chances = np.array([entry.chance for entry in log])
+    weights = shares / chances
+    effective = check_overlap(weights, least)
+    if method == "replay":
+        return _replay(shares, chances, outcomes, seed, effective, least)
+    if method == "ips":
+        return _mean("ips", weights * outcomes, weights, effective)
+    if method == "snips":
+        value = float((weights @ outcomes) / weights.sum())
+        spread = weights * (outcomes - value) / weights.mean()
+        return _around("snips", value, spread, weights, effective)
+    return _mean("dr", _robust(log, choices, weights, outcomes), weights, effective)
+
+
+def check_overlap(weights: Floats, least: float) -> float:
+    """The effective number of rounds, or an OverlapError."""
+    total, squares = float(weights.sum()), float(weights @ weights)
+    effective = total * total / squares if squares > 0 else 0.0
+    if effective < least:
+        raise OverlapError(f"only {effective:.1f} effective rounds match the target, {least:g} are needed")
+    mean, error = float(weights.mean()), float(weights.std(ddof=1)) / math.sqrt(weights.size)
+    if mean + 3.0 * error < 1.0:
+        raise OverlapError(
+            f"the weights' mean is {mean:.2f} (+- {error:.2f}), not 1: in about {100 * (1 - mean):.0f} % of the rounds "
+            "the target shows a pair that this log never could"
+        )
+    return effective
+
+
+def _mean(method: str, terms: Floats, weights: Floats, effective: float) -> Estimate:
+    value = float(terms.mean())
+    return _around(method, value, terms - value, weights, effective)
+
+
+def _around(method: str, value: float, deviations: Floats, weights: Floats, effective: float) -> Estimate:
+    half = _Z * float(np.sqrt((deviations**2).sum())) / deviations.size
+    used = int((weights > 0).sum())
+    return Estimate(method, value, value - half, value + half, weights.size, used, effective)
+
+
+def _replay(shares: Floats, chances: Floats, outcomes: Floats, seed: int, effective: float, least: float) -> Estimate:
+    keep = chances.min() / chances
+    coins = tickets(stream("replay", seed), 0, shares.size) / 2.0**64
+    taken = (shares > 0) & (coins < keep * shares)
+    if taken.sum() < least:
+        raise OverlapError(f"only {int(taken.sum())} rounds are left after rejection, {least:g} are needed")
+    return _mean("replay", outcomes[taken], taken[taken].astype(np.float64), effective)
+
+
+def _robust(log: Sequence[Logged], choices: Choices, weights: Floats, outcomes: Floats) -> Floats:
+    """Terms of the doubly robust estimate; each half is judged by a model fitted on the other."""
+    dim, terms = log[0].rows.dim, np.zeros(len(log))
+    for half in (0, 1):
+        model = Diagonal(dim)
+        for k, entry in enumerate(log):
+            if k % 2 != half:
+                model.update(entry.rows, {entry.shown[0]: 0.5, entry.shown[1]: -0.5}, entry.outcome)
+        for k, entry in enumerate(log):
+            if k % 2 == half:
+                scores = model.scores(entry.rows)
+                own = np.mean([_guess(scores, choice.shown) for choice in choices[k]])
+                terms[k] = own + weights[k] * (outcomes[k] - _guess(scores, entry.shown))
+    return terms
+
+
+def _guess(scores: Floats, shown: tuple[int, ...]) -> float:
+    return float(np.clip(0.5 * (scores[shown[0]] - scores[shown[-1]]), -1.0, 1.0))
+
+
+def compare_targets(log: Sequence[Logged], one: Any, two: Any, *, seed: int = 0, least: float = 30.0) -> Estimate:
+    """The doubly robust difference one - two, paired by round."""
+    terms, effective, used = [], math.inf, np.zeros(len(log))
+    outcomes = np.array([entry.outcome for entry in log])
+    chances = np.array([entry.chance for entry in log])
+    for target in (one, two):
+        shares, choices = matches(log, target, seed=seed)
+        weights = shares / chances
+        effective = min(effective, check_overlap(weights, least))
+        used = np.maximum(used, weights)
+        terms.append(_robust(log, choices, weights, outcomes))
+    return _mean("dr", terms[0] - terms[1], used, effective)
+
+
+def learn_by_replay(log: Sequence[Logged], learner: Any, *, seed: int = 0) -> tuple[Any, Floats]:
+    """The learner after the rounds it would have shown itself, and their outcomes (Li et al. 2011).
+
+    Rounds are accepted with chance least/chance, so that what it meets is as if logged uniformly.
+    """
+    own = tickets(stream("target", seed), 0, len(log))
+    coins = tickets(stream("replay", seed), 0, len(log)) / 2.0**64
+    least = min(entry.chance for entry in log)
+    outcomes = []
+    for k, entry in enumerate(log):
+        choice = learner.choose(entry.rows, int(own[k]))
+        if choice.query == Query.DUEL and choice.shown == entry.shown and coins[k] < least / entry.chance:
+            learner.learn(entry.rows, choice, entry.outcome)
+            outcomes.append(entry.outcome)
+    return learner, np.array(outcomes)

@@ -1,0 +1,1 @@
+"""Rivals for fixed arms without features."""

@@ -1,0 +1,119 @@
+"""Fixed-arm rules that look at the whole table each round: RUCB and double Thompson sampling."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.rivals.arms.method import shares_and_bonus, wake
+from conquer.rivals.learner import Arrays, Draws, adopt
+from conquer.types import Floats, Ints
+
+_LATEST = 1e15
+
+
+class RUCB:
+    """Zoghi et al. 2014: a champion that may beat everyone against the arm most likely to beat it.
+
+    Draw 0 picks the champion, draw 1 whether a sure champion is challenged again.
+    """
+
+    def __init__(self, *, alpha: float) -> None:
+        self.alpha, self.best = alpha, -1
+
+    def grow(self, count: int) -> None:
+        pass
+
+    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
+        W = wins[np.ix_(here, here)]
+        share, bonus = shares_and_bonus(W, self.alpha, clock)
+        upper = share + bonus
+        np.fill_diagonal(upper, 0.5)
+        candidates = np.flatnonzero((upper >= 0.5).all(axis=1))
+        best = [k for k in candidates if here[k] == self.best]
+        if candidates.size == 1:
+            best = [candidates[0]]
+        champion = int(self._champion(candidates, best, here.size, draws.uniform(0)))
+        values = upper[:, champion].copy()
+        notes = {"clock": clock, "best": int(here[best[0]]) if best else -1}
+        if np.delete(values, champion).max() < 0.5:
+            n = W[:, champion] + W[champion]
+            gaps = np.delete(n * (0.5 - share[:, champion]) ** 2, champion)
+            at = max(math.ceil(math.exp(min(gaps.min() / self.alpha, math.log(_LATEST)))), clock + 1)
+            if not wake(clock, at, draws, 1):
+                return int(here[champion]), int(here[champion]), notes
+            share, bonus = shares_and_bonus(W, self.alpha, at)
+            values, notes["clock"] = (share + bonus)[:, champion], float(at)
+        return int(here[champion]), int(here[draws.largest(values, tie=1, skip=champion)]), notes
+
+    @staticmethod
+    def _champion(candidates: Ints, best: list[Any], count: int, u: float) -> int:
+        if candidates.size == 0:
+            return min(int(u * count), count - 1)
+        others = np.array([c for c in candidates if c not in best])
+        if best and (u < 0.5 or others.size == 0):
+            return int(best[0])
+        rest = 2.0 * u - 1.0 if best else u
+        return int(others[min(int(rest * others.size), others.size - 1)])
+
+    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
+        best = notes.get("best", -1)
+        if not isinstance(best, int) or not -1 <= best < len(wins):
+            raise ValueError(f"the best arm must be in [-1, {len(wins)}), got {best!r}")
+        self.best = best
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"best": np.array([self.best], np.int64)}
+
+    def restore(self, arrays: Arrays, count: int) -> None:
+        (best,) = adopt(arrays, {"best": (1,)}, np.int64)
+        if not -1 <= best[0] < count:
+            raise ValueError(f"the best arm must be in [-1, {count}), got {best[0]}")
+        self.best = int(best[0])
+
+
+class DoubleThompson:
+    """Wu & Liu 2016: a champion by sampled preferences among the optimistic Copeland winners, then its challenger.
+
+    The challenger is the largest fresh sample of the champion's column among arms not surely beaten by it. Draws 0 to
+    K(K-1)/2 - 1 sample the pairs i < j in order, the K after that the column. The time is that of answers: rounds of
+    the champion against itself teach nothing and are not counted.
+    """
+
+    def __init__(self, *, alpha: float) -> None:
+        self.alpha = alpha
+
+    def grow(self, count: int) -> None:
+        pass
+
+    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
+        from scipy.special import betaincinv
+
+        W, count = wins[np.ix_(here, here)], here.size
+        share, bonus = shares_and_bonus(W, self.alpha, clock)
+        upper, lower = share + bonus, share - bonus
+        np.fill_diagonal(upper, 0.5)
+        np.fill_diagonal(lower, 0.5)
+        copeland = (upper > 0.5).sum(axis=1)
+        rows, columns = np.triu_indices(count, 1)
+        uniforms = draws.uniforms(rows.size + count)
+        sampled = np.full((count, count), 0.5)
+        sampled[rows, columns] = betaincinv(W[rows, columns] + 1, W[columns, rows] + 1, uniforms[: rows.size])
+        sampled[columns, rows] = 1.0 - sampled[rows, columns]
+        beaten = np.where(copeland == copeland.max(), (sampled > 0.5).sum(axis=1), -1)
+        champion = draws.largest(beaten.astype(np.float64))
+        column = betaincinv(W[:, champion] + 1, W[champion] + 1, uniforms[rows.size :])
+        column[champion] = 0.5
+        column[lower[:, champion] > 0.5] = -1.0
+        return int(here[champion]), int(here[draws.largest(np.asarray(column, np.float64), tie=1)]), {}
+
+    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
+        pass
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def restore(self, arrays: Arrays, count: int) -> None:
+        pass

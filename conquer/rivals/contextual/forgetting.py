@@ -1,0 +1,96 @@
+"""Tastes that move: the linear link with a forgetting factor or a sliding window over its additive statistics."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.rivals.contextual.covariance import SPREADS, Spread
+from conquer.rivals.learner import Arrays, adopt
+from conquer.rows import SparseRows
+from conquer.types import Floats
+
+
+class Forgetting:
+    """V - lam I = sum_s f^(t-s) z z' and b = sum_s f^(t-s) 2 y z over all answers, or over the last `window`.
+
+    With f = 1 and no window it is the linear link exactly. Whole matrices are refactored at every answer (D^3).
+    The diagonal form keeps per-feature sums (the coordinate reading), decayed all at once.
+    """
+
+    def __init__(self, dim: int, *, lam: float, model: str, forget: float = 1.0, window: int | None = None) -> None:
+        self.dim, self.lam, self.forget, self.window = dim, lam, forget, window
+        self.whole = model == "full"
+        self.spread: Spread = SPREADS[model](dim, lam)
+        self.theta: Floats = np.zeros(dim)
+        self.sums: Floats = np.zeros((dim, dim) if self.whole else dim)
+        self.b: Floats = np.zeros(dim)
+        self.Z: Floats = np.zeros((0, dim))
+        self.gains: Floats = np.zeros((0, 2))
+
+    def weights(self) -> Floats:
+        """(D,): a copy of theta."""
+        return self.theta.copy()
+
+    def scores(self, X: SparseRows) -> Floats:
+        columns, items = self.spread.local(X)
+        return np.asarray(items @ self.theta[columns])
+
+    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+        columns, items = self.spread.local(X)
+        return items @ self.theta[columns], self.spread.gram(items, columns)
+
+    def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
+        columns, items = self.spread.local(X.take([i, j]))
+        z = np.zeros(self.dim)
+        z[columns] = items[0] - items[1]
+        if self.window is None:
+            self.sums *= self.forget
+            self.b *= self.forget
+            self._count(z, weight, 2.0 * answer * weight)
+        else:
+            self.Z = np.concatenate([self.Z, z[None]])[-self.window :]
+            self.gains = np.concatenate([self.gains, [[weight, 2.0 * answer * weight]]])[-self.window :]
+            # Recounted, not subtracted: differences of large sums would drift for ever.
+            self.sums[:], self.b[:] = 0.0, 0.0
+            for row, (share, gain) in zip(self.Z, self.gains, strict=True):
+                self._count(row, float(share), float(gain))
+        self._solve()
+
+    def _count(self, z: Floats, weight: float, gain: float) -> None:
+        self.sums += weight * (np.outer(z, z) if self.whole else z * z)
+        self.b += gain * z
+
+    def _solve(self) -> None:
+        if self.whole:
+            inverse = np.linalg.inv(self.sums + self.lam * np.eye(self.dim))
+            self.spread.S = 0.5 * (inverse + inverse.T)
+            self.theta = self.spread.S @ self.b
+        else:
+            self.spread.S = 1.0 / (self.sums + self.lam)
+            self.theta = self.spread.S * self.b
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"sums": self.sums, "b": self.b, "Z": self.Z, "gains": self.gains}
+
+    def restore(self, arrays: Arrays) -> None:
+        shapes = {"sums": self.sums.shape, "b": (self.dim,), "Z": (-1, self.dim), "gains": (-1, 2)}
+        sums, b, Z, gains = adopt(arrays, shapes)
+        if len(Z) != len(gains) or len(Z) > (self.window or 0):
+            raise ValueError(f"a window of {self.window} cannot hold {len(Z)} pairs and {len(gains)} answers")
+        diagonal = sums.diagonal() if self.whole else sums
+        if (diagonal < 0).any() or (self.whole and not np.array_equal(sums, sums.T)):
+            raise ValueError("array 'sums' must be symmetric with no negative diagonal")
+        self.sums, self.b, self.Z, self.gains = sums, b, Z, gains
+        if diagonal.any():
+            self._solve()
+
+
+def half_life(forget: float) -> float:
+    """After how many answers an answer counts half.
+
+    >>> round(half_life(0.99), 1)
+    69.0
+    """
+    return math.log(0.5) / math.log(forget) if forget < 1.0 else math.inf

@@ -1,0 +1,38 @@
+"""Weights against corrupted answers (RCDB), as an option of any estimator."""
+
+import math
+from typing import Any
+
+from numpy.typing import NDArray
+
+from conquer.rivals.contextual.estimators import Estimator
+from conquer.rivals.learner import Arrays
+from conquer.rows import SparseRows
+from conquer.types import Floats
+
+
+class Robust:
+    """Di, He, Gu 2025: an answer counts min(1, alpha/|z|), with |z| from before it.
+
+    What is little known can be learnt but slowly, so that few wrong answers cannot turn it round.
+    """
+
+    def __init__(self, inner: Estimator, alpha: float) -> None:
+        self.inner, self.alpha = inner, alpha
+
+    def scores(self, X: SparseRows) -> Floats:
+        return self.inner.scores(X)
+
+    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+        return self.inner.measure(X)
+
+    def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
+        gram = self.inner.measure(X.take([i, j]))[1]
+        width = math.sqrt(max(float(gram[0, 0] + gram[1, 1] - 2.0 * gram[0, 1]), 0.0))
+        self.inner.learn(X, i, j, answer, weight * (min(1.0, self.alpha / width) if width > 0 else 1.0))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return self.inner.arrays()
+
+    def restore(self, arrays: Arrays) -> None:
+        self.inner.restore(arrays)

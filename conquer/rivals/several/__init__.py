@@ -1,0 +1,1 @@
+"""Rivals that can show more than two items."""

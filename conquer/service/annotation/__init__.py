@@ -1,0 +1,1 @@
+"""Questions for people: uploaded items, pools and leases."""

@@ -1,0 +1,127 @@
+"""Files of items, JSON lines or CSV, to the groups of items that questions are drawn from."""
+
+import csv
+import io
+import math
+from typing import Any
+
+import msgspec
+
+from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.http.schemas import RESERVED, Item, Strict, Value
+
+_PROMPTS = ("prompt", "context", "question", "group")
+
+
+class Group(Strict):
+    """Items that may stand against each other. `context` is what they answer to, if anything."""
+
+    items: list[Item]
+    context: str | dict[str, Value] | None = None
+
+
+_row = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def read_groups(data: bytes) -> list[Group]:
+    """Groups in the file's order; items without a context of their own make one group, the first.
+
+    A JSON line is an item, `{"id", "text"}` with an optional `prompt`, or a whole group, `{"prompt", "items": [...]}`
+    or `{"prompt", "responses": ["...", "..."]}`. A CSV needs a header; without a `text` column all columns but `id`
+    and `prompt` are features.
+
+    >>> groups = read_groups(b'id,text\\na,good tea\\nb,bad tea\\n')
+    >>> [item.text for item in groups[0].items]
+    ['good tea', 'bad tea']
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise invalid(f"the file is not UTF-8: {error}") from None
+    first = text.lstrip()[:1]
+    if not first:
+        raise invalid("the file is empty")
+    rows = _json_rows(text) if first == "{" else _csv_rows(text)
+    if not rows:
+        raise invalid("the file has no items")
+    return _grouped(rows)
+
+
+def _json_rows(text: str) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(_row(line))
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise invalid(f"line {number} is not a JSON object: {error}") from None
+    return rows
+
+
+def _csv_rows(text: str) -> list[dict[str, Any]]:
+    rows = []
+    try:
+        for number, row in enumerate(csv.DictReader(io.StringIO(text), strict=True), 2):
+            if None in row or None in row.values():
+                raise invalid(f"line {number} has another number of columns than the header")
+            rows.append(_csv_item(row))
+    except csv.Error as error:
+        raise invalid(f"the file is neither JSON lines nor CSV: {error}") from None
+    return rows
+
+
+def _csv_item(row: dict[str, Any]) -> dict[str, Any]:
+    known = {name: row.pop(name) for name in ("id", "text", *_PROMPTS) if name in row}
+    if "text" not in known:
+        known["features"] = {name: _number(value) for name, value in row.items() if value != ""}
+    return known
+
+
+def _number(text: str) -> Value:
+    """The number a cell holds; anything else, "nan" and "inf" among it, is a word."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text
+
+
+def _grouped(rows: list[dict[str, Any]]) -> list[Group]:
+    groups: dict[str, Group] = {}
+    seen: set[str] = set()
+    for number, row in enumerate(rows, 1):
+        context = next((row.pop(name) for name in _PROMPTS if row.get(name) is not None), None)
+        listed = row.pop("items", None) or row.pop("responses", None)
+        if listed is None:
+            key, found = repr(context), [row]
+        else:
+            key, found = f"{number}", listed if isinstance(listed, list) else [listed]
+        group = groups.setdefault(key, Group([], context))
+        for place, one in enumerate(found, 1):
+            group.items.append(_item(one, f"{number}-{place}" if listed else str(number), number, seen))
+    return [_checked(group) for group in groups.values()]
+
+
+def _item(given: Any, fallback: str, number: int, seen: set[str]) -> Item:
+    fields = {"text": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
+    name = str(fields.get("id") or fallback)
+    kept = {key: fields[key] for key in ("text", "features", "vector") if fields.get(key) is not None}
+    if len(kept) != 1:
+        raise invalid(f"item {number} needs exactly one of text, features, vector, got {sorted(fields)}")
+    if name in RESERVED or name in seen:
+        raise invalid(f"item {number}: the id {name!r} is {'reserved' if name in RESERVED else 'there twice'}")
+    seen.add(name)
+    try:
+        return msgspec.convert({"id": name, **kept}, Item)
+    except msgspec.ValidationError as error:
+        raise invalid(f"item {number}: {error}") from None
+
+
+def _checked(group: Group) -> Group:
+    if len(group.items) < 2:
+        raise RefusalError(422, "invalid", f"{group.items[0].id!r} stands alone: a question needs two items")
+    try:
+        return msgspec.convert(msgspec.to_builtins(group), Group)
+    except msgspec.ValidationError as error:
+        raise invalid(f"the context of {group.items[0].id!r}: {error}") from None

@@ -1,0 +1,1 @@
+"""What happens on a choose, an answer, a fit: check, append rows, say what became of it."""

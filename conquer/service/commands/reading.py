@@ -1,0 +1,107 @@
+"""From the bytes of a round's items to their ids and rows: the one place where outside items are checked."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from conquer.features.featurizer import Featurizer, UnfittedError
+from conquer.rows import SparseRows, as_rows
+from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.http.schemas import RESERVED, FeatureSettings, Item, Value
+from conquer.service.settings import Limits
+
+_items = msgspec.json.Decoder(list[Item]).decode
+_UNFITTED = (
+    "features of kind {!r} with columns {!r} must be fitted before the first round: upload items, whose words are then"
+    " counted once, or import a model file that was saved with its featurizer"
+)
+_context = msgspec.json.Decoder(str | dict[str, Value] | None).decode
+
+
+class Reader:
+    """Rounds to rows as one model's settings say. Vectors are taken as they are, text and dicts become unit rows.
+
+    >>> ids, rows = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
+    >>> ids, rows.dense().tolist()
+    (['a'], [[0.0, 1.0]])
+    """
+
+    def __init__(self, settings: FeatureSettings, limits: Limits, featurizer: Featurizer | None = None) -> None:
+        self.settings, self.limits = settings, limits
+        self.featurizer = featurizer or unfitted(settings)
+
+    def read(self, raw: bytes, raw_context: bytes) -> tuple[list[str], SparseRows]:
+        """(ids, rows (K, dim)), or a RefusalError that names the item."""
+        items = decode_items(raw)
+        ids = [item.id for item in items]
+        kind = self._check(items, ids)
+        context = None if raw_context == b"null" else _decode(_context, raw_context, "context")
+        values = [getattr(item, kind) for item in items]
+        try:
+            if kind == "vector" and context is None:
+                return ids, self._vectors(values)
+            return ids, self.featurizer(values, context=context)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise invalid(f"items: {error}") from None
+        except UnfittedError:
+            raise RefusalError(409, "unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
+
+    def _check(self, items: list[Item], ids: list[str]) -> str:
+        limits = self.limits
+        if not 1 <= len(items) <= limits.items:
+            raise invalid(f"a round has 1 to {limits.items} items, got {len(items)}")
+        if len(set(ids)) < len(ids):
+            raise invalid(f"item ids must differ, got {next(one for one in ids if ids.count(one) > 1)!r} twice")
+        if not RESERVED.isdisjoint(ids):
+            raise invalid(f"{sorted(RESERVED.intersection(ids))[0]!r} is a reserved word and cannot be an item id")
+        kind = ""
+        for item in items:
+            kind = self._kind(item, kind)
+        return kind
+
+    def _kind(self, item: Item, expected: str) -> str:
+        """Which of the three the item has; the same for the whole round, and within its limits."""
+        text, features, vector = item.text, item.features, item.vector
+        if (text is not None) + (features is not None) + (vector is not None) != 1:
+            raise invalid(f"item {item.id!r} needs exactly one of text, features, vector")
+        kind = "text" if text is not None else "features" if features is not None else "vector"
+        if expected and kind != expected:
+            raise invalid(f"all items of a round have the same one of text, features, vector; {item.id!r} has {kind}")
+        if text is not None and len(text) > self.limits.text:
+            raise invalid(f"a text has at most {self.limits.text} characters; {item.id!r} has {len(text)}")
+        size = len(features or vector or ())
+        if size > self.limits.features:
+            raise invalid(f"an item has at most {self.limits.features} features; {item.id!r} has {size}")
+        return kind
+
+    def _vectors(self, values: list[list[float]]) -> SparseRows:
+        dim, width = self.settings.dim, len(values[0])
+        if not 1 <= width <= dim or any(len(value) != width for value in values):
+            lengths = [len(value) for value in values]
+            raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
+        rows = as_rows(np.array(values), width)
+        return rows if width == dim else SparseRows(rows.indptr, rows.indices, rows.data, dim)
+
+
+def unfitted(settings: FeatureSettings) -> Featurizer:
+    """The featurizer of a model that starts from nothing, or a RefusalError that says what is wrong with it."""
+    ngrams = (settings.ngrams[0], settings.ngrams[1])
+    try:
+        return Featurizer(dim=settings.dim, kind=settings.kind, columns=settings.columns, ngrams=ngrams)
+    except ValueError as error:
+        raise invalid(f"features: {error}") from None
+
+
+def decode_items(raw: bytes) -> list[Item]:
+    items: list[Item] = _decode(_items, raw, "items")
+    return items
+
+
+def _decode(decode: Any, raw: bytes, what: str) -> Any:
+    try:
+        return decode(raw)
+    except msgspec.ValidationError as error:
+        raise invalid(f"{what}: {error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise RefusalError(400, "malformed", f"{what}: {error}") from None

@@ -1,0 +1,79 @@
+"""Questions asked a second time, to the same person or to another: they measure agreement and are never learnt."""
+
+import random
+import secrets
+
+import msgspec
+
+from conquer.kernels.core.tickets import stream, ticket
+from conquer.service.log.event import Event
+from conquer.service.log.records import Answered
+from conquer.service.log.transaction import Turn
+from conquer.service.store import log_table as store
+from conquer.session import left_is_second
+from conquer.types import Query
+
+_FRESH = 8
+"""The last rows are left alone: a question of a moment ago measures memory."""
+_TRIES = 6
+
+
+def again(turn: Turn, voter: str, taken: set[str]) -> Event | None:
+    """Now and then, by the model's `planted` share, an earlier question about nothing in `taken`; sides anew."""
+    folded = turn.folded
+    rng = random.Random(ticket(stream("planted", folded.settings.seed), folded.tally.ordinal))
+    last = folded.position - _FRESH
+    if rng.random() >= folded.settings.planted or last <= turn.base:
+        return None
+    for _ in range(_TRIES):
+        found = store.answer_from(turn.connection, folded.id, rng.randint(turn.base + 1, last))
+        event = turn.event(found[0]) if found is not None else None
+        if event is not None and found is not None and _suits(event, found[1], voter, taken):
+            return _planted(turn, event, voter)
+    return None
+
+
+def subjects(event: Event) -> tuple[str, ...]:
+    """What nobody else may be asked about meanwhile: the sentence, or the two items."""
+    return (str(event.choice.memo["sentence"]),) if "sentence" in event.choice.memo else event.shown
+
+
+def agreement(turn: Turn, original: str, voter: str | None, winner: str) -> tuple[bool | None, bool]:
+    """(the same answer as the first time?, was that another person's?); None when one of the two says nothing."""
+    event = turn.event(original)
+    if event is None or winner == "skip":
+        return None, False
+    own = event.answers.get(voter or "")
+    others = [said for _, said in event.answers.values() if _decided(event, said)]
+    if own is not None:
+        return own[1].winner == winner, False
+    return (others[0].winner == winner, True) if others else (None, False)
+
+
+def _suits(event: Event, answered_by: str, voter: str, taken: set[str]) -> bool:
+    said = event.answers.get(answered_by)
+    return (
+        event.chosen.planted is None
+        and event.choice.query is Query.DUEL
+        and said is not None
+        and _decided(event, said[1])
+        and taken.isdisjoint(subjects(event))
+    )
+
+
+def _decided(event: Event, said: Answered) -> bool:
+    return said.value is not None and said.winner in event.shown
+
+
+def _planted(turn: Turn, event: Event, voter: str) -> Event:
+    """The same items, pair and context once more under an ordinal of its own, whose ticket tosses for the sides."""
+    folded = turn.folded
+    ordinal = folded.tally.ordinal
+    number = ticket(stream("policy", folded.settings.seed), ordinal)
+    left = event.shown[-1] if left_is_second(number) else event.shown[0]
+    chosen = msgspec.structs.replace(
+        event.chosen, ordinal=ordinal, ticket=number, left=left, chance=None, deferred=False, planted=event.id
+    )
+    name = f"{ordinal:x}-{secrets.token_hex(8)}"
+    turn.append(chosen, name, voter, folded.round_of(event))
+    return folded.events[name]

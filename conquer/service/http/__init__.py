@@ -1,0 +1,1 @@
+"""HTTP itself: routing, schemas, errors, keys, metrics, time limits."""

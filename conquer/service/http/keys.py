@@ -1,0 +1,109 @@
+"""API keys: random secrets of which only the hash is stored, with roles and the models they may touch."""
+
+import fnmatch
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select, update
+
+from conquer.service.store.schema import keys
+from conquer.service.store.schema import secrets as server_secrets
+
+ROLES = ("read", "choose", "answer", "admin")
+PREFIX = "cnqr_"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Who is calling. `scope` are model names, with * and ? as in file names."""
+
+    id: str
+    name: str
+    roles: frozenset[str]
+    scope: tuple[str, ...]
+    created: float
+    revoked: float | None = None
+
+    def __str__(self) -> str:
+        state = "in force" if self.revoked is None else "revoked"
+        return f"{self.id}  {state:8}  {','.join(sorted(self.roles)):24} {','.join(self.scope):16} {self.name}"
+
+    def may(self, role: str, model: str | None = None) -> bool:
+        """Admins may everything. Without a model it is about the route: its handler checks the model it finds.
+
+        >>> Key("a", "", frozenset({"choose"}), ("shop-*",), 0.0).may("choose", "shop-1")
+        True
+        """
+        if role not in self.roles and "admin" not in self.roles:
+            return False
+        if model is None:
+            return True
+        return any(fnmatch.fnmatchcase(model, pattern) for pattern in self.scope)
+
+
+NOBODY = Key("", "", frozenset(), (), 0.0)
+OPEN = Key("", "anyone on this machine", frozenset(ROLES), ("*",), 0.0)
+
+
+def digest(secret: str) -> str:
+    """A fast hash is right here: the secret has 256 random bits, so there is nothing to guess."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def voter_mark(secret: str, model: int, voter: str) -> str:
+    """A stand-in for a voter's name that only somebody who knows the name and this store can find again."""
+    return hmac.new(secret.encode(), f"{model}:{voter}".encode(), hashlib.sha256).hexdigest()
+
+
+def add(connection: Connection, name: str, roles: Sequence[str], scope: Sequence[str] = ("*",)) -> tuple[Key, str]:
+    """Store a new key; return it with its secret, which cannot be shown again."""
+    unknown = set(roles) - set(ROLES)
+    if unknown or not roles:
+        raise ValueError(f"roles must be some of {', '.join(ROLES)}, got {', '.join(roles) or 'none'}")
+    if not scope or any(not pattern or "," in pattern for pattern in scope):
+        raise ValueError(f"scope must be model names or patterns, got {list(scope)}")
+    secret = PREFIX + secrets.token_urlsafe(32)
+    key = Key(secrets.token_hex(4), name, frozenset(roles), tuple(scope), time.time())
+    connection.execute(
+        insert(keys).values(
+            id=key.id,
+            name=name,
+            digest=digest(secret),
+            roles=",".join(sorted(key.roles)),
+            scope=",".join(scope),
+            created=key.created,
+        )
+    )
+    return key, secret
+
+
+def revoke(connection: Connection, key_id: str) -> bool:
+    """Revoke for ever; False when there is no such key in force."""
+    found = update(keys).where(keys.c.id == key_id, keys.c.revoked.is_(None)).values(revoked=time.time())
+    return bool(connection.execute(found).rowcount)
+
+
+def every(connection: Connection) -> list[tuple[str, Key]]:
+    """(digest, key) of all keys, revoked ones included, oldest first."""
+    return [
+        (
+            row.digest,
+            Key(
+                row.id, row.name, frozenset(row.roles.split(",")), tuple(row.scope.split(",")), row.created, row.revoked
+            ),
+        )
+        for row in connection.execute(select(keys).order_by(keys.c.created))
+    ]
+
+
+def server_secret(connection: Connection) -> str:
+    """The secret that signs page cookies, made once per store so that all its servers agree."""
+    found = connection.execute(select(server_secrets.c.value).where(server_secrets.c.name == "cookies")).scalar()
+    if found is None:
+        found = secrets.token_urlsafe(32)
+        connection.execute(insert(server_secrets).values(name="cookies", value=found))
+    return str(found)

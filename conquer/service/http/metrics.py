@@ -1,0 +1,82 @@
+"""Counters and gauges in Prometheus's text format."""
+
+from collections import Counter as Counted
+from collections.abc import Iterable
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from conquer.service.http.schemas import AnswerReply, ChooseReply
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class Meters:
+    """One server's metrics. Every answer sent is counted once: learnt, repeat, ignored or refused, with its reason."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "conquer_requests", "Requests by route and status.", ["method", "path", "status"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "conquer_request_seconds", "Time to reply.", ["path"], buckets=_BUCKETS, registry=self.registry
+        )
+        self.answers = Counter(
+            "conquer_answers",
+            "Answers sent, by what became of them.",
+            ["model", "outcome", "reason"],
+            registry=self.registry,
+        )
+        self.choices = Counter("conquer_choices", "Rounds decided.", ["model", "query"], registry=self.registry)
+        self.waiting = Gauge("conquer_queue", "Requests waiting for the writer.", registry=self.registry)
+        self.commits = Gauge("conquer_commits", "Commits since the start.", registry=self.registry)
+        self.models = Gauge("conquer_models_in_memory", "Models in memory.", registry=self.registry)
+        self.model_bytes = Gauge("conquer_model_bytes", "Bytes of models in memory.", registry=self.registry)
+        self.store_bytes = Gauge("conquer_store_bytes", "Bytes of the store on disk.", registry=self.registry)
+        self._cells: dict[Any, Any] = {}
+
+    def _cell(self, metric: Any, *labels: str) -> Any:
+        """The labelled child, kept: looking it up costs more than counting."""
+        key = (metric, labels)
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = metric.labels(*labels)
+        return cell
+
+    def request(self, endpoint: Any, status: int, seconds: float) -> None:
+        self._cell(self.requests, endpoint.method, endpoint.path, str(status)).inc()
+        self._cell(self.seconds, endpoint.path).observe(seconds)
+
+    def answer(self, model: str, reply: AnswerReply) -> None:
+        self._cell(self.answers, model, reply.status, reply.reason or "").inc()
+
+    def refused(self, model: str, code: str) -> None:
+        self._cell(self.answers, model, "refused", code).inc()
+
+    def choice(self, model: str, query: str) -> None:
+        self._cell(self.choices, model, query).inc()
+
+    def chosen_batch(self, model: str, results: Iterable[Any]) -> None:
+        """Every choice among the results of a batch, refusals left out."""
+        for query, times in Counted(one.query for one in results if isinstance(one, ChooseReply)).items():
+            self._cell(self.choices, model, query).inc(times)
+
+    def answered_batch(self, model: str, results: Iterable[Any]) -> None:
+        """Every answer of a batch, learnt, repeated, ignored or refused."""
+        kinds = Counted(
+            (one.status, one.reason or "") if isinstance(one, AnswerReply) else ("refused", one["error"]["code"])
+            for one in results
+        )
+        for (status, reason), times in kinds.items():
+            self._cell(self.answers, model, status, reason).inc(times)
+
+    def forget(self, model: str) -> None:
+        """A deleted model's counters go with it."""
+        by_model = (self.answers, self.choices)
+        for metric, labels in [key for key in self._cells if key[0] in by_model and key[1][0] == model]:
+            del self._cells[(metric, labels)]
+            metric.remove(*labels)
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)

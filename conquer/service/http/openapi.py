@@ -1,0 +1,85 @@
+"""The OpenAPI document, derived from the route table and the request types."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from conquer.service.http.routing import Endpoint
+from conquer.service.http.schemas import Failure
+
+
+class ErrorReply(msgspec.Struct):
+    error: Failure
+
+
+_ERRORS = {
+    "400": "not JSON",
+    "401": "a key is needed",
+    "403": "this key may not",
+    "404": "unknown",
+    "408": "too slow",
+    "409": "conflict",
+    "413": "too large",
+    "422": "understood and refused",
+    "429": "busy",
+    "503": "the store did not take it",
+}
+
+
+def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
+    """OpenAPI 3.1 as a JSON-able dict."""
+    shown = [endpoint for endpoint in endpoints if not endpoint.page]
+    types = [kind for endpoint in shown for kind in (_body(endpoint), endpoint.reply) if kind not in (None, bytes)]
+    schemas, components = msgspec.json.schema_components(
+        [*types, ErrorReply], ref_template="#/components/schemas/{name}"
+    )
+    by_type = list(zip([*types, ErrorReply], schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in shown:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, by_type)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "CONQUER", "version": version, "description": "Show two, learn from the pick, lose nothing."},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}],
+    }
+
+
+def _body(endpoint: Endpoint) -> Any:
+    return endpoint.document or endpoint.body
+
+
+def _schema(kind: Any, by_type: list[tuple[Any, Any]]) -> Any:
+    return next(schema for known, schema in by_type if known is kind)
+
+
+def _operation(endpoint: Endpoint, by_type: list[tuple[Any, Any]]) -> dict[str, Any]:
+    names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
+    text = {"schema": {"type": "string"}}
+    parameters = [{"name": name, "in": "path", "required": True, **text} for name in names]
+    parameters += [{"name": name, "in": "query", "required": False, **text} for name in endpoint.query]
+    replies: dict[str, Any] = {str(endpoint.status): {"description": "done"}}
+    if endpoint.reply is not None:
+        replies[str(endpoint.status)]["content"] = {endpoint.kind: {"schema": _schema(endpoint.reply, by_type)}}
+    error = {"application/json": {"schema": _schema(ErrorReply, by_type)}}
+    replies |= {code: {"description": text, "content": error} for code, text in _ERRORS.items() if code not in replies}
+    operation: dict[str, Any] = {
+        "summary": endpoint.summary,
+        "operationId": endpoint.handler.__name__,
+        "parameters": parameters,
+        "responses": replies,
+        "x-role": endpoint.role or "none",
+    }
+    kind = _body(endpoint)
+    if kind is bytes:
+        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"required": True, "content": content}
+    elif kind is not None:
+        content = {"application/json": {"schema": _schema(kind, by_type)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation

@@ -1,0 +1,1 @@
+"""A model as the fold of its log: rows, events, statistics, transactions."""

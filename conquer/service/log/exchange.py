@@ -1,0 +1,173 @@
+"""Logs out and in: JSON lines, preference pairs, and ledgers that train a fresh model on old answers."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.http.schemas import Item, ModelSettings, Raw
+from conquer.service.log.event import Event
+from conquer.service.log.records import ABSENT, NAMES, Answered, Chosen, Corrected, Entry, Expired
+from conquer.service.log.transaction import Turn
+from conquer.service.store.log_table import Header
+from conquer.types import Choice, Query
+
+_json = msgspec.json.Encoder().encode
+_BATCH = 500
+
+
+class Line(msgspec.Struct, omit_defaults=True):
+    """A row of a ledger: a log row, or the opening line that says how the model was made."""
+
+    kind: str
+    position: int = 0
+    at: float = 0.0
+    event_id: str | None = None
+    voter: str | None = None
+    body: Raw = ABSENT
+
+
+_line = msgspec.json.Decoder(Line).decode
+
+
+def opening(header: Header) -> bytes:
+    return _json(Line("open", body=Raw(_json({"name": header.name, "settings": header.settings})))) + b"\n"
+
+
+def line(entry: Entry) -> bytes:
+    body = Raw(_json(entry.body))
+    return _json(Line(entry.kind, entry.position, entry.at, entry.event, entry.voter, body)) + b"\n"
+
+
+def preference(entry: Entry, event: Event) -> bytes | None:
+    """An answer as a prompt/chosen/rejected record, or None where nobody won."""
+    said: Answered = entry.body
+    if said.value is None or said.value == 0 or len(event.shown) != 2:
+        return None
+    contents = {
+        item.id: item.text if item.text is not None else item.features or item.vector
+        for item in msgspec.json.decode(bytes(event.chosen.items), type=list[Item])
+    }
+    first, second = (contents[one] for one in event.shown)
+    chosen, rejected = (first, second) if said.value > 0 else (second, first)
+    record = {
+        "prompt": msgspec.json.decode(bytes(event.chosen.context)),
+        "chosen": chosen,
+        "rejected": rejected,
+        "strength": abs(said.value),
+        "event_id": event.id,
+        "voter": entry.voter,
+        "at": entry.at,
+    }
+    return _json(record) + b"\n"
+
+
+class Replayed(msgspec.Struct):
+    """What a ledger brought: rounds taken in, answers learnt, and rows passed over by kind."""
+
+    rounds: int = 0
+    learnt: int = 0
+    passed_over: dict[str, int] = {}
+
+    def skip(self, kind: str) -> None:
+        self.passed_over[kind] = self.passed_over.get(kind, 0) + 1
+
+
+def read_ledger(lines: Iterable[bytes | str]) -> Iterator[Line]:
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            yield _line(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise invalid(f"line {number} is not a ledger row: {error}") from None
+
+
+def opening_settings(lines: list[Line]) -> ModelSettings:
+    """The settings in a ledger's first line."""
+
+    class Opening(msgspec.Struct):
+        settings: ModelSettings
+
+    if not lines or lines[0].kind != "open":
+        raise invalid("a ledger begins with its 'open' line, got " + (repr(lines[0].kind) if lines else "nothing"))
+    found: ModelSettings = _body(lines[0], Opening).settings
+    return found
+
+
+def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], None]], Any]) -> Replayed:
+    """Append a ledger's rounds and answers to a fresh model, in order, some hundred rows a transaction.
+
+    What was shown stays as it was; what is learnt from the answers is the new model's own affair.
+    """
+    rows = list(lines)
+    undone = {_body(row, Corrected).undone for row in rows if row.kind == "correction"}
+    done = Replayed()
+    for start in range(0, len(rows), _BATCH):
+        part = rows[start : start + _BATCH]
+
+        def work(turn: Turn, part: list[Line] = part, first: bool = start == 0) -> None:
+            if first and turn.folded.tally.ordinal:
+                raise RefusalError(
+                    409, "not_fresh", f"model {turn.folded.name!r} already has rounds; replay into a new one"
+                )
+            for row in part:
+                _take(turn, row, undone, done)
+
+        run(work)
+    return done
+
+
+def _body(row: Line, kind: type[Any]) -> Any:
+    try:
+        return msgspec.json.decode(bytes(row.body), type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise invalid(f"row {row.position} is not a {row.kind!r}: {error}") from None
+
+
+def _take(turn: Turn, row: Line, undone: set[int], done: Replayed) -> None:
+    if row.kind == "choose":
+        _choose(turn, row)
+        done.rounds += 1
+    elif row.kind in ("answer", "expiry") and row.position not in undone:
+        if _answer(turn, row):
+            done.learnt += 1
+    elif row.kind not in NAMES.values() and row.kind != "open":
+        raise invalid(f"row {row.position} has the unknown kind {row.kind!r}")
+    else:
+        done.skip(row.kind)
+
+
+def _choose(turn: Turn, row: Line) -> None:
+    from conquer.service.commands.answering import expose
+
+    chosen: Chosen = _body(row, Chosen)
+    if row.event_id is None or turn.event(row.event_id) is not None:
+        raise invalid(f"row {row.position} needs an event id of its own, got {row.event_id!r}")
+    read = turn.folded.brain.parse(bytes(chosen.items), bytes(chosen.context))
+    try:
+        choice = Choice(tuple(chosen.shown), Query(chosen.query), chosen.ticket, chosen.memo)
+        names = turn.folded.brain.check(read, choice)
+    except (ValueError, TypeError) as error:
+        raise invalid(f"row {row.position}: {error}") from None
+    if names != chosen.names or chosen.left not in names or not 0 <= chosen.ticket < 1 << 64:
+        raise invalid(f"row {row.position} shows items it does not have")
+    chosen.ordinal = turn.folded.tally.ordinal
+    turn.append(chosen, row.event_id, row.voter, read)
+    event = turn.event(row.event_id)
+    if event is not None and event.active and chosen.planted is None:
+        expose(turn, event)
+
+
+def _answer(turn: Turn, row: Line) -> bool:
+    said = _body(row, Answered if row.kind == "answer" else Expired)
+    event = turn.event(row.event_id) if row.event_id is not None else None
+    if event is None:
+        raise invalid(f"row {row.position} answers {row.event_id!r}, which the ledger has not asked")
+    if said.value is not None and (not -1 <= said.value <= 1 or event.choice.query is Query.NONE):
+        raise invalid(f"row {row.position}: {said.value} is no answer to event {row.event_id!r}")
+    if isinstance(said, Expired):
+        said.chosen_at = event.position
+    turn.append(said, row.event_id, row.voter)
+    return said.value is not None

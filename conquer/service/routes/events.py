@@ -1,0 +1,201 @@
+"""Questions and answers over HTTP, one at a time and in batches."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from conquer.service.annotation.pool import release
+from conquer.service.commands import answering as asking
+from conquer.service.http.errors import RefusalError, unknown_event
+from conquer.service.http.routing import Call, Endpoint
+from conquer.service.http.schemas import (
+    AnswerReply,
+    AnswerRequest,
+    BatchAnswers,
+    BatchChoose,
+    BatchReply,
+    ChooseReply,
+    ChooseRequest,
+    EventId,
+    Identifier,
+    Item,
+    Strict,
+    Value,
+)
+from conquer.service.log.event import Event
+from conquer.service.log.transaction import Turn
+
+
+class ChooseDocument(Strict):
+    """A round. `event_id` makes the call repeatable; `deferred` waits for `activate`; `voter` is who will answer."""
+
+    items: Annotated[list[Item], Meta(min_length=1, max_length=1000)]
+    context: str | dict[str, Value] | None = None
+    event_id: EventId | None = None
+    voter: Identifier | None = None
+    deferred: bool = False
+
+
+class BatchChooseDocument(Strict):
+    rounds: Annotated[list[ChooseDocument], Meta(min_length=1, max_length=1000)]
+
+
+class UndoRequest(Strict):
+    voter: Identifier | None = None
+
+
+class FlagRequest(Strict):
+    comment: Annotated[str, Meta(max_length=2000)] = ""
+    voter: Identifier | None = None
+
+
+class Standing(msgspec.Struct):
+    voter: str
+    winner: str
+    learnt: bool
+    reason: str | None
+    position: int
+
+
+class EventInfo(msgspec.Struct):
+    """An event as its log rows tell it."""
+
+    event: ChooseReply
+    at: float
+    voter: str | None
+    items: Any
+    context: Any
+    answers: list[Standing]
+    expired: bool
+
+
+async def choose(call: Call) -> ChooseReply:
+    request: ChooseRequest = call.body
+    events = (request.event_id,) if request.event_id is not None else ()
+    reply: ChooseReply = await call.server.writer.call(
+        call.model, lambda turn: asking.choose(turn, request), events, light=True
+    )
+    call.server.meters.choice(call.model, reply.query)
+    return reply
+
+
+async def answer(call: Call) -> AnswerReply:
+    request: AnswerRequest = call.body
+    event_id, meters = call.path["event_id"], call.server.meters
+    try:
+        reply: AnswerReply = await call.server.writer.call(
+            call.model, lambda turn: _answered(turn, event_id, request), (event_id,), light=True
+        )
+    except RefusalError as refusal:
+        meters.refused("" if refusal.code == "unknown_model" else call.model, refusal.code)
+        raise
+    meters.answer(call.model, reply)
+    return reply
+
+
+def _answered(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
+    reply = asking.answer(turn, event_id, request)
+    if request.voter is not None:
+        release(turn, event_id)
+    return reply
+
+
+async def choose_batch(call: Call) -> BatchReply:
+    """All rounds in one commit. A refused round does not stop the others."""
+    request: BatchChoose = call.body
+    events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
+
+    def work(turn: Turn) -> list[Any]:
+        return [_each(lambda one=one: asking.choose(turn, one)) for one in request.rounds]
+
+    results = await call.server.writer.call(call.model, work, events)
+    call.server.meters.chosen_batch(call.model, results)
+    return BatchReply(results)
+
+
+async def answer_batch(call: Call) -> BatchReply:
+    """All answers in one commit. A refused answer does not stop the others."""
+    request: BatchAnswers = call.body
+
+    def work(turn: Turn) -> list[Any]:
+        return [_each(lambda one=one: asking.answer(turn, one.event_id, one)) for one in request.answers]
+
+    results = await call.server.writer.call(call.model, work, tuple(one.event_id for one in request.answers))
+    call.server.meters.answered_batch(call.model, results)
+    return BatchReply(results)
+
+
+def _each(work: Any) -> Any:
+    try:
+        return work()
+    except RefusalError as refusal:
+        return {"error": {"code": refusal.code, "message": refusal.message, "status": refusal.status}}
+
+
+async def activate(call: Call) -> ChooseReply:
+    event_id = call.path["event_id"]
+    reply: ChooseReply = await call.server.writer.call(
+        call.model, lambda turn: asking.activate(turn, event_id), (event_id,)
+    )
+    return reply
+
+
+async def undo(call: Call) -> AnswerReply:
+    event_id, voter = call.path["event_id"], call.body.voter
+    reply: AnswerReply = await call.server.writer.call(
+        call.model, lambda turn: asking.undo(turn, event_id, voter), (event_id,)
+    )
+    return reply
+
+
+async def flag(call: Call) -> AnswerReply:
+    event_id, body = call.path["event_id"], call.body
+    reply: AnswerReply = await call.server.writer.call(
+        call.model, lambda turn: asking.flag(turn, event_id, body.voter, body.comment), (event_id,)
+    )
+    return reply
+
+
+async def event(call: Call) -> EventInfo:
+    event_id = call.path["event_id"]
+
+    def work(turn: Turn) -> EventInfo:
+        found = turn.event(event_id)
+        if found is None:
+            raise unknown_event(call.model, event_id)
+        return _info(found)
+
+    info: EventInfo = await call.server.writer.call(call.model, work, (event_id,))
+    return info
+
+
+def _info(event: Event) -> EventInfo:
+    answers = [
+        Standing(voter, said.winner, said.value is not None, said.reason, position)
+        for voter, (position, said) in event.answers.items()
+    ]
+    chosen = event.chosen
+    return EventInfo(asking.reply(event), event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
+
+
+_EVENT = "/v1/models/{name}/events/{event_id}"
+ENDPOINTS = (
+    Endpoint(
+        "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
+        document=ChooseDocument,
+    ),
+    Endpoint("POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply),
+    Endpoint(
+        "POST", "/v1/models/{name}/choose/batch", "choose", "Choose for many rounds", choose_batch, BatchChoose,
+        BatchReply, document=BatchChooseDocument, upload=True,
+    ),
+    Endpoint(
+        "POST", "/v1/models/{name}/answers", "answer", "Answer many events", answer_batch, BatchAnswers, BatchReply,
+        upload=True,
+    ),
+    Endpoint("GET", _EVENT, "read", "Look at an event", event, reply=EventInfo),
+    Endpoint("POST", f"{_EVENT}/activate", "choose", "A deferred event has been shown", activate, reply=ChooseReply),
+    Endpoint("POST", f"{_EVENT}/undo", "answer", "Take an answer back", undo, UndoRequest, AnswerReply),
+    Endpoint("POST", f"{_EVENT}/flag", "answer", "Remark on a question", flag, FlagRequest, AnswerReply),
+)  # fmt: skip

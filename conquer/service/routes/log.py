@@ -1,0 +1,117 @@
+"""The log over HTTP: out in three forms, in as a ledger, and without a person's rows."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from conquer.service.http.errors import RefusalError, invalid, unknown_model
+from conquer.service.http.routing import Call, Endpoint
+from conquer.service.http.schemas import Identifier, Strict
+from conquer.service.http.wire import Reply
+from conquer.service.jobs.erasure import Gone, erase_voter
+from conquer.service.log.event import Event
+from conquer.service.log.exchange import Replayed, feed, line, opening, preference, read_ledger
+from conquer.service.log.records import Answered, Entry
+from conquer.service.server import Server
+from conquer.service.store import log_table as store
+
+Record = Callable[[Entry, Event], bytes | None]
+_CHUNK = 500
+_FORMATS = ("jsonl", "preferences", "ledger", "answers")
+
+
+class EraseRequest(Strict):
+    voter: Identifier
+
+
+async def read_log(call: Call) -> Reply:
+    form, after = call.query.get("format", "jsonl"), call.query.get("after", "0")
+    if form not in _FORMATS:
+        raise invalid(f"format must be one of {', '.join(_FORMATS)}, got {form!r}")
+    if not (after.isascii() and after.isdecimal()) or len(after) > 18:
+        raise invalid(f"after must be a position, got {after!r}")
+    header = await _in_thread(call.server, lambda connection: store.headers(connection, [call.model], lock=False))
+    if call.model not in header:
+        raise unknown_model(call.model)
+    if form == "answers" and header[call.model].settings.task != "parse":
+        raise RefusalError(409, "no_parser", f"model {call.model!r} does not parse: its answers are its log's")
+    chunks = _lines(call.server, header[call.model], form, int(after))
+    return Reply(kind="application/x-ndjson", chunks=chunks)
+
+
+async def _in_thread(server: Server, work: Any) -> Any:
+    def go() -> Any:
+        with server.database.reading() as connection:
+            return work(connection)
+
+    return await asyncio.get_running_loop().run_in_executor(None, go)
+
+
+async def _lines(server: Server, header: store.Header, form: str, after: int) -> AsyncIterator[bytes]:
+    """Chunk by chunk, each in a transaction of its own: rows never change their place, so the whole is consistent."""
+    if form == "ledger":
+        yield opening(header)
+    record: Record | None = None
+    undone: frozenset[int] = frozenset()
+    if form in ("preferences", "answers"):
+        undone = await _in_thread(server, lambda connection: store.undone(connection, header.id, 0))
+        record = preference if form == "preferences" else await _in_thread(server, lambda c: _parse_answers(c, header))
+    while True:
+        rows = await _in_thread(server, lambda c, at=after: next(store.entries(c, header.id, at, _CHUNK), []))
+        if not rows:
+            return
+        if record is None:
+            yield b"".join(map(line, rows))
+        elif text := await _in_thread(server, lambda c, part=rows: _records(c, header, part, undone, record)):
+            yield text
+        after = rows[-1].position
+
+
+def _records(
+    connection: Connection, header: store.Header, rows: list[Entry], undone: frozenset[int], record: Record
+) -> bytes:
+    """What the standing answers among the rows are written as."""
+    answers = [row for row in rows if isinstance(row.body, Answered) and row.position not in undone]
+    events = store.events(connection, header.id, {str(row.event) for row in answers})
+    found = [record(row, events[str(row.event)]) for row in answers if str(row.event) in events]
+    return b"".join(text for text in found if text is not None)
+
+
+def _parse_answers(connection: Connection, header: store.Header) -> Record:
+    """Answers about heads, by the ids that the sentences have in the exported trees."""
+    from conquer.service.annotation.pool import read_pool
+    from conquer.service.parser.export import answer_line, sentences
+
+    names = {item: one.id for item, one in sentences(read_pool(connection, header.id)).items()}
+    return lambda row, event: answer_line(row, event, names)
+
+
+async def write_log(call: Call) -> Replayed:
+    """Train a fresh model on a ledger's answers."""
+    loop, writer, name = asyncio.get_running_loop(), call.server.writer, call.model
+    lines = read_ledger(call.body.splitlines())
+    return await loop.run_in_executor(None, lambda: feed(lines, lambda work: writer.call_now(name, work)))
+
+
+async def erase(call: Call) -> Gone:
+    """Remove a person from the log: the model becomes what it would be without their rows."""
+    voter = call.body.voter
+    reply: Gone = await call.server.writer.call(call.model, lambda turn: erase_voter(turn, voter))
+    return reply
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/v1/models/{name}/log", "read", "The log: jsonl, preferences, ledger or answers", read_log,
+        query=("format", "after"), kind="application/x-ndjson",
+    ),
+    Endpoint(
+        "POST", "/v1/models/{name}/log", "admin", "Train a fresh model on a ledger", write_log, bytes, Replayed,
+        upload=True,
+    ),
+    Endpoint(
+        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, Gone
+    ),
+)  # fmt: skip

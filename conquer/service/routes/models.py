@@ -1,0 +1,174 @@
+"""Models over HTTP: create, list, look at, export, import, delete."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, func, insert, select
+
+from conquer.service.commands.learner import checked_settings, imported, warm_parser
+from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.http.routing import Call, Endpoint
+from conquer.service.http.schemas import ModelSettings, NewModel
+from conquer.service.http.wire import Reply
+from conquer.service.log.transaction import Turn
+from conquer.service.pages.insight import glance
+from conquer.service.store import log_table as store
+from conquer.service.store.schema import models
+
+_settings_json = msgspec.json.Encoder().encode
+
+
+class ModelInfo(msgspec.Struct):
+    """A model: how it was made, how far its log goes, and what the log adds up to."""
+
+    name: str
+    settings: ModelSettings
+    position: int
+    summary: dict[str, Any]
+
+
+class ModelList(msgspec.Struct):
+    models: list[ModelInfo]
+
+
+class Feature(msgspec.Struct):
+    name: str
+    weight: float
+
+
+class Features(msgspec.Struct):
+    """The features with the largest weights, among those of the latest rounds."""
+
+    liked: list[Feature]
+    disliked: list[Feature]
+
+
+def create(connection: Connection, name: str, settings: ModelSettings, limit: int, pieces: Sequence[bytes] = ()) -> int:
+    """Store a new model's settings, and the parts of a snapshot if it does not start from nothing; return its id."""
+    if connection.execute(select(models.c.id).where(models.c.name == name)).first() is not None:
+        raise RefusalError(409, "model_exists", f"there is a model {name!r} already")
+    if connection.execute(select(func.count()).select_from(models)).scalar_one() >= limit:
+        raise RefusalError(422, "too_many_models", f"this server holds at most {limit} models")
+    text = _settings_json(settings).decode()
+    values = {"name": name, "settings": text, "position": 0, "base": 0, "created": time.time()}
+    model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
+    for part, piece in enumerate(pieces):
+        store.write_part(connection, model_id, 0, part, len(pieces), time.time(), piece)
+    return model_id
+
+
+async def create_model(call: Call) -> ModelInfo:
+    new: NewModel = call.body
+    try:
+        settings = new.settings()
+    except msgspec.ValidationError as error:
+        raise invalid(str(error)) from None
+    if not call.key.may("admin", new.name):
+        raise RefusalError(403, "not_allowed", f"this key may not make a model {new.name!r}")
+    loop = asyncio.get_running_loop()
+    await loop.run_in_executor(None, checked_settings, settings)
+    if settings.task == "parse":
+        # Beside what follows: the file is being uploaded while the kernels load.
+        loop.run_in_executor(None, warm_parser)
+    limit = call.server.settings.limits.models
+    await call.server.writer.call(None, lambda connection: create(connection, new.name, settings, limit))
+    info: ModelInfo = await call.server.writer.call(new.name, _info)
+    return info
+
+
+async def list_models(call: Call) -> ModelList:
+    """Models in memory answer for themselves; the others are counted from the store, without their weights."""
+    server, loop = call.server, asyncio.get_running_loop()
+    headers = await loop.run_in_executor(None, server.listed)
+    found = []
+    for header in headers:
+        if not call.key.may("read", header.name):
+            continue
+        try:
+            if header.name in server.writer.models:
+                found.append(await server.writer.call(header.name, _info))
+            else:
+                position, summary = await loop.run_in_executor(None, server.summary, header)
+                found.append(ModelInfo(header.name, header.settings, position, summary))
+        except RefusalError as refusal:
+            if refusal.status != 404:
+                raise
+    return ModelList(found)
+
+
+async def inspect_model(call: Call) -> ModelInfo:
+    info: ModelInfo = await call.server.writer.call(call.model, _info)
+    return info
+
+
+async def delete_model(call: Call) -> Reply:
+    name, writer = call.model, call.server.writer
+
+    def work(turn: Turn) -> None:
+        store.remove_model(turn.connection, turn.folded.id)
+        turn.removed = True
+
+    await writer.call(name, work)
+    call.server.meters.forget(name)
+    return Reply(status=204)
+
+
+async def export_model(call: Call) -> Reply:
+    data: bytes = await call.server.writer.call(call.model, lambda turn: turn.folded.dumps())
+    disposition = f'attachment; filename="{call.model}.safetensors"'.encode()
+    return Reply(data, kind="application/octet-stream", headers=[(b"content-disposition", disposition)])
+
+
+async def import_model(call: Call) -> ModelInfo:
+    """A model file (from export, or conquer.save) under a new name; its log starts empty."""
+    if not call.body:
+        raise invalid("the body must be a model file, got nothing")
+    settings, pieces = await asyncio.get_running_loop().run_in_executor(None, _packed, call.body)
+    limit = call.server.settings.limits.models
+    await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, pieces))
+    info: ModelInfo = await call.server.writer.call(call.model, _info)
+    return info
+
+
+def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
+    settings, state = imported(data)
+    return settings, store.parts(state)
+
+
+async def model_features(call: Call) -> Features:
+    count = call.query.get("count", "15")
+    if not count.isdecimal() or not 1 <= int(count) <= 1000:
+        raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
+    seen = await call.server.writer.call(call.model, glance)
+    if seen is None:
+        return Features([], [])
+    loop, names = asyncio.get_running_loop(), call.server.names
+    liked, disliked = await loop.run_in_executor(None, names.top, seen, int(count))
+    return Features([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
+
+
+def _info(turn: Turn) -> ModelInfo:
+    folded = turn.folded
+    return ModelInfo(folded.name, folded.settings, folded.position, folded.tally.summary())
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/v1/models", "admin", "Create a model", create_model, NewModel, ModelInfo, status=201),
+    Endpoint("GET", "/v1/models", "read", "List models", list_models, reply=ModelList),
+    Endpoint("GET", "/v1/models/{name}", "read", "Look at a model", inspect_model, reply=ModelInfo),
+    Endpoint("DELETE", "/v1/models/{name}", "admin", "Delete a model and its log", delete_model, status=204),
+    Endpoint(
+        "GET", "/v1/models/{name}/file", "read", "Export the model file", export_model, kind="application/octet-stream"
+    ),
+    Endpoint(
+        "PUT", "/v1/models/{name}/file", "admin", "Import a model file as a new model", import_model, bytes, ModelInfo,
+        status=201, upload=True,
+    ),
+    Endpoint(
+        "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Features,
+        query=("count",),
+    ),
+)  # fmt: skip

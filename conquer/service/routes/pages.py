@@ -1,0 +1,115 @@
+"""The web pages: plain files of the package, a strict policy on what they may load, and signing in."""
+
+import mimetypes
+from importlib.resources import files
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from conquer.service.http.auth import COOKIE
+from conquer.service.http.errors import RefusalError
+from conquer.service.http.keys import digest
+from conquer.service.http.routing import Call, Endpoint
+from conquer.service.http.schemas import Strict
+from conquer.service.http.wire import Reply, encode
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+]
+_FOLDER = files("conquer.service") / "pages"
+_FILES = {
+    one.name: one.read_bytes() for one in _FOLDER.iterdir() if one.name.endswith((".html", ".css", ".js", ".svg"))
+}
+
+
+class SignIn(Strict):
+    key: Annotated[str, Meta(max_length=200)]
+
+
+class Session(msgspec.Struct):
+    """Who this page is: its token for writes, and what it may do."""
+
+    token: str
+    name: str
+    roles: list[str]
+    open: bool
+
+
+def _page(file: str) -> Reply:
+    return Reply(_FILES[file], kind="text/html; charset=utf-8", headers=list(_HEADERS))
+
+
+async def models_page(call: Call) -> Reply:
+    return _page("index.html")
+
+
+async def model_page(call: Call) -> Reply:
+    return _page("model.html")
+
+
+async def pick_page(call: Call) -> Reply:
+    return _page("pick.html")
+
+
+async def login_page(call: Call) -> Reply:
+    return _page("login.html")
+
+
+async def docs_page(call: Call) -> Reply:
+    return _page("docs.html")
+
+
+async def static(call: Call) -> Reply:
+    name = call.path["file"]
+    if name not in _FILES or name.endswith(".html"):
+        raise RefusalError(404, "not_found", "there is no such file")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = [*_HEADERS, (b"cache-control", b"no-cache")]
+    return Reply(_FILES[name], kind=f"{kind}; charset=utf-8", headers=headers)
+
+
+async def session(call: Call) -> Session:
+    roles = sorted(call.key.roles)
+    if "admin" in roles:
+        roles = ["admin", "answer", "choose", "read"]
+    keeper = call.server.doorkeeper
+    return Session(keeper.page_token(call.headers), call.key.name, roles, keeper.open)
+
+
+async def login(call: Call) -> Reply:
+    """A key for a cookie: HttpOnly, same site only, a week."""
+    keeper, secret = call.server.doorkeeper, call.body.key.strip()
+    key = keeper.keys.get(digest(secret))
+    if key is None:
+        raise RefusalError(401, "wrong_key", "this key is unknown or has been revoked")
+    return Reply(encode({"name": key.name}), headers=[(b"set-cookie", _cookie(call, keeper.cookie(secret), 604800))])
+
+
+async def logout(call: Call) -> Reply:
+    return Reply(status=204, headers=[(b"set-cookie", _cookie(call, "", 0))])
+
+
+def _cookie(call: Call, value: str, seconds: int) -> bytes:
+    secure = "; Secure" if call.scope.get("scheme") == "https" else ""
+    return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}".encode()
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/", None, "Models", models_page, page=True),
+    Endpoint("GET", "/models/{name}", None, "A model", model_page, page=True),
+    Endpoint("GET", "/pick/{name}", None, "Pick one of two", pick_page, page=True),
+    Endpoint("GET", "/parse/{name}", None, "Which word is the head?", pick_page, page=True),
+    Endpoint("GET", "/login", None, "Sign in", login_page, page=True),
+    Endpoint("POST", "/login", None, "Sign in", login, SignIn, page=True),
+    Endpoint("POST", "/logout", None, "Sign out", logout, page=True),
+    Endpoint("GET", "/docs", None, "The API for people", docs_page, page=True),
+    Endpoint("GET", "/session", None, "Who this page is", session, page=True),
+    Endpoint("GET", "/static/{file}", None, "Styles and scripts", static, page=True),
+)

@@ -1,0 +1,191 @@
+"""Rank and reward in the shape of Azure Personalizer's API, so that its clients can point here."""
+
+import secrets
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from conquer.kernels.core.tickets import ticket_uniforms
+from conquer.service.commands import answering as asking
+from conquer.service.http.errors import RefusalError, invalid, unknown_event
+from conquer.service.http.routing import Call, Endpoint
+from conquer.service.http.schemas import (
+    AnswerRequest,
+    ChooseRequest,
+    FeatureSettings,
+    Identifier,
+    ModelSettings,
+    Raw,
+    Value,
+    is_model_name,
+)
+from conquer.service.http.wire import Reply, encode
+from conquer.service.log.transaction import Turn
+from conquer.service.routes.models import create
+
+_COIN = np.array([2**63 + 2], np.uint64)
+_DEPTH = 8
+DEFAULTS = ModelSettings(
+    algorithm="confidit", features=FeatureSettings(dim=1 << 18), window_seconds=600.0, default_answer=-1.0
+)
+"""One item is shown; a reward that does not come within ten minutes counts as none, as there."""
+
+
+class Action(msgspec.Struct):
+    id: Identifier
+    features: list[dict[str, Any]] = []
+
+
+class RankRequest(msgspec.Struct, rename="camel"):
+    actions: Annotated[list[Action], Meta(min_length=1, max_length=1000)]
+    context_features: list[dict[str, Any]] = []
+    excluded_actions: list[str] = []
+    event_id: Identifier | None = None
+    defer_activation: bool = False
+
+
+class Ranked(msgspec.Struct):
+    id: str
+    probability: float
+
+
+class RankReply(msgspec.Struct, rename="camel"):
+    ranking: list[Ranked]
+    event_id: str
+    reward_action_id: str
+
+
+class RewardRequest(msgspec.Struct):
+    value: Annotated[float, Meta(ge=-1, le=1)]
+
+
+async def rank(call: Call) -> RankReply:
+    """The action to show, first in the ranking; the same event id gets the same reply again."""
+    request: RankRequest = call.body
+    open_ = [action for action in request.actions if action.id not in set(request.excluded_actions)]
+    if not open_:
+        raise invalid("every action is excluded")
+    items = [{"id": action.id, "features": _flat(action.features) or {"id": action.id}} for action in open_]
+    context = _flat(request.context_features)
+    event_id = request.event_id or secrets.token_hex(16)
+    choose = ChooseRequest(
+        items=Raw(encode(items)),
+        context=Raw(encode(context or None)),
+        event_id=event_id,
+        deferred=request.defer_activation,
+    )
+    reply = await _on_model(call, lambda turn: asking.choose(turn, choose), (event_id,))
+    if len(reply.shown) != 1:
+        raise RefusalError(409, "not_single", "this model shows two items: use /v1/models/NAME/choose")
+    best = reply.shown[0].id
+    chance = 1.0 if reply.chance is None else reply.chance
+    others = [action.id for action in request.actions if action.id != best]
+    share = (1 - chance) / max(1, len(open_) - 1)
+    excluded = set(request.excluded_actions)
+    ranking = [Ranked(best, chance), *(Ranked(one, 0.0 if one in excluded else share) for one in others)]
+    return RankReply(ranking, event_id, best)
+
+
+async def reward(call: Call) -> Reply:
+    """How well it went, in [0, 1]: learnt as a yes with that chance, by the coin of the event's own ticket.
+
+    The first reward counts; later ones change nothing.
+    """
+    event_id, value = call.path["event_id"], call.body.value
+
+    def work(turn: Turn) -> Any:
+        event = turn.event(event_id)
+        if event is None:
+            raise unknown_event(turn.folded.name, event_id)
+        if event.answers:
+            return None
+        winner = event.shown[0] if _coin(event.choice.ticket) < value else "both_bad"
+        return asking.answer(turn, event_id, AnswerRequest(winner))
+
+    reply = await _on_model(call, work, (event_id,))
+    if reply is not None:
+        call.server.meters.answer(_name(call), reply)
+    return Reply(status=204)
+
+
+async def activate_rank(call: Call) -> Reply:
+    event_id = call.path["event_id"]
+    await _on_model(call, lambda turn: asking.activate(turn, event_id), (event_id,))
+    return Reply(status=204)
+
+
+def _name(call: Call) -> str:
+    name = call.query.get("model", "personalizer")
+    if not is_model_name(name):
+        raise invalid(f"{name[:80]!r} cannot be a model's name")
+    return name
+
+
+async def _on_model(call: Call, work: Any, events: tuple[str, ...]) -> Any:
+    """Run on the model of the query (`?model=`), made on first use if it is the default one."""
+    name, writer = _name(call), call.server.writer
+    for endpoint_role in ("choose", "answer"):
+        if call.key.may(endpoint_role, name):
+            break
+    else:
+        raise RefusalError(403, "not_allowed", f"this key may not use the model {name!r}")
+    try:
+        return await writer.call(name, work, events)
+    except RefusalError as refusal:
+        if refusal.code != "unknown_model" or name != "personalizer":
+            raise
+    limit = call.server.settings.limits.models
+    try:
+        await writer.call(None, lambda connection: create(connection, name, DEFAULTS, limit))
+    except RefusalError as refusal:
+        if refusal.code != "model_exists":
+            raise
+    return await writer.call(name, work, events)
+
+
+def _coin(ticket: int) -> float:
+    out = np.empty(1)
+    ticket_uniforms(np.uint64(ticket), _COIN, out)
+    return float(out[0])
+
+
+def _flat(parts: list[dict[str, Any]]) -> dict[str, Value]:
+    """Nested feature objects as one flat dict with dotted names.
+
+    >>> _flat([{"taste": {"sweet": True, "grams": 3}}, {"tags": ["a"]}])
+    {'taste.sweet': True, 'taste.grams': 3.0, 'tags.0': 'a'}
+    """
+    return {name: value for part in parts for name, value in _walk("", part, 0)}
+
+
+def _walk(name: str, value: Any, depth: int) -> Iterator[tuple[str, Value]]:
+    if depth > _DEPTH:
+        raise invalid(f"features are nested deeper than {_DEPTH}")
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in pairs:
+            yield from _walk(f"{name}.{key}" if name else str(key), inner, depth + 1)
+    elif isinstance(value, bool | str):
+        yield name, value
+    elif value is not None:
+        yield name, float(value)
+
+
+_ROOT = "/personalizer/v1.0"
+ENDPOINTS = (
+    Endpoint(
+        "POST", f"{_ROOT}/rank", "choose", "Personalizer: choose one action", rank, RankRequest, RankReply, status=201,
+        query=("model",),
+    ),
+    Endpoint(
+        "POST", f"{_ROOT}/events/{{event_id}}/reward", "answer", "Personalizer: reward an event", reward, RewardRequest,
+        status=204, query=("model",),
+    ),
+    Endpoint(
+        "POST", f"{_ROOT}/events/{{event_id}}/activate", "choose", "Personalizer: activate an event", activate_rank,
+        status=204, query=("model",),
+    ),
+)  # fmt: skip

@@ -1,0 +1,71 @@
+"""Backups: every table of a store, as of one moment, into another store."""
+
+import os
+from pathlib import Path
+
+from sqlalchemy import Connection, func, insert, select, text
+
+from conquer.service.store.database import Database, StoreError
+from conquer.service.store.schema import metadata, models
+
+_ROWS = 200
+
+
+def copy_all(source: Connection, target: Connection) -> dict[str, int]:
+    """Copy every row; return how many per table. The target must be empty but for its version."""
+    copied = {}
+    for table in metadata.sorted_tables:
+        if target.execute(select(func.count()).select_from(table)).scalar_one():
+            raise StoreError(f"the store to fill must be empty, but its table {table.name!r} has rows")
+        count = 0
+        found = source.execution_options(stream_results=True, max_row_buffer=_ROWS).execute(select(table))
+        for rows in found.partitions(_ROWS):
+            target.execute(insert(table), [row._asdict() for row in rows])
+            count += len(rows)
+        copied[table.name] = count
+    if target.dialect.name == "postgresql":
+        highest = target.execute(select(func.coalesce(func.max(models.c.id), 0))).scalar_one()
+        target.execute(text("SELECT setval(pg_get_serial_sequence('models', 'id'), :at)"), {"at": highest + 1})
+    return copied
+
+
+def back_up(address: str, path: Path) -> dict[str, int]:
+    """Write a store, also one in use, to one new SQLite file, all or nothing."""
+    if path.exists():
+        raise StoreError(f"{path} exists already; a backup never overwrites")
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    source = Database(address)
+    try:
+        target = Database(f"sqlite:///{part}")
+        try:
+            with source.reading() as reading, target.writing() as writing:
+                copied = copy_all(reading, writing)
+        finally:
+            # The last connection's end moves everything into the one file.
+            target.close()
+        os.replace(part, path)
+        return copied
+    finally:
+        source.close()
+        part.unlink(missing_ok=True)
+
+
+def bring_back(path: Path, address: str) -> dict[str, int]:
+    """Fill an empty store from a backup; older backups are brought to today's tables first, in a copy."""
+    if not path.exists():
+        raise StoreError(f"there is no backup {path}")
+    work = path.with_name(f".{path.name}.restoring")
+    work.write_bytes(path.read_bytes())
+    try:
+        source, target = Database(f"sqlite:///{work}"), Database(address)
+        try:
+            target.claim()
+            with source.reading() as reading, target.writing() as writing:
+                return copy_all(reading, writing)
+        finally:
+            source.close()
+            target.close()
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{work}{suffix}").unlink(missing_ok=True)

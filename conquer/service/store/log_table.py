@@ -1,0 +1,222 @@
+"""Reading and writing a model's log and snapshots; every statement the hot path runs is here."""
+
+import functools
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
+
+from conquer.service.http.schemas import ModelSettings
+from conquer.service.log.event import Event
+from conquer.service.log.records import Chosen, Entry, decoded, encoded
+from conquer.service.store.schema import items, leases, log, models, pruned, snapshots
+
+_PART = 1 << 19
+_settings = msgspec.json.Decoder(ModelSettings).decode
+
+_COLUMNS = (log.c.position, log.c.at, log.c.kind, log.c.event_id, log.c.voter, log.c.body)
+_AFTER = (
+    select(*_COLUMNS)
+    .where(log.c.model_id == bindparam("model"), log.c.position > bindparam("after"))
+    .order_by(log.c.position)
+    .limit(bindparam("count"))
+)
+_OF_EVENTS = (
+    select(*_COLUMNS)
+    .where(log.c.model_id == bindparam("model"), log.c.event_id.in_(bindparam("events", expanding=True)))
+    .order_by(log.c.position)
+)
+_ROWS = 500
+_LOCK = (
+    select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base)
+    .where(models.c.name.in_(bindparam("names", expanding=True)))
+    .order_by(models.c.id)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A row of `models`."""
+
+    id: int
+    name: str
+    settings: ModelSettings
+    position: int
+    base: int
+
+
+def headers(connection: Connection, names: Sequence[str], lock: bool) -> dict[str, Header]:
+    """The models with these names; with `lock`, held until the transaction ends, always in the same order."""
+    statement = _LOCK.with_for_update() if lock else _LOCK
+    found = connection.execute(statement, {"names": list(names)})
+    return {row.name: Header(row.id, row.name, _settings(row.settings), row.position, row.base) for row in found}
+
+
+def all_headers(connection: Connection) -> list[Header]:
+    found = connection.execute(select(models).order_by(models.c.name))
+    return [Header(row.id, row.name, _settings(row.settings), row.position, row.base) for row in found]
+
+
+def _entry(row: Any) -> Entry:
+    return Entry(row.position, row.at, row.event_id, row.voter, decoded(row.kind, row.body))
+
+
+def entries(connection: Connection, model: int, after: int, chunk: int = 1000) -> Iterator[list[Entry]]:
+    """The rows after a position, in order, in lists of at most `chunk`."""
+    while True:
+        found = connection.execute(_AFTER, {"model": model, "after": after, "count": chunk}).all()
+        if found:
+            yield [_entry(row) for row in found]
+            after = found[-1].position
+        if len(found) < chunk:
+            return
+
+
+def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, Event]:
+    """These events as their rows tell them; unknown ids are left out."""
+    found: dict[str, Event] = {}
+    wanted = list(ids)
+    for start in range(0, len(wanted), 500):
+        part = wanted[start : start + 500]
+        for row in connection.execute(_OF_EVENTS, {"model": model, "events": part}):
+            entry = _entry(row)
+            if row.kind == "choose":
+                found[row.event_id] = Event.of(entry)
+            elif row.event_id in found:
+                found[row.event_id].follow(entry)
+    return found
+
+
+def latest_choices(connection: Connection, model: int, count: int) -> list[Chosen]:
+    """The last rounds, newest first."""
+    found = connection.execute(
+        select(log.c.body)
+        .where(log.c.model_id == model, log.c.kind == "choose")
+        .order_by(log.c.position.desc())
+        .limit(count)
+    )
+    return [decoded("choose", row.body) for row in found]
+
+
+def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:
+    """(event, voter) of the first answer at a position or after it."""
+    found = connection.execute(
+        select(log.c.event_id, log.c.voter)
+        .where(log.c.model_id == model, log.c.position >= position, log.c.kind == "answer")
+        .order_by(log.c.position)
+        .limit(1)
+    ).first()
+    return None if found is None else (str(found.event_id), found.voter or "")
+
+
+def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
+    """Write rows whose positions were given out under the model's lock."""
+    # One statement for many rows: every step of the driver hands the interpreter over, and waits to get it back.
+    for start in range(0, len(rows), _ROWS):
+        part = rows[start : start + _ROWS]
+        values: list[Any] = []
+        for row in part:
+            values += (model, row.position, row.kind, row.event, row.voter, row.at, encoded(row.body))
+        connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
+    mark = _mark(connection.dialect.paramstyle)
+    connection.exec_driver_sql(f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
+
+
+def _mark(paramstyle: str) -> str:
+    return "?" if paramstyle == "qmark" else "%s"
+
+
+@functools.cache
+def _insert(rows: int, paramstyle: str) -> str:
+    mark = _mark(paramstyle)
+    one = f"({', '.join([mark] * 7)})"
+    return f"INSERT INTO log (model_id, position, kind, event_id, voter, at, body) VALUES {', '.join([one] * rows)}"
+
+
+def undone(connection: Connection, model: int, after: int) -> frozenset[int]:
+    """Positions of answers that corrections after a position take back."""
+    found = connection.execute(
+        select(log.c.body).where(log.c.model_id == model, log.c.position > after, log.c.kind == "correction")
+    )
+    return frozenset(decoded("correction", row.body).undone for row in found)
+
+
+def changes(connection: Connection, model: int) -> int:
+    """The position of the last row that changes what earlier rows mean, 0 if there is none."""
+    found = connection.execute(
+        select(func.max(log.c.position)).where(log.c.model_id == model, log.c.kind.in_(("correction", "erasure")))
+    )
+    return found.scalar() or 0
+
+
+def parts(data: bytes) -> list[bytes]:
+    """A snapshot compressed and cut, so that writing it never holds the store for long."""
+    packed = zlib.compress(data, 1)
+    return [packed[start : start + _PART] for start in range(0, max(1, len(packed)), _PART)]
+
+
+def write_part(
+    connection: Connection, model: int, position: int, part: int, count: int, at: float, data: bytes
+) -> None:
+    values = {"model_id": model, "position": position, "part": part, "parts": count, "at": at, "data": data}
+    connection.execute(insert(snapshots), values)
+
+
+def complete(connection: Connection, model: int) -> list[int]:
+    """Positions of the whole snapshots of a model, newest first."""
+    found = connection.execute(
+        select(snapshots.c.position)
+        .where(snapshots.c.model_id == model)
+        .group_by(snapshots.c.position)
+        .having(func.count() == func.max(snapshots.c.parts))
+        .order_by(snapshots.c.position.desc())
+    )
+    return [row.position for row in found]
+
+
+def snapshot_parts(connection: Connection, model: int, position: int) -> Iterator[bytes]:
+    """A snapshot's compressed pieces, one at a time."""
+    of_part = (snapshots.c.model_id == model) & (snapshots.c.position == position)
+    count = connection.execute(select(func.max(snapshots.c.parts)).where(of_part)).scalar() or 0
+    for part in range(count):
+        yield connection.execute(select(snapshots.c.data).where(of_part, snapshots.c.part == part)).scalar_one()
+
+
+def snapshot(connection: Connection, model: int, position: int) -> bytes:
+    return zlib.decompress(b"".join(snapshot_parts(connection, model, position)))
+
+
+def drop_snapshots(connection: Connection, model: int, first: int) -> None:
+    """Remove the snapshots at `first` and later: something before them has changed."""
+    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position >= first))
+
+
+def drop_snapshot(connection: Connection, model: int, position: int) -> None:
+    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position == position))
+
+
+def thin_snapshots(connection: Connection, model: int, base: int, keep: int = 3) -> None:
+    """Keep the newest few whole snapshots and the one that stands for pruned rows."""
+    old = [position for position in complete(connection, model)[keep:] if position != base]
+    if old:
+        connection.execute(
+            delete(snapshots).where(
+                snapshots.c.model_id == model, snapshots.c.position <= max(old), snapshots.c.position != base
+            )
+        )
+
+
+def remove_model(connection: Connection, model: int) -> None:
+    for table in (log, snapshots, items, leases, pruned):
+        connection.execute(delete(table).where(table.c.model_id == model))
+    connection.execute(delete(models).where(models.c.id == model))
+
+
+def has_snapshot(connection: Connection, model: int, position: int) -> bool:
+    found = connection.execute(
+        select(snapshots.c.part).where(snapshots.c.model_id == model, snapshots.c.position == position).limit(1)
+    )
+    return found.first() is not None

@@ -1,0 +1,1 @@
+"""The one place that writes: requests queued, carried out in batches, committed together."""

@@ -1,0 +1,86 @@
+"""A learner or a whole session as one file, continued bit for bit."""
+
+import json
+import operator
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conquer.features.featurizer import Featurizer
+from conquer.files import FileError, write_atomically
+from conquer.learners.conquer import Conquer
+from conquer.registry import LARGEST_DIM_IN_FILE, dumps, loads
+from conquer.rows import SparseRows
+from conquer.session.answers import checked_ids, read_answer
+from conquer.session.ledger import choice_of, record
+from conquer.session.session import Pending, Session, Told
+from conquer.types import Query
+
+
+def save(thing: Conquer | Session, path: str | os.PathLike[str]) -> None:
+    """Write a learner or a whole session to one file, all or nothing."""
+    write_atomically(path, thing.dumps() if isinstance(thing, Session) else dumps(thing))
+
+
+def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
+    """The learner or session of a file; it continues bit for bit where the saved one stood.
+
+    More features than `largest_dim` are refused: a small file may claim many, and memory is allocated for them.
+    """
+    return restore(Path(path).read_bytes(), largest_dim=largest_dim)
+
+
+def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
+    """The learner or session in a file's bytes, which may come from anyone; a FileError if they do not fit."""
+    learner, extra, arrays = loads(data, largest_dim=largest_dim)
+    if extra.get("kind") != "session":
+        return learner
+    try:
+        return _session_of(learner, json.loads(arrays["session"].tobytes()), arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
+        raise FileError(f"the session in the file does not fit together: {type(error).__name__}: {error}") from None
+
+
+def _session_of(learner: Conquer, extra: Mapping[str, Any], arrays: Mapping[str, Any]) -> Session:
+    featurizer = None
+    if extra["featurizer"] is not None:
+        own = {name.removeprefix("featurizer."): a for name, a in arrays.items() if name.startswith("featurizer.")}
+        featurizer = Featurizer.from_settings(extra["featurizer"], own)
+    session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"])
+    session.ordinal = operator.index(extra["ordinal"])
+    # Files of earlier versions tell three things of an answered offer.
+    told = {name: Told(Query(query), tuple(shown), *rest) for name, (query, shown, *rest) in extra["told"].items()}
+    if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in told):
+        raise ValueError(f"the next ordinal must be above every offer's, got {session.ordinal}")
+    for answered in told.values():
+        checked_ids(answered.shown)
+        if answered.value is not None:
+            read_answer(answered.value, answered.query, answered.shown, answered.outside)
+    session._told = told
+    if extra["pending"]:
+        indptr, indices, data = (arrays[f"pending.{name}"] for name in ("indptr", "indices", "data"))
+        rows, start = SparseRows(indptr, indices, data, learner.dim), 0
+        for row in extra["pending"]:
+            count = operator.index(row["items"])
+            if not 0 < count <= len(rows) - start:
+                raise ValueError(f"offer {row['id']!r} claims {count} items, {len(rows) - start} are left")
+            _take_up(session, row, rows.take(np.arange(start, start + count)).packed())
+            start += count
+    return session
+
+
+def _take_up(session: Session, row: Mapping[str, Any], items: SparseRows) -> None:
+    """Put a stored open offer back, checked, and into the new ledger, so that a replay of it finds the offer."""
+    choice, shown = choice_of(row), tuple(checked_ids(row["shown_ids"]))
+    session.learner.check(choice, len(items))
+    if len(shown) != len(choice.shown) or not isinstance(row["memo"], dict):
+        raise ValueError(f"offer {row['id']!r} must name what it showed and remember it in an object")
+    if not 0 <= int(row["id"]) < session.ordinal or row["id"] in session._told:
+        raise ValueError(f"offer id {row['id']!r} is not one of this session's open ones")
+    if bool(row["memo"].get("exposed")) != (session.covariance == "on-show" and choice.query == Query.DUEL):
+        raise ValueError(f"offer {row['id']!r} does not fit covariance {session.covariance!r}")
+    session._append({"kind": "ask", "id": row["id"], "rows": items, **record(choice)})
+    session._pending[row["id"]] = Pending(items, choice, shown)

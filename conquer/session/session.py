@@ -1,0 +1,180 @@
+"""Ask and tell with names: offers for people or products, answers late and in any order, each exactly once."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from conquer.features.featurizer import Featurizer
+from conquer.kernels.core import tickets
+from conquer.learners.conquer import Conquer
+from conquer.registry import dumps
+from conquer.rows import SparseRows, as_rows, checked_seed, stack
+from conquer.session.answers import AnswerError, checked_ids, leftmost, read_answer
+from conquer.session.ledger import MemoryLedger, opening, record
+from conquer.types import Choice, Ledger, Offer, Query
+
+
+class Pending(NamedTuple):
+    """An offer without an answer: its items, the choice to learn from, and the ids shown."""
+
+    rows: SparseRows
+    choice: Choice
+    shown: tuple[str, ...]
+
+
+class Told(NamedTuple):
+    """An answered offer, for repeats: what was asked, what was shown, and the answer."""
+
+    query: Query
+    shown: tuple[str, ...]
+    value: float | None
+    outside: bool = False
+
+
+class Session:
+    """A learner with item ids, tickets from (seed, ordinal) and a ledger. Not thread-safe.
+
+    `covariance="on-show"` counts a pair in the widths as soon as it is shown, for answers that come late.
+
+    >>> from conquer.registry import make
+    >>> session = Session(make("gnr", dim=2**10), seed=0)
+    >>> offer = session.ask({"tea": "green leaf tea", "mug": "blue mug", "pot": "iron pot"})
+    >>> session.tell(offer.id, offer.shown[1])
+    'learnt'
+    >>> session.tell(offer.id, "second")
+    'repeat'
+    """
+
+    def __init__(
+        self,
+        learner: Conquer,
+        *,
+        featurizer: Featurizer | None = None,
+        seed: int = 0,
+        ledger: Ledger | None = None,
+        covariance: str = "on-answer",
+    ) -> None:
+        if covariance not in ("on-answer", "on-show"):
+            raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
+        if featurizer is not None and featurizer.dim != learner.dim:
+            raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
+        seed = checked_seed(seed)
+        if covariance == "on-show":
+            learner.begin_exposing()
+        self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
+        self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
+        self.ordinal = 0
+        self._stream = tickets.stream("policy", seed)
+        self._pending: dict[str, Pending] = {}
+        self._told: dict[str, Told] = {}
+        self._broken = False
+        self._append({"kind": "open", "seed": seed, "covariance": covariance, **opening(learner)})
+
+    def _append(self, row: Mapping[str, Any]) -> None:
+        """Log a row; a learner that has moved on without its row must not go further."""
+        self._broken = True
+        self.ledger.append(row)
+        self._broken = False
+
+    def _check_whole(self) -> None:
+        if self._broken:
+            raise RuntimeError("the ledger failed while this session was writing to it; rebuild it with replay()")
+
+    def ask(self, items: Any, context: Any = None, ids: Sequence[str] | None = None) -> Offer:
+        """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
+
+        A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features.
+        """
+        self._check_whole()
+        if isinstance(items, Mapping):
+            if ids is not None:
+                raise ValueError("ids are the keys of the mapping; pass them once")
+            ids, items = list(items), list(items.values())
+        names = None if ids is None else checked_ids(ids)
+        rows = self._featurize(items, context).packed()
+        names = names or [str(k) for k in range(len(rows))]
+        if len(names) != len(rows):
+            raise ValueError(f"need one id an item, got {len(names)} ids for {len(rows)} items")
+        ticket = tickets.ticket(self._stream, self.ordinal)
+        choice = self.learner.choose(rows, ticket)
+        offer_id, shown = str(self.ordinal), tuple(names[k] for k in choice.shown)
+        left = shown[leftmost(ticket, len(shown))]
+        row = {"kind": "ask", "id": offer_id, "items": tuple(names), "rows": rows, "left": left, **record(choice)}
+        self._append(row)
+        self.ordinal += 1
+        if choice.query == Query.NONE:
+            self._told[offer_id] = Told(Query.NONE, shown, None)
+        else:
+            if self.covariance == "on-show" and choice.query == Query.DUEL:
+                choice = self.learner.expose(rows, choice)
+                self._append({"kind": "expose", "id": offer_id})
+            self._pending[offer_id] = Pending(rows, choice, shown)
+        return Offer(offer_id, choice, shown, left, choice.memo.get("chance"))
+
+    def _featurize(self, items: Any, context: Any) -> SparseRows:
+        """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
+        vectors = isinstance(items, list | tuple) and all(isinstance(x, list | tuple | np.ndarray) for x in items)
+        matrix = isinstance(items, SparseRows | np.ndarray) or hasattr(items, "tocsr") or (vectors and len(items) > 0)
+        if matrix and context is None and self.featurizer is None:
+            return as_rows(items, self.learner.dim)
+        if isinstance(items, SparseRows):
+            items = items.csr()
+        featurizer = self.featurizer or Featurizer(dim=self.learner.dim)
+        return as_rows(featurizer(items, context=context), self.learner.dim)
+
+    def tell(self, offer_id: str, answer: str | float | None) -> str:
+        """Learn an answer: "first", "second", "tie", "skip", "both_bad", a shown item's id, or a strength in [-1, 1].
+
+        "yes" and "no" answer BEST; of more than two shown, name the best by its id. Returns "learnt", "skipped", or
+        "repeat" if the same answer came before; another answer to the same offer is an AnswerError.
+        """
+        self._check_whole()
+        if not isinstance(offer_id, str):
+            raise AnswerError(f"an offer's id is a string, got {offer_id!r}")
+        if told := self._told.get(offer_id):
+            if read_answer(answer, told.query, told.shown, told.outside) != told.value:
+                raise AnswerError(f"offer {offer_id!r} was answered {told.value!r} before, got {answer!r} now")
+            return "repeat"
+        if offer_id not in self._pending:
+            raise AnswerError(f"no offer has the id {offer_id!r}")
+        rows, choice, shown = self._pending[offer_id]
+        outside = bool(choice.memo.get("outside"))
+        value = read_answer(answer, choice.query, shown, outside)
+        if value is not None:
+            self._broken = True
+            try:
+                self.learner.learn(rows, choice, value)
+            except Exception:
+                self._broken = False  # a refusal leaves the learner as it was; an interruption may not
+                raise
+        self._append({"kind": "tell", "id": offer_id, "answer": value})
+        del self._pending[offer_id]
+        self._told[offer_id] = Told(choice.query, shown, value, outside)
+        return "skipped" if value is None else "learnt"
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The ids of offers without an answer."""
+        return tuple(self._pending)
+
+    def dumps(self) -> bytes:
+        """The learner, the featurizer, the place in the ticket stream and the open offers as one file's bytes."""
+        pending = [
+            {"id": name, "items": len(p.rows), "shown_ids": p.shown, **record(p.choice)}
+            for name, p in self._pending.items()
+        ]
+        told = {name: [int(t.query), t.shown, t.value, t.outside] for name, t in self._told.items()}
+        extra = {"seed": self.seed, "ordinal": self.ordinal, "covariance": self.covariance}
+        extra |= {"pending": pending, "told": told, "featurizer": None}
+        arrays: dict[str, Any] = {}
+        if self.featurizer is not None:
+            extra["featurizer"] = self.featurizer.settings()
+            arrays = {f"featurizer.{name}": array for name, array in self.featurizer.arrays().items()}
+        # Among the arrays, for a long session has told more than a header may hold.
+        arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
+        if pending:
+            rows = stack([p.rows for p in self._pending.values()])
+            arrays |= {"pending.indptr": rows.indptr, "pending.indices": rows.indices, "pending.data": rows.data}
+        return dumps(self.learner, {"kind": "session"}, arrays)

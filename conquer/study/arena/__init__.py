@@ -1,0 +1,1 @@
+"""Every algorithm in every world, compared on the same repetitions."""

@@ -1,0 +1,157 @@
+"""The arena's worlds: items, what they are worth, and who answers, made anew from a seed for every repetition."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.data.preflib import condorcet_winner, copeland_scores, made_up_matrix
+from conquer.kernels.core.tickets import stream
+from conquer.rivals.answering import PickJudge
+from conquer.rivals.learner import Draws
+from conquer.rows import Rounds
+from conquer.types import Choice, Floats, Query
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """Rounds with rewards, a law of answers, and what makes life hard.
+
+    `flipped` (T,) bool: answers told the wrong way round. `delay`: how many rounds late answers come. `matrix` (K, K):
+    preferences of fixed arms in place of the law.
+    """
+
+    rounds: Rounds
+    judge: PickJudge
+    flipped: NDArray[np.bool_]
+    delay: int = 0
+    matrix: Floats | None = None
+
+    def answer(self, t: int, choice: Choice, rewards: Floats, ticket: int) -> float | None:
+        """What is answered to the choice of round t; None where nothing was asked."""
+        if choice.query == Query.NONE:
+            return None
+        if self.matrix is not None and choice.query == Query.DUEL and len(choice.shown) == 2:
+            told = 1.0 if Draws(ticket).uniform(0) < self.matrix[choice.shown] else -1.0
+        else:
+            told = float(self.judge(choice, rewards, ticket) or 0.0)
+        return -told if self.flipped[t] else told
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One kind of world: how many rounds, items and features, and how it is built from a generator.
+
+    Every grid point is tried on `tuning` worlds apart, each `share` as long as the real ones.
+    """
+
+    name: str
+    text: str
+    build: Callable[["Setting", np.random.Generator], World] = field(repr=False)
+    rounds: int = 1000
+    items: int = 10
+    dim: int = 10
+    kernel: bool = False
+    fixed: bool = False
+    tuning: int = 4
+    share: float = 1.0
+
+    def make(self, seed: int, purpose: str, repetition: int) -> World:
+        """The world of one repetition: the same for every algorithm that meets it."""
+        return self.build(self, np.random.default_rng(stream("arena", seed, self.name, purpose, repetition)))
+
+
+def unit(values: Floats) -> Floats:
+    """Rows of length 1."""
+    return np.asarray(values / np.linalg.norm(values, axis=-1, keepdims=True))
+
+
+def _fresh(setting: Setting, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """(T K, D) unit items, and (T K,) the round of each."""
+    X = unit(rng.normal(size=(setting.rounds * setting.items, setting.dim)))
+    return X, np.repeat(np.arange(setting.rounds), setting.items)
+
+
+def _world(setting: Setting, X: Floats, rewards: Floats, judge: PickJudge) -> World:
+    sets = np.arange(setting.rounds * setting.items).reshape(setting.rounds, setting.items)
+    return World(Rounds(X, sets, np.clip(rewards, -1.0, 1.0)), judge, np.zeros(setting.rounds, bool))
+
+
+def linear(setting: Setting, rng: np.random.Generator) -> World:
+    """Rewards x.theta, answered by the linear law."""
+    X, _ = _fresh(setting, rng)
+    return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), PickJudge("linear"))
+
+
+def logistic(setting: Setting, rng: np.random.Generator) -> World:
+    """Rewards x.theta, answered by Bradley-Terry with scale 5."""
+    X, _ = _fresh(setting, rng)
+    return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), PickJudge("logistic", 5.0))
+
+
+def bumps(setting: Setting, rng: np.random.Generator) -> World:
+    """Rewards that no line gives: a sum of bumps of both signs on the sphere."""
+    X, _ = _fresh(setting, rng)
+    centres, heights = unit(rng.normal(size=(12, setting.dim))), rng.choice([-1.0, 1.0], 12)
+    values = np.exp(-4.0 * (2.0 - 2.0 * X @ centres.T)) @ heights
+    return _world(setting, X, values / np.abs(values).max(), PickJudge("linear"))
+
+
+def corrupted(setting: Setting, rng: np.random.Generator) -> World:
+    """The linear world; the answers of the first tenth are told the wrong way round."""
+    world = linear(setting, rng)
+    return replace(world, flipped=np.arange(setting.rounds) < setting.rounds // 10)
+
+
+def delayed(setting: Setting, rng: np.random.Generator) -> World:
+    """The linear world; every answer comes 50 rounds late."""
+    return replace(linear(setting, rng), delay=50)
+
+
+def drifting(setting: Setting, rng: np.random.Generator) -> World:
+    """Rewards x.theta_t, theta turning half round over the run."""
+    X, t = _fresh(setting, rng)
+    plane = np.linalg.qr(rng.normal(size=(setting.dim, 2)))[0].T
+    angle = np.pi * t / setting.rounds
+    theta = np.cos(angle)[:, None] * plane[0] + np.sin(angle)[:, None] * plane[1]
+    return _world(setting, X, (X * theta).sum(axis=1), PickJudge("linear"))
+
+
+def arms(kind: str) -> Callable[[Setting, np.random.Generator], World]:
+    """Fixed arms with preferences of this kind; a reward is the chance against the winner, or the Copeland score."""
+
+    def build(setting: Setting, rng: np.random.Generator) -> World:
+        P = made_up_matrix(kind, setting.items, rng)
+        winner = condorcet_winner(P)
+        rewards = 2.0 * copeland_scores(P) - 1.0 if winner is None else 2.0 * P[:, winner] - 1.0
+        return matrix_world(setting, P, rewards)
+
+    return build
+
+
+def matrix_world(setting: Setting, P: Floats, rewards: Floats) -> World:
+    """The same arms in every round, one feature each, with these preferences."""
+    sets = np.tile(np.arange(len(P)), (setting.rounds, 1))
+    rounds = Rounds(np.eye(len(P)), sets, np.clip(rewards, -1.0, 1.0))
+    return World(rounds, PickJudge("linear"), np.zeros(setting.rounds, bool), matrix=P)
+
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting("linear", "fresh items, linear rewards, linear answers", linear),
+        Setting("logistic", "fresh items, linear rewards, Bradley-Terry answers", logistic),
+        Setting("kernel", "fresh items, rewards that no line gives", bumps, rounds=400, dim=3, kernel=True),
+        Setting("corrupted", "linear, the first tenth of the answers reversed", corrupted),
+        Setting("delayed", "linear, answers 50 rounds late", delayed),
+        Setting("drifting", "linear, the taste turns half round", drifting),
+        Setting("arms", "fixed arms, Bradley-Terry", arms("bradley-terry"), fixed=True),
+        Setting("condorcet", "fixed arms, a winner over chaos", arms("condorcet"), fixed=True),
+        Setting("copeland", "fixed arms, no arm beats all", arms("copeland"), fixed=True),
+        Setting("standard", "the literature's: logistic, D = 10, 30 items, T = 2,000", logistic, 2000, 30, 10),
+        Setting("long", "linear, 20 features, T = 20,000", linear, 20_000, 10, 20, tuning=6, share=0.5),
+    )
+}
+_BIG = ("standard", "long")
+PRESETS = {"small": tuple(name for name in SETTINGS if name not in _BIG), **{name: (name,) for name in _BIG}}

@@ -1,0 +1,1 @@
+"""Every figure of the package: the only room that draws."""

@@ -1,0 +1,125 @@
+"""Figures of the parsing study: accuracy against questions, and against annotators' mistakes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from conquer.study.parsing.run import CEILING
+
+_STYLE = {
+    "pair": ("#CC79A7", "P"),
+    "gnc": ("#0072B2", "o"),
+    "margin": ("#E69F00", "s"),
+    "confusion": ("#D55E00", "D"),
+    "random": ("#009E73", "^"),
+}
+_SIZE = (6.4, 4.0)
+
+
+def _axes() -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    axis = figure.subplots()
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=8)
+    return figure, axis
+
+
+def _band(axis: Any, part: Any, x: str, name: str) -> None:
+    """Mean line and the range of the seeds."""
+    import polars as pl
+
+    colour, marker = _STYLE.get(name, ("#7F3C8D", "v"))
+    points = part.group_by(x).agg(
+        pl.col("uas_nopunct").mean().alias("mean"),
+        pl.col("uas_nopunct").min().alias("low"),
+        pl.col("uas_nopunct").max().alias("high"),
+    )
+    points = points.sort(x)
+    axis.plot(points[x], points["mean"], color=colour, marker=marker, markersize=4, linewidth=1.4, label=name)
+    axis.fill_between(points[x], points["low"], points["high"], color=colour, alpha=0.2, linewidth=0)
+
+
+def _ceiling_line(axis: Any, frame: Any) -> float:
+    import polars as pl
+
+    level = float(frame.filter(pl.col("ask") == CEILING)["uas_nopunct"].mean())
+    axis.axhline(level, color="black", linestyle=":", linewidth=1.2, label=f"full supervision ({level:.3f})")
+    return level
+
+
+def curves(frame: Any, error: float, refusal: float) -> Any:
+    """UAS without punctuation against the number of questions, one line a rule, bands over seeds."""
+    import polars as pl
+
+    figure, axis = _axes()
+    part = frame.filter((pl.col("ask") != CEILING) & (pl.col("error") == error) & (pl.col("refusal") == refusal))
+    # Seeds ask nearly the same number by the same visit; the mean number makes one band of them.
+    part = part.with_columns(pl.col("questions").mean().over("ask", "visits").alias("asked"))
+    order = part.group_by("ask").agg(pl.col("uas_nopunct").max()).sort("uas_nopunct", descending=True)["ask"].to_list()
+    for name in order:
+        _band(axis, part.filter(pl.col("ask") == name), "asked", name)
+    # Room above the ceiling, or its line would hide behind the frame.
+    axis.set_ylim(top=_ceiling_line(axis, frame) + 0.02)
+    axis.set_xscale("log")
+    axis.set_xlabel("questions", fontsize=9)
+    axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
+    edges = float((part["questions"] / part["share"]).max())
+    upper = axis.secondary_xaxis("top", functions=(lambda q: q / edges * 100, lambda s: s * edges / 100))
+    upper.set_xlabel("% of the training edges asked", fontsize=8)
+    upper.xaxis.set_major_formatter("{x:g}")
+    upper.tick_params(labelsize=7)
+    axis.legend(fontsize=8, frameon=False, loc="lower right")
+    return figure
+
+
+def by_rate(frame: Any, rate: str, label: str, **fixed: float) -> Any:
+    """UAS without punctuation at the end of training against a rate of the annotator's, the other one fixed."""
+    import polars as pl
+
+    figure, axis = _axes()
+    part = frame.filter((pl.col("ask") != CEILING) & (pl.col("visits") == pl.col("visits").max().over("ask")))
+    part = part.filter(**fixed)
+    for name in part["ask"].unique(maintain_order=True).to_list():
+        _band(axis, part.filter(pl.col("ask") == name), rate, name)
+    _ceiling_line(axis, frame)
+    axis.set_xlabel(label, fontsize=9)
+    axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
+    axis.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def bound(frame: Any) -> Any:
+    """Regret of the paper's parser, theorem 2's bound and the worst there could be, against rounds."""
+    figure, axis = _axes()
+    axis.plot(frame["rounds"], frame["worst"], color="black", linestyle=":", linewidth=1.2, label="worst possible")
+    axis.plot(frame["rounds"], frame["bound"], color="#D55E00", linewidth=1.4, label="theorem 2")
+    axis.plot(frame["rounds"], frame["mean"], color="#0072B2", linewidth=1.4, label="measured (mean, range of seeds)")
+    axis.fill_between(frame["rounds"], frame["least"], frame["most"], color="#0072B2", alpha=0.2, linewidth=0)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("sentences", fontsize=9)
+    axis.set_ylabel("regret, in units of a tree's reward", fontsize=9)
+    axis.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def write(frame: Any, folder: Path, errors: Sequence[float], refusals: Sequence[float]) -> dict[str, Path]:
+    """Draw all figures as PNG and PDF; returns {caption: PNG}."""
+    error, refusal = errors[0], refusals[0]
+    drawn = {
+        "UAS against the number of questions; bands are the range over seeds": ("curves", curves(frame, error, refusal))
+    }
+    if len(errors) > 1:
+        figure = by_rate(frame, "error", "share of wrong answers", refusal=refusal)
+        drawn["UAS after all questions against the annotator's error rate"] = ("mistakes", figure)
+    if len(refusals) > 1:
+        figure = by_rate(frame, "refusal", "share of questions left unanswered", error=error)
+        drawn["UAS after all questions against the annotator's refusal rate"] = ("refusals", figure)
+    paths = {}
+    for caption, (name, figure) in drawn.items():
+        for suffix in ("png", "pdf"):
+            figure.savefig(folder / f"{name}.{suffix}", dpi=160)
+        paths[caption] = folder / f"{name}.png"
+    return paths

@@ -1,0 +1,1 @@
+"""The paper's study on reviews: plan, cells, tables, claims, report."""

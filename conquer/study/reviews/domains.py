@@ -1,0 +1,265 @@
+"""A domain as arrays on disk: built once from its source, memory-mapped by every worker, rebuilt where out of sight."""
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.data import digits, reviews, splits, synthetic
+from conquer.data.compression import NoReviewsError
+from conquer.features.vocabulary import tabulate
+from conquer.rows import SparseRows
+from conquer.study.reviews.files import EMBEDDED, chosen, files
+from conquer.study.reviews.spec import PROTOCOL, Spec, key
+from conquer.types import Floats, Ints
+
+_ARRAYS = ("indptr", "indices", "data", "stars", "ratings", "groups", "hashes")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a domain comes from, small enough to send to any worker; `fingerprint` identifies its content."""
+
+    kind: str
+    name: str
+    files: tuple[str, ...]
+    reviews: int
+    seed: int
+    balance: str
+    fingerprint: str
+    text: str | None = None
+    rating: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of the domain's content, the same wherever its files lie."""
+        columns = [name for name in (self.text, self.rating) if name is not None]
+        content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, *columns
+        return key("domain", PROTOCOL, *content)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """Counts of all n-grams (or finished features), stars, everyone's ratings, and what belongs together.
+
+    `groups` (U, K) are the rows of each fixed round; empty where rounds are drawn from single reviews.
+    `hashes` has one content hash a review, or a group.
+    """
+
+    name: str
+    rows: SparseRows
+    stars: Floats
+    ratings: Floats
+    groups: Ints
+    hashes: NDArray[np.uint64]
+
+    @property
+    def units(self) -> int:
+        """What is split into parts: reviews, or groups."""
+        return self.hashes.size
+
+    @property
+    def strata(self) -> Floats:
+        """(units,): the stars that the development part keeps in proportion; one stratum where they are no whole."""
+        whole = self.groups.size == 0 and bool((self.stars == np.round(self.stars)).all())
+        return self.stars if whole else np.ones(self.units)
+
+
+def sources(spec: Spec) -> tuple[Source, ...]:
+    """The domains a specification names, before anything is read."""
+    if spec.data == "synthetic":
+        plan = synthetic.sizes(spec.reviews)
+        made = "synthetic-2"
+        found = [Source("synthetic", name, (), size, spec.seed, spec.balance, made) for name, size in plan.items()]
+    elif spec.data == "digits":
+        found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn")]
+    else:
+        found = [
+            Source(
+                "files",
+                name,
+                tuple(str(p.resolve()) for p in paths),
+                0,
+                0,
+                spec.balance,
+                _fingerprint(paths),
+                spec.text,
+                spec.rating,
+            )
+            for name, paths in files(spec.data, spec.domains).items()
+        ]
+    return tuple(chosen({source.name: source for source in found}, spec.domains, spec.data).values())
+
+
+def ignored(spec: Spec) -> tuple[str, ...]:
+    """Names of what lies in the data folder and is no review file."""
+    path = Path(spec.data)
+    return (
+        ()
+        if spec.data in EMBEDDED or not path.is_dir()
+        else tuple(str(p.relative_to(path)) for p in reviews.find(path)[1])
+    )
+
+
+def _fingerprint(paths: tuple[Path, ...]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for path in paths:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "blake2b").digest())
+    return digest.hexdigest()
+
+
+def build(source: Source) -> tuple[Domain, dict[str, Any]]:
+    """The domain and what is worth knowing about how it was read."""
+    if source.kind == "synthetic":
+        documents = synthetic.generate(source.name, source.reviews, source.seed)
+        cut = documents.indptr
+        hashes = splits.content_hashes(documents.tokens[cut[i] : cut[i + 1]].tobytes() for i in range(len(documents)))
+        rows, _ = documents.ngrams()
+        domain = Domain(source.name, local(rows), documents.stars, _none(), _nothing(), hashes)
+        return domain, {}
+    if source.kind == "digits":
+        data = digits.load()
+        hashes = splits.content_hashes(str(i).encode() for i in range(len(data.groups)))
+        return Domain(source.name, data.rows, data.stars, _none(), data.groups, hashes), {}
+    return _from_files(source)
+
+
+def _none() -> Floats:
+    return np.empty((0, 0))
+
+
+def _nothing() -> Ints:
+    return np.empty((0, 0), np.int64)
+
+
+def _from_files(source: Source) -> tuple[Domain, dict[str, Any]]:
+    found: list[reviews.Review] = []
+    about: dict[str, Any] = {"unreadable": 0, "problems": []}
+    for path in source.files:
+        reading = reviews.read(path, text=source.text, rating=source.rating)
+        try:
+            found.extend(reading)
+        except NoReviewsError as error:
+            about["problems"].append(str(error))
+            continue
+        about["unreadable"] += reading.unreadable
+        about["problems"] += reading.problems
+    if not found:
+        raise NoReviewsError("; ".join(about["problems"]))
+    hashes = splits.content_hashes(review.text.encode() for review in found)
+    first = np.sort(np.unique(hashes, return_index=True)[1])
+    stars = np.array([review.stars for review in found])
+    about |= {"read": len(found), "duplicates": len(found) - first.size}
+    kept = first
+    whole = bool((stars == np.round(stars)).all())
+    if source.balance == "stars" and whole:
+        kept = first[splits.balanced(stars[first], hashes[first])]
+    about["balanced"] = source.balance == "stars" and whole
+    rows = local(tabulate([found[i].text for i in kept])[1])
+    ratings = _ratings([found[i].ratings for i in kept])
+    return Domain(source.name, rows, stars[kept], ratings, _nothing(), hashes[kept]), about
+
+
+def _ratings(people: list[tuple[float, ...]]) -> Floats:
+    if not all(people):
+        return _none()
+    table = np.full((len(people), max(map(len, people))), np.nan)
+    for row, given in zip(table, people, strict=True):
+        row[: len(given)] = given
+    return table
+
+
+def local(rows: SparseRows) -> SparseRows:
+    """The same rows with columns renumbered by falling frequency and, among equals, by the row they first occur in.
+
+    Rare n-grams are most of the columns; those of one review then lie side by side in a model's memory.
+
+    >>> local(SparseRows([0, 2, 4], [7, 3, 3, 1], [1.0, 2.0, 3.0, 4.0], 8)).dense().tolist()
+    [[2.0, 1.0, 0.0], [3.0, 0.0, 4.0]]
+    """
+    from scipy.sparse import csr_array
+
+    frequency = np.bincount(rows.indices, minlength=rows.dim)
+    first = np.zeros(rows.dim, np.int64)
+    owner = np.repeat(np.arange(len(rows)), np.diff(rows.indptr))
+    first[rows.indices[::-1]] = owner[::-1]
+    order = np.lexsort((first, -frequency))
+    place = np.empty(rows.dim, np.int32)
+    place[order] = np.arange(rows.dim, dtype=np.int32)
+    used = int((frequency > 0).sum())
+    matrix = csr_array((rows.data.copy(), place[rows.indices], rows.indptr.copy()), shape=(len(rows), used))
+    matrix.sort_indices()
+    return SparseRows(matrix.indptr, matrix.indices, matrix.data, used)
+
+
+def store(source: Source, folder: Path) -> dict[str, Any]:
+    """Build the domain into `folder` unless it is there; returns what is known about it. All or nothing."""
+    place = folder / source.key
+    if not place.exists():
+        domain, about = build(source)
+        about |= {
+            "name": source.name,
+            "reviews": domain.units,
+            "features": domain.rows.dim,
+            "entries": int(domain.rows.data.size),
+            "stars": {f"{v:g}": int(n) for v, n in zip(*np.unique(domain.stars, return_counts=True), strict=True)}
+            if np.unique(domain.stars).size <= 9
+            else {},
+            "rated": bool(domain.ratings.size),
+            "grouped": bool(domain.groups.size),
+            "source": asdict(source),
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        room = Path(tempfile.mkdtemp(dir=folder))
+        arrays = domain.rows.indptr, domain.rows.indices, domain.rows.data
+        others = domain.stars, domain.ratings, domain.groups, domain.hashes
+        every: tuple[NDArray[Any], ...] = (*arrays, *others)
+        for name, array in zip(_ARRAYS, every, strict=True):
+            np.save(room / f"{name}.npy", array)
+        (room / "about.json").write_text(json.dumps(about))
+        try:
+            os.rename(room, place)
+        except OSError:
+            # Another worker was faster with the same content.
+            shutil.rmtree(room)
+            if not place.exists():
+                raise
+    about = json.loads((place / "about.json").read_text())
+    return dict(about)
+
+
+def held(about: dict[str, Any], share: float) -> int:
+    """How many reviews the development part has, by what `store` knows: as many as `splits.development` gives.
+
+    >>> held({"stars": {"1": 50, "5": 50}, "grouped": False, "reviews": 100}, 0.15)
+    16
+    """
+    stars = {} if about["grouped"] else about["stars"]
+    whole = stars and all(float(value).is_integer() for value in stars)
+    return sum(round(share * size) for size in (stars.values() if whole else [about["reviews"]]))
+
+
+@functools.lru_cache(maxsize=2)
+def load(source: Source, folder: str) -> Domain:
+    """The domain, memory-mapped from `folder`; a worker that cannot see it builds its own from the source."""
+    place = Path(folder) / source.key
+    if not place.exists():
+        own = Path(tempfile.gettempdir()) / f"conquer-domains-{os.getuid() if hasattr(os, 'getuid') else 0}"
+        if source.kind == "files" and _fingerprint(tuple(map(Path, source.files))) != source.fingerprint:
+            raise ValueError(f"{source.name}: this worker's {', '.join(source.files)} is not the study's file")
+        store(source, own)
+        place = own / source.key
+    arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+    about = json.loads((place / "about.json").read_text())
+    rows = SparseRows(arrays["indptr"], arrays["indices"], arrays["data"], about["features"])
+    plain = {name: np.array(arrays[name]) for name in ("stars", "ratings", "groups", "hashes")}
+    return Domain(source.name, rows, **plain)

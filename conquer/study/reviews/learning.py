@@ -1,0 +1,154 @@
+"""One learner through one course: what it cost, how well it chooses afterwards, and the best possible beside it."""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conquer.kernels.study import ridge as testsets_ridge
+from conquer.learners.conquer import Conquer
+from conquer.metrics import star_error
+from conquer.registry import ALGORITHMS, make
+from conquer.rows import SparseRows
+from conquer.simulation import Trace, simulate
+from conquer.study.reviews.rounds import Course, Part, rows_of, test_error
+from conquer.study.reviews.spec import Spec
+from conquer.types import Floats, Ints, Query
+
+_POINTS = 40
+_CHUNK = 64
+_TOLERANCE, _STEPS = 1e-4, 500
+
+
+def learner_for(spec: Spec, algorithm: str, dim: int, point: dict[str, Any]) -> Conquer:
+    """A fresh learner as the specification wants it, where the algorithm has such a choice."""
+    row = ALGORITHMS[algorithm]
+    model = spec.model if spec.model in row.models else row.models[0]
+    takes_update = any(p.name == "update" and model in p.models for p in row.parameters)
+    update = {"update": spec.update} if takes_update else {}
+    return make(algorithm, dim=dim, model=model, **update, **point)
+
+
+def scores_of(learner: Conquer, part: Part, units: Ints) -> Floats:
+    """(rows of X,): scores of the rows of these units, 0 elsewhere."""
+    rows = rows_of(part, units)
+    scores = np.zeros(len(part.X))
+    X = part.X
+    if learner.compiled and learner.parameters["model"] != "kernel":
+        scores[rows] = testsets_ridge.row_scores(X.indptr, X.indices, X.data, rows, learner.model.weights())
+    else:
+        for start in range(0, rows.size, _CHUNK):
+            piece = rows[start : start + _CHUNK]
+            scores[piece] = learner.scores(X.take(piece))
+    return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A learner's way: traces of the segments, test errors after each, seconds of learning."""
+
+    traces: tuple[Trace, ...]
+    errors: tuple[float, ...]
+    seconds: float
+
+
+def follow(spec: Spec, algorithm: str, point: dict[str, Any], part: Part, course: Course) -> Outcome:
+    """Learn through the whole course; the test error is taken after every segment."""
+    learner = learner_for(spec, algorithm, part.X.dim, point)
+    traces, errors, seconds = [], [], 0.0
+    for number, segment in enumerate(course.segments):
+        start = time.perf_counter()
+        traces.append(simulate(learner, segment, judge=spec.judge, seed=course.seed + number))
+        seconds += time.perf_counter() - start
+        errors.append(test_error(part, course.tests, scores_of(learner, part, part.evaluation)))
+    return Outcome(tuple(traces), tuple(errors), seconds)
+
+
+def measured(outcome: Outcome, passes: int) -> dict[str, Any]:
+    """Everything a cell records of one outcome, JSON-able."""
+    regret = np.concatenate([trace.regret for trace in outcome.traces])
+    query = np.concatenate([trace.query for trace in outcome.traces])
+    best = np.concatenate([trace.best for trace in outcome.traces])
+    shown = np.concatenate([trace.rewards for trace in outcome.traces])
+    asked, duels = query != Query.NONE, query == Query.DUEL
+    rounds, answers = regret.size, np.cumsum(asked)
+    ends = np.cumsum([trace.query.size for trace in outcome.traces])
+    points = np.unique(np.concatenate([np.linspace(1, rounds, _POINTS).astype(int), ends]))
+    errors = dict(zip(ends.tolist(), outcome.errors, strict=True))
+    total = np.cumsum(regret)
+    return {
+        "error": outcome.errors[-1],
+        "online_error": float(star_error(best, shown[:, 0]).mean()),
+        "regret": float(total[-1]),
+        "rounds": int(rounds),
+        "answers": int(answers[-1]),
+        "query_rate": float(asked.mean()),
+        "query_rates": [float(piece.mean()) for piece in np.split(asked, passes)],
+        "equal_pairs": float((shown[duels, 0] == shown[duels, 1]).mean()) if duels.any() else None,
+        "seconds": outcome.seconds,
+        "curve": {
+            "round": points.tolist(),
+            "regret": total[points - 1].tolist(),
+            "answers": answers[points - 1].tolist(),
+            "error": [errors.get(int(t)) for t in points],
+        },
+    }
+
+
+def ridge_scores(X: SparseRows, rows: Ints, targets: Floats, penalties: Floats, Y: SparseRows, wanted: Ints) -> Floats:
+    """(penalties, rows of Y): what ridge on these rows of X and their targets gives the wanted rows of Y, else 0.
+
+    The penalties rise.
+    """
+    duals = testsets_ridge.dual_coefficients(
+        X.indptr, X.indices, X.data, rows, X.dim, targets, penalties, _TOLERANCE, _STEPS
+    )
+    scores = np.zeros((penalties.size, len(Y)))
+    for row, dual in zip(scores, duals, strict=True):
+        weights = testsets_ridge.primal_weights(X.indptr, X.indices, X.data, rows, X.dim, dual)
+        row[wanted] = testsets_ridge.row_scores(Y.indptr, Y.indices, Y.data, wanted, weights)
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which of several scores is best on development sets, its error there, and its error on test sets."""
+
+    best: int
+    tuning_error: float
+    error: float
+
+
+def chosen(part: Part, scores: Floats, development: Ints, tests: Ints) -> Chosen:
+    """Choose among scores (P, rows of X) on the development sets; of equals the first."""
+    errors = [test_error(part, development, each) for each in scores]
+    best = int(np.argmin(errors))
+    return Chosen(best, errors[best], test_error(part, tests, scores[best]))
+
+
+def ridge(
+    part: Part, course_errors: list[tuple[Ints, Ints]], held: Ints, penalties: tuple[float, ...]
+) -> tuple[list[dict[str, Any]], float]:
+    """The ceiling for several (development sets, test sets): ridge on the true stars, penalty from development.
+
+    Returns one record for each and the seconds of the one fit they share.
+    """
+    rows = rows_of(part, part.learning)
+    start = time.perf_counter()
+    targets = part.stars[rows] - part.stars[rows].mean()
+    wanted = rows_of(part, np.concatenate([held, part.evaluation]))
+    scores = ridge_scores(part.X, rows, targets, np.array(penalties), part.X, wanted)
+    seconds = time.perf_counter() - start
+    found = []
+    for development, tests in course_errors:
+        choice = chosen(part, scores, development, tests)
+        point = {"penalty": penalties[choice.best]}
+        found.append({"error": choice.error, "parameters": point, "tuning_error": choice.tuning_error})
+    return found, seconds
+
+
+def as_text(point: dict[str, Any]) -> str:
+    """Parameters as one line of JSON."""
+    return json.dumps(point, sort_keys=True)

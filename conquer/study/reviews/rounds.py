@@ -1,0 +1,110 @@
+"""The rounds of a part: the same features, sets and judge for every algorithm, drawn from the content's hash."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from conquer.features.vocabulary import Kind, restrict
+from conquer.judges import rewards_of
+from conquer.kernels.core.tickets import stream, tickets
+from conquer.kernels.study import testsets
+from conquer.rows import Rounds, SparseRows
+from conquer.study.reviews.domains import Domain
+from conquer.types import Floats, Ints
+
+CHECKPOINTS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+"""Shares of the training rounds after which the test error is taken; the last is the result."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A learning part and its test part, with the features that the learning part allows."""
+
+    X: SparseRows
+    stars: Floats
+    ratings: Floats
+    groups: Ints
+    learning: Ints
+    evaluation: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """What one learner goes through: `segments` between checkpoints, then test sets."""
+
+    segments: tuple[Rounds, ...]
+    sets: Ints
+    """All training rounds, (T, K)."""
+    tests: Ints
+    seed: int
+
+
+def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: Kind, bits: int | None = None) -> Part:
+    """The domain seen from its learning part: n-grams, idf and norms from there alone; `bits` hashes the n-grams."""
+    ratings = (domain.ratings - 3.0) / 2.0  # as rewards_of, which takes no NaN padding
+    counts = domain.rows if bits is None else hashed(domain.rows, bits)
+    X = domain.rows if domain.groups.size else compact(restrict(counts, learning, kind))
+    return Part(X, domain.stars, ratings, domain.groups, learning, evaluation)
+
+
+def hashed(rows: SparseRows, bits: int) -> SparseRows:
+    """The same counts in 2^bits columns, each n-gram in one of them with a sign of its own.
+
+    >>> np.abs(hashed(SparseRows([0, 2], [0, 5], [1.0, 2.0], 9), 20).data).tolist()
+    [1.0, 2.0]
+    """
+    words = tickets(stream("columns"), 0, rows.dim)
+    columns = (words >> np.uint64(64 - bits)).astype(np.int32)
+    signs = 1.0 - 2.0 * (words & np.uint64(1))
+    return SparseRows(rows.indptr, columns[rows.indices], rows.data * signs[rows.indices], 1 << bits)
+
+
+def compact(rows: SparseRows) -> SparseRows:
+    """The same rows without the columns that no row has, the others in their order."""
+    used = np.zeros(rows.dim, bool)
+    used[rows.indices] = True
+    place = (np.cumsum(used) - 1).astype(np.int32)
+    return SparseRows(rows.indptr, place[rows.indices], rows.data, max(1, int(used.sum())))
+
+
+def draw(part: Part, pool: Ints, count: int, items: int, seed: int) -> Ints:
+    """(count, items) rows: distinct members of `pool` a round, or whole groups in shuffled turns."""
+    if part.groups.size:
+        turns = -(-count // pool.size)
+        rng = np.random.default_rng(seed)
+        order = np.concatenate([rng.permutation(pool) for _ in range(turns)])[:count]
+        return np.ascontiguousarray(part.groups[order])
+    if pool.size < items:
+        raise ValueError(f"rounds of {items} items need as many reviews to draw from, got {pool.size}")
+    sets = np.empty((count, items), np.int64)
+    testsets.draw_sets(pool, tickets(seed, 0, count), sets)
+    return sets
+
+
+def course(
+    part: Part, items: int, count: int, passes: int, test_sets: int, checkpoints: tuple[float, ...], *name: object
+) -> Course:
+    """`count` rounds of the learning part, the same again in every pass, and `test_sets` sets to be judged on.
+
+    `name` is what the draws depend on: nothing of the algorithm's, so that comparisons are paired.
+    """
+    once = draw(part, part.learning, count, items, stream("rounds", items, *name))
+    sets = np.tile(once, (passes, 1))
+    cuts = np.unique([0] + [max(1, round(share * len(sets))) for share in checkpoints])
+    rewards = rewards_of(part.stars)
+    ratings = part.ratings if part.ratings.size else None
+    segments = tuple(Rounds(part.X, sets[start:stop], rewards, ratings) for start, stop in itertools.pairwise(cuts))
+    tests = draw(part, part.evaluation, test_sets, items, stream("tests", items, *name))
+    return Course(segments, sets, tests, stream("answers", items, *name))
+
+
+def test_error(part: Part, tests: Ints, scores: Floats) -> float:
+    """Mean of (max stars - stars of the top score)/4 over the sets; `scores` has one value for each row of X."""
+    sizes = np.full(len(tests), tests.shape[1])
+    return float(testsets.mean_shortfall(tests, sizes, scores, part.stars / 4.0))
+
+
+def rows_of(part: Part, units: Ints) -> Ints:
+    """The rows of some reviews or groups."""
+    return part.groups[units].ravel() if part.groups.size else units

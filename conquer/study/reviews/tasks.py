@@ -1,0 +1,156 @@
+"""The two kinds of work a study consists of, as functions of plain data: tune a domain, run a repetition of it."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conquer.data import splits
+from conquer.kernels.core.tickets import stream
+from conquer.registry import ALGORITHMS
+from conquer.simulation import simulate
+from conquer.study.reviews import learning, rounds
+from conquer.study.reviews.domains import Domain, Source, load
+from conquer.study.reviews.results import versions
+from conquer.study.reviews.spec import CEILING, Spec
+from conquer.types import Ints
+
+Row = dict[str, Any]
+
+JUDGED_ON = (5, 10, 20)
+"""Set sizes whose mean error chooses a grid point: large sets alone hang on a handful of reviews."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Choose a grid point for each (items, algorithm) of a domain, on its development part alone."""
+
+    spec: Spec
+    source: Source
+    folder: str
+    wanted: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Run each (items, algorithm, chosen point) of a domain on one split of its other reviews."""
+
+    spec: Spec
+    source: Source
+    folder: str
+    number: int
+    wanted: tuple[tuple[int, str, dict[str, Any]], ...]
+
+
+def tune(task: Tuning) -> list[Row]:
+    """One row for each wanted pair: the chosen point and every point's development error.
+
+    A point at which the learner diverges has no error and is never chosen.
+    """
+    spec, domain = task.spec, load(task.source, task.folder)
+    held = splits.development(domain.strata, domain.hashes, spec.development)
+    errors: dict[tuple[int, str], list[list[float]]] = {pair: [] for pair in task.wanted}
+    count, ways = tuning_effort(held.size)
+    for number, fold in enumerate(splits.folds(held, domain.name, spec.seed, ways)):
+        part = rounds.restricted(domain, fold.learning, fold.evaluation, spec.features, spec.hashing)
+        name = (spec.seed, domain.name, "fold", number)
+        sizes = [s for s in JUDGED_ON if s <= fold.evaluation.size] if not domain.groups.size else [0]
+        sizes = sizes or [min(items for items, _ in task.wanted)]
+        tests = [rounds.draw(part, fold.evaluation, spec.test_sets, s, stream("tuning", s, *name)) for s in sizes]
+        for items, pairs in itertools.groupby(sorted(task.wanted), key=lambda pair: pair[0]):
+            course = rounds.course(part, items, count, 1, 1, (1.0,), *name)
+            for _, algorithm in pairs:
+                found = [_development_error(spec, algorithm, dict(p), part, course, tests) for p in _grid(algorithm)]
+                errors[items, algorithm].append(found)
+    rows = []
+    for (items, algorithm), table in errors.items():
+        means = np.mean(table, axis=0)
+        best = int(np.argmin(means))
+        if not np.isfinite(means[best]):
+            raise ArithmeticError(f"{algorithm} diverged at every grid point in {domain.name} with {items} items")
+        rows.append(
+            {
+                "domain": domain.name,
+                "items": items,
+                "algorithm": algorithm,
+                "parameters": dict(ALGORITHMS[algorithm].grid[best]),
+                "tuning_error": float(means[best]),
+                "errors": [float(e) if np.isfinite(e) else None for e in means],
+            }
+        )
+    return rows
+
+
+def tuning_effort(held: int) -> tuple[int, int]:
+    """(rounds, ways) for a development part of this size.
+
+    Three times as many rounds as reviews to learn from, up to 1,500, in as many ways as make 3,000, at most six: with
+    less, chance chooses the point.
+    """
+    count = min(1500, 2 * held)
+    return count, max(1, min(6, -(-3000 // count)))
+
+
+def _grid(algorithm: str) -> Any:
+    return ALGORITHMS[algorithm].grid
+
+
+def _development_error(
+    spec: Spec, algorithm: str, point: Row, part: rounds.Part, course: rounds.Course, tests: list[Ints]
+) -> float:
+    learner = learning.learner_for(spec, algorithm, part.X.dim, point)
+    try:
+        for segment in course.segments:
+            simulate(learner, segment, judge=spec.judge, seed=course.seed)
+    except ArithmeticError:
+        return float("inf")
+    scores = learning.scores_of(learner, part, part.evaluation)
+    return float(np.mean([rounds.test_error(part, sets, scores) for sets in tests]))
+
+
+def repeat(task: Repetition) -> list[Row]:
+    """One row for each wanted cell. A learner that diverges in its cell has the error of choosing at random."""
+    spec, domain = task.spec, load(task.source, task.folder)
+    held = splits.development(domain.strata, domain.hashes, spec.development)
+    parts = splits.repetition(domain.units, held, task.number, spec.seed, domain.name, spec.test)
+    part = rounds.restricted(domain, parts.training, parts.test, spec.features, spec.hashing)
+    rows: list[Row] = []
+    ceilings: dict[int, tuple[Any, Any]] = {}
+    for items, cells in itertools.groupby(sorted(task.wanted, key=lambda cell: cell[:2]), key=lambda cell: cell[0]):
+        name = (spec.seed, domain.name, task.number)
+        course = rounds.course(part, items, part.learning.size, spec.passes, spec.test_sets, rounds.CHECKPOINTS, *name)
+        equal = _equal_pairs(domain, course)
+        for _, algorithm, point in cells:
+            if algorithm == CEILING:
+                seed = stream("development", items, *name)
+                ceilings[items] = rounds.draw(part, held, spec.test_sets, items, seed), course.tests
+                continue
+            row = _run(spec, algorithm, point, part, course)
+            rows.append(_labelled(domain, items, algorithm, task.number, part, point, row | {"equal_in_sets": equal}))
+    if ceilings:
+        found, seconds = learning.ridge(part, list(ceilings.values()), held, spec.penalties)
+        for items, row in zip(ceilings, found, strict=True):
+            extra = {"rounds": int(part.learning.size), "seconds": seconds}
+            rows.append(_labelled(domain, items, CEILING, task.number, part, row.pop("parameters"), row | extra))
+    return rows
+
+
+def _run(spec: Spec, algorithm: str, point: Row, part: rounds.Part, course: rounds.Course) -> Row:
+    try:
+        return learning.measured(learning.follow(spec, algorithm, point, part, course), spec.passes)
+    except ArithmeticError:
+        blind = rounds.test_error(part, course.tests, np.zeros(len(part.X)))
+        return {"error": blind, "rounds": len(course.sets), "diverged": True}
+
+
+def _equal_pairs(domain: Domain, course: rounds.Course) -> float:
+    from conquer.kernels.study.testsets import equal_pairs
+
+    sizes = np.full(len(course.sets), course.sets.shape[1])
+    return float(equal_pairs(course.sets, sizes, domain.stars))
+
+
+def _labelled(domain: Domain, items: int, algorithm: str, number: int, part: rounds.Part, point: Row, row: Row) -> Row:
+    head = {"domain": domain.name, "items": items, "algorithm": algorithm, "repetition": number}
+    return head | {"features_seen": part.X.dim, "parameters": point, "versions": versions()} | row
