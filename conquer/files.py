@@ -72,3 +72,25 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def adopt(
+    arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], dtype: Any = np.float64
+) -> list[NDArray[Any]]:
+    """Copies of the named arrays, checked to be finite, of this type and these shapes (-1: any length)."""
+    found = []
+    for name, shape in shapes.items():
+        array = arrays.get(name)
+        fits = (
+            array is not None
+            and array.dtype == dtype
+            and array.ndim == len(shape)
+            and all(want in (-1, have) for want, have in zip(shape, array.shape, strict=True))
+        )
+        if array is None or not fits:
+            got = "nothing" if array is None else f"{array.dtype} of shape {array.shape}"
+            raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, got {got}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"array {name!r} must be finite")
+        found.append(array.copy())
+    return found

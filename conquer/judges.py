@@ -1,4 +1,4 @@
-"""Who answers in a simulation: laws that turn rewards (or real ratings) into preferences."""
+"""Who answers in a simulation: laws that turn rewards, or real ratings, into preferences among the shown items."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from conquer.answers import encode
 from conquer.kernels.rounds import judge as judging
+from conquer.tickets import Draws, draw_ticket
 from conquer.types import Choice, Floats, Query
 
 LAWS = {
@@ -28,13 +30,21 @@ class LawJudge:
     Bradley-Terry with `scale`; perfect: the larger, ties as ties; raters: one real rating drawn for each; best: like
     perfect, meant for algorithms that show one item.
 
+    Of more than two it names the best, as `answers.encode` writes it. linear and noisy: every reward becomes +1 with
+    chance (1 + r)/2, else -1, and one of the largest is picked; logistic: chances in proportion to e^(scale r); perfect
+    and best: the largest; raters: the largest of the ratings drawn. With `outside`, none of these is one more choice
+    of worth 0, where the learner has an answer for it (the choice's memo says so).
+
     >>> judge = LawJudge("perfect")
     >>> judge(Choice((1, 0), Query.DUEL, 0), np.array([1.0, -1.0]), np.random.default_rng(0))
+    -1.0
+    >>> judge(Choice((2, 0, 1), Query.DUEL, 0), np.array([0.0, 1.0, -1.0]), 7)
     -1.0
     """
 
     law: str
     scale: float = 1.0
+    outside: bool = False
 
     def __post_init__(self) -> None:
         if self.law not in LAWS:
@@ -44,14 +54,15 @@ class LawJudge:
 
     @property
     def code(self) -> int:
+        """The law's number in compiled code."""
         return LAWS[self.law]
 
     def __call__(self, choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None:
-        """+1, -1 or 0; None when nothing was asked. Draws one ticket from `rng` in any case.
+        """The answer in [-1, 1]; None when nothing was asked. Draws one ticket from `rng` in any case.
 
         `rewards`: the (K,) rewards of the round; for raters the (K, R) ratings, NaN-padded.
         """
-        ticket = np.uint64(rng.integers(0, 2**64, dtype=np.uint64) if isinstance(rng, np.random.Generator) else rng)
+        ticket = draw_ticket(rng)
         values = np.asarray(rewards, dtype=np.float64)
         if choice.query == Query.NONE:
             return None
@@ -62,14 +73,41 @@ class LawJudge:
             return 1.0 if worth[choice.shown[0]] >= worth.max() else -1.0
         if (values.ndim == 2) != (self.law == "raters"):
             raise ValueError(f"{self.law} needs {'(K, R) ratings' if values.ndim == 1 else '(K,) rewards'}")
-        one, two = (values[k] for k in choice.shown)
-        if values.ndim == 2:
-            if not one.size or np.isnan([one[0], two[0]]).any():
-                raise ValueError("each shown item needs at least one rating, NaN only after the last")
-            return float(judging.prefer_once(self.code, float(self.scale), 0.0, 0.0, one.copy(), two.copy(), ticket))
-        return float(
-            judging.prefer_once(self.code, float(self.scale), float(one), float(two), _NO_RATINGS, _NO_RATINGS, ticket)
-        )
+        shown = values[list(choice.shown)]
+        if values.ndim == 2 and (not shown.size or np.isnan(shown[:, 0]).any()):
+            raise ValueError("each shown item needs at least one rating, NaN only after the last")
+        outside = self.outside and bool(choice.memo.get("outside"))
+        if len(choice.shown) == 2 and not outside:
+            return self._prefer(shown, ticket)
+        return self._best_of(shown, outside, Draws(ticket))
+
+    def _prefer(self, shown: Floats, ticket: int) -> float:
+        """The answer to a duel, by the function that the compiled loop calls."""
+        if shown.ndim == 2:
+            one, two, ratings = 0.0, 0.0, (shown[0].copy(), shown[1].copy())
+        else:
+            one, two, ratings = float(shown[0]), float(shown[1]), (_NO_RATINGS, _NO_RATINGS)
+        return float(judging.prefer_once(self.code, float(self.scale), one, two, *ratings, np.uint64(ticket)))
+
+    def _best_of(self, shown: Floats, outside: bool, draws: Draws) -> float:
+        worth = np.append(shown if shown.ndim == 1 else _rated(shown, draws), [0.0] if outside else [])
+        picked = self._pick(worth, draws)
+        return encode(None if picked == len(shown) else picked, len(shown))
+
+    def _pick(self, worth: Floats, draws: Draws) -> int:
+        """The position picked; draws from 0 on, the tie-breaking draw 0 among equals."""
+        if self.law == "logistic":
+            noise = -np.log(-np.log(np.maximum(draws.uniforms(worth.size), 2.0**-60)))
+            return draws.largest(self.scale * worth + noise)
+        if self.law in ("linear", "noisy"):
+            worth = np.where(draws.uniforms(worth.size) < 0.5 * (1.0 + worth), 1.0, -1.0)
+        return draws.largest(worth)
+
+
+def _rated(ratings: Floats, draws: Draws) -> Floats:
+    """One rating drawn for each of the (k, R) rows, NaN-padded."""
+    counts = (~np.isnan(ratings)).sum(axis=1)
+    return np.array([row[draws.below(place, int(counts[place]))] for place, row in enumerate(ratings)])
 
 
 def make_judge(judge: Any) -> LawJudge:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from conquer.kernels.core.tickets import stream, tickets
 from conquer.models.diagonal import Diagonal
 from conquer.rows import SparseRows
+from conquer.tickets import stream, tickets
 from conquer.types import Choice, Floats, Ledger, Query
 
 METHODS = ("replay", "ips", "snips", "dr")

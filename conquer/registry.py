@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from conquer import policies
-from conquer.files import FileError, pack, unpack
-from conquer.learners.conquer import Conquer, within
+from conquer.checks import checked_dim, number
+from conquer.learners.conquer import Conquer
 from conquer.learners.exploring import Exploring
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
@@ -20,7 +20,6 @@ from conquer.policies import Policy
 from conquer.rivals.learner import Rival
 from conquer.rivals.options import Row
 from conquer.rivals.table import ROWS as RIVALS
-from conquer.rows import checked_dim
 
 Made = Conquer | Rival | Exploring
 MODELS: dict[str, Callable[..., CompiledModel]] = {"diagonal": Diagonal, "full": Full, "kernel": Kernel}
@@ -106,7 +105,7 @@ class Algorithm:
         if isinstance(values.get("eta"), str) and ("delta" not in allowed or values.get("budget") is not None):
             raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
         if "alpha" in values and values["lam"] is None:
-            values["lam"] = max((1.0 + within("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)
+            values["lam"] = max((1.0 + number("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)
         of_model = {p.name for p in SECOND_ORDER}
         settings = {name: value for name, value in values.items() if name in of_model}
         built = Perceptron(dim) if self.perceptron else MODELS[model](dim, **settings)
@@ -229,47 +228,3 @@ def describe(learner: Made) -> dict[str, Any]:
 def rebuild(description: Mapping[str, Any]) -> Conquer:
     """A fresh learner from `describe`'s result."""
     return make(description["algorithm"], dim=description["dim"], **description["parameters"])
-
-
-def dumps(learner: Made, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
-    """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
-    header = {"learner": describe(learner), "answers": learner.answers, "extra": dict(extra or {})}
-    own = {f"model.{name}": array for name, array in learner.arrays().items()}
-    return pack(header, own | dict(arrays or {}))
-
-
-LARGEST_DIM_IN_FILE = 2**25
-"""A file of a few bytes may honestly name many features; what it may make its reader allocate is 0.5 to 0.75 GiB."""
-
-
-def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:
-    """(learner, extra, the other arrays) from `dumps`'s bytes, which may come from anyone."""
-    header, arrays = unpack(data)
-    own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
-    try:
-        # What the file claims must not make us allocate what it does not hold.
-        _check_size(header["learner"], own, largest_dim)
-        learner = rebuild(header["learner"])
-        learner.restore(own)
-        extra = header["extra"]
-        if not isinstance(extra, dict):
-            raise TypeError(f"extra must be an object, got {extra!r}")
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, MemoryError) as error:
-        raise FileError(f"the model file does not fit together: {type(error).__name__}: {error}") from None
-    return learner, extra, {name: array for name, array in arrays.items() if not name.startswith("model.")}
-
-
-def _is_perceptron(description: Mapping[str, Any]) -> bool:
-    return ALGORITHMS[description["algorithm"]].perceptron
-
-
-def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], largest: int) -> None:
-    dim, model = checked_dim(description["dim"]), description["parameters"]["model"]
-    if model == "full" and description["algorithm"] in GROUPS["rivals"]:
-        held = sum(array.nbytes for array in arrays.values())
-        if held < 8 * dim * dim:
-            raise ValueError(f"a full model of {dim} features needs {8 * dim * dim} bytes, got {held}")
-    elif model == "full" and not _is_perceptron(description) and arrays["inverse"].shape != (dim, dim):
-        raise ValueError(f"a full model of {dim} features needs a square of them, got {arrays['inverse'].shape}")
-    if dim > largest:
-        raise ValueError(f"dim must be at most {largest}, got {dim}; largest_dim= allows more to a file you trust")

@@ -1,6 +1,5 @@
 """Sparse rows and rounds: the one shape in which items reach the kernels, checked here and nowhere else."""
 
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from conquer.checks import checked_dim
 from conquer.kernels.core import validate as checking
 from conquer.types import Floats, Ints, Round
-
-_LARGEST_DIM = 2**31 - 1
 
 
 def _fixed(array: NDArray[Any]) -> NDArray[Any]:
@@ -150,20 +148,6 @@ def _summed(indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) ->
         np.ascontiguousarray(matrix.indices, np.int32),
         np.ascontiguousarray(matrix.data, np.float64),
     )
-
-
-def checked_dim(dim: int) -> int:
-    """`dim` as an int in [1, 2**31)."""
-    if isinstance(dim, bool) or int(dim) != dim or not 1 <= dim <= _LARGEST_DIM:
-        raise ValueError(f"dim must be a whole number in [1, {_LARGEST_DIM}], got {dim!r}")
-    return int(dim)
-
-
-def checked_seed(seed: Any) -> int:
-    """`seed` as an int, whatever whole-number type it came in: the same number is the same stream."""
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-        raise TypeError(f"seed must be a whole number, got {seed!r}")
-    return operator.index(seed)
 
 
 def as_rows(X: Any, dim: int) -> SparseRows:

@@ -1,22 +1,22 @@
 """Simulate: rounds x judge -> trace, in one compiled loop or, for rules written in Python, call by call."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from conquer.checks import checked_seed
 from conquer.judges import LawJudge, make_judge
-from conquer.kernels.core.tickets import stream, tickets
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.loop import CHOSEN, Log, World
 from conquer.learners.conquer import Conquer
 from conquer.metrics import regrets
 from conquer.registry import MODELS, make
-from conquer.rivals.answering import PickJudge
-from conquer.rows import Rounds, checked_seed
-from conquer.types import Choice, Floats, Ints, Judge, Query
+from conquer.rows import Rounds
+from conquer.tickets import stream, tickets
+from conquer.types import Choice, Floats, Ints, Judge, Learner, Query
 
 _QUERIES = np.array([q.name for q in Query])
 
@@ -35,7 +35,7 @@ class Trace:
     chance: Floats
     best: Floats
     rewards: Floats
-    learner: Conquer
+    learner: Learner
 
     @property
     def regret(self) -> Floats:
@@ -80,10 +80,10 @@ class Trace:
 
 
 def simulate(
-    algorithm: str | Conquer,
+    algorithm: str | Learner,
     rounds: Rounds,
     *,
-    judge: str | Judge = "linear",
+    judge: str | Judge | Sequence[Judge] = "linear",
     seed: int | np.random.Generator = 0,
     delay: int = 0,
     batch: int = 1,
@@ -96,9 +96,9 @@ def simulate(
 
     Answers arrive `delay` rounds late and are learnt `batch` at a time; those still out at the end are learnt then.
     An int seed gives the tickets that a Session of that seed would use; a Generator gives its next draws. The
-    judge's stream is its own, so all algorithms meet the same judge; a judge of your own (any function of choice,
-    rewards and ticket) is asked call by call. A learner that shows more than two is asked for the best of them by the
-    same law (`PickJudge`). `progress(t)` is called now and then.
+    judge's stream is its own, so all algorithms meet the same judge. A judge of your own (any function of choice,
+    rewards and ticket) is asked call by call; a sequence of judges has one for every round. A learner that shows more
+    than two is asked for the best of them by the same law. `progress(t)` is called now and then.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(50, 3)); X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -108,35 +108,25 @@ def simulate(
     ((400, 2), True)
     """
     if isinstance(algorithm, str):
-        learner = make(algorithm, dim=rounds.X.dim, **parameters)
+        learner: Learner = make(algorithm, dim=rounds.X.dim, **parameters)
     elif parameters:
         raise TypeError(f"parameters belong to a learner made by name, got {sorted(parameters)}")
     else:
         learner = algorithm
-    law, width = make_judge(judge) if isinstance(judge, str | LawJudge) else judge, _width(learner)
-    compiled = compiled and isinstance(law, LawJudge)
+    law = make_judge(judge) if isinstance(judge, str | LawJudge) else judge
     _check(learner, rounds, law, delay, batch, covariance)
-    policy_tickets, judge_tickets = _tickets(seed, len(rounds))
-    world = World(
-        rounds.sets,
-        rounds.sizes,
-        rounds.rewards,
-        rounds.ratings,
-        policy_tickets,
-        judge_tickets,
-        np.array([law.code if isinstance(law, LawJudge) else 0, delay, batch], np.int64),
-        float(law.scale) if isinstance(law, LawJudge) else 1.0,
-    )
-    size = len(rounds)
-    picks = np.full((size, width), -1, np.int64)
+    size, (own, judges) = len(rounds), _tickets(seed, len(rounds))
+    # Traces have a column for a second item even where one is shown.
+    picks = np.full((size, max(2, learner.shows)), -1, np.int64)
     log = Log(picks, np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
     on_show = covariance == "on-show"
-    if compiled and learner.compiled:
+    if compiled and isinstance(law, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
+        order, scale = np.array([law.code, delay, batch], np.int64), float(law.scale)
+        world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judges, order, scale)
         _run_compiled(learner, rounds, world, log, on_show, progress)
     else:
-        if width > 2 and isinstance(law, LawJudge):
-            law = PickJudge(law.law, law.scale)
-        _run_plainly(learner, rounds, law, world, log, on_show, progress)
+        laws = law if isinstance(law, Sequence) else [law] * size
+        _run_plainly(learner, rounds, laws, (own, judges), log, (delay, batch), on_show, progress)
     return _trace(learner, rounds, log)
 
 
@@ -155,14 +145,19 @@ def warm() -> Iterator[tuple[str, float]]:
         yield model, time.perf_counter() - start
 
 
-def _check(learner: Conquer, rounds: Rounds, law: Judge, delay: int, batch: int, covariance: str) -> None:
+def _check(
+    learner: Learner, rounds: Rounds, law: Judge | Sequence[Judge], delay: int, batch: int, covariance: str
+) -> None:
     if learner.dim != rounds.X.dim:
         raise ValueError(f"the learner has {learner.dim} features, the rounds {rounds.X.dim}")
     if learner.duels and len(rounds) and rounds.sizes.min() < 2:
         raise ValueError(f"{learner.name} shows two items; round {int(rounds.sizes.argmin())} has one")
-    if not callable(law):
-        raise ValueError(f"judge must be a name or a function of choice, rewards and ticket, got {law!r}")
-    if _rates(law) and not rounds.ratings.size:
+    laws = law if isinstance(law, Sequence) else [law]
+    if isinstance(law, Sequence) and len(law) != len(rounds):
+        raise ValueError(f"a sequence of judges needs one per round, got {len(law)} for {len(rounds)} rounds")
+    if wrong := [one for one in laws if not callable(one)]:
+        raise ValueError(f"judge must be a name or a function of choice, rewards and ticket, got {wrong[0]!r}")
+    if any(map(_rates, laws)) and not rounds.ratings.size:
         raise ValueError("judge='raters' needs rounds with ratings")
     if delay < 0 or delay != int(delay) or batch < 1 or batch != int(batch):
         raise ValueError(f"delay must be a whole number >= 0 and batch >= 1, got {delay!r} and {batch!r}")
@@ -170,24 +165,19 @@ def _check(learner: Conquer, rounds: Rounds, law: Judge, delay: int, batch: int,
         raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
 
 
-def _width(learner: Conquer) -> int:
-    """How many items are shown at most, and at least two, for traces have a column for a second one."""
-    return max(2, int(getattr(learner, "shows", 2)))
-
-
 def _rates(law: Judge) -> bool:
-    return isinstance(law, LawJudge | PickJudge) and law.law == "raters"
+    return isinstance(law, LawJudge) and law.law == "raters"
 
 
 def _tickets(seed: int | np.random.Generator, count: int) -> tuple[Any, Any]:
     if isinstance(seed, np.random.Generator):
         judge = seed.spawn(1)[0]
-        return _draws(seed, count), _draws(judge, count)
+        return _drawn(seed, count), _drawn(judge, count)
     number = checked_seed(seed)
     return tickets(stream("policy", number), 0, count), tickets(stream("judge", number), 0, count)
 
 
-def _draws(rng: np.random.Generator, count: int) -> Any:
+def _drawn(rng: np.random.Generator, count: int) -> Any:
     return rng.integers(0, 2**64, size=count, dtype=np.uint64)
 
 
@@ -218,26 +208,27 @@ def _run_compiled(
 
 
 def _run_plainly(
-    learner: Conquer,
+    learner: Learner,
     rounds: Rounds,
-    law: Judge,
-    world: World,
+    laws: Sequence[Judge],
+    tickets: tuple[Any, Any],
     log: Log,
+    pace: tuple[int, int],
     on_show: bool,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """The same, call by call: the definition that the compiled loop is tested against."""
-    total, delay, batch = len(rounds), int(world.order[1]), int(world.order[2])
+    """The same, call by call: rules and judges written in Python, and the definition of the compiled loop."""
+    total, (delay, batch), (own, judges) = len(rounds), pace, tickets
     choices: list[Choice] = []
     learned = 0
     for t in range(total):
         here = rounds[t]
-        choice = learner.choose(here.items, int(world.tickets[t]))
+        choice = learner.choose(here.items, int(own[t]))
         log.query[t], log.picks[t, : len(choice.shown)] = choice.query, choice.shown
         log.reals[t, 0] = np.nan if choice.memo["chance"] is None else choice.memo["chance"]
-        values = here.ratings if _rates(law) and choice.query == Query.DUEL else here.rewards
+        values = here.ratings if _rates(laws[t]) and choice.query == Query.DUEL else here.rewards
         assert values is not None
-        log.reals[t, 1] = law(choice, values, int(world.judge_tickets[t])) or 0.0
+        log.reals[t, 1] = laws[t](choice, values, int(judges[t])) or 0.0
         if on_show and choice.query == Query.DUEL:
             choice = learner.expose(here.items, choice)
         choices.append(choice)
@@ -250,7 +241,7 @@ def _run_plainly(
             progress(t + 1)
 
 
-def _trace(learner: Conquer, rounds: Rounds, log: Log) -> Trace:
+def _trace(learner: Learner, rounds: Rounds, log: Log) -> Trace:
     shown = log.picks.copy()
     shown[log.query != Query.DUEL, 1:] = -1
     size = len(rounds)

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conquer.files import FileError, pack, unpack, write_atomically
-from conquer.registry import algorithms, dumps, loads, make
+from conquer.registry import algorithms, make
+from conquer.saving import dumps, loads
 from conquer.session import Session, load, restore, save
 
 

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conquer.answers import AnswerError, left_is_second
 from conquer.files import FileError, pack, unpack
 from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
 from conquer.policies import GREEDY, WORST, Policy
 from conquer.registry import ALGORITHMS, make
 from conquer.rows import Rounds
-from conquer.session import AnswerError, MemoryLedger, Session, left_is_second, replay, restore
+from conquer.session import MemoryLedger, Session, replay, restore
 from conquer.simulation import simulate
 from conquer.types import Query
 

@@ -6,22 +6,22 @@ import math
 import numpy as np
 import pytest
 
+from conquer.answers import AnswerError, decode, encode, leftmost
+from conquer.judges import LawJudge
 from conquer.registry import make
-from conquer.rivals.answering import PickJudge
-from conquer.rivals.picks import decode, encode
 from conquer.rows import Rounds
-from conquer.session import AnswerError, Session, leftmost, replay, restore
+from conquer.session import Session, replay, restore
 from conquer.simulation import simulate
 from conquer.types import Query
 
 DIM, COUNT = 5, 70
 LEARNERS = [
-    ("rank-breaking", {"show": 3, "model": "full"}, PickJudge("linear")),
+    ("rank-breaking", {"show": 3, "model": "full"}, LawJudge("linear")),
     ("rank-breaking", {"show": 4, "explore": 0.3}, "noisy"),
-    ("ucb-mnl", {"show": 3}, PickJudge("logistic", 3.0, outside=True)),
-    ("ucb-mnl", {"show": 2}, PickJudge("logistic", 3.0, outside=True)),
-    ("cppl", {"show": 4, "outside": "yes"}, PickJudge("linear", outside=True)),
-    ("partial-feedback", {"show": 3, "a": 0.8}, PickJudge("linear", outside=True)),
+    ("ucb-mnl", {"show": 3}, LawJudge("logistic", 3.0, outside=True)),
+    ("ucb-mnl", {"show": 2}, LawJudge("logistic", 3.0, outside=True)),
+    ("cppl", {"show": 4, "outside": "yes"}, LawJudge("linear", outside=True)),
+    ("partial-feedback", {"show": 3, "a": 0.8}, LawJudge("linear", outside=True)),
 ]
 
 
@@ -153,10 +153,10 @@ def test_explored_sets_are_uniform_and_their_chances_true():
 def test_of_two_the_judge_of_several_is_the_judge_of_duels(law):
     rounds = world()
     one = simulate("gnr", rounds, judge=law, seed=4)
-    two = simulate("gnr", rounds, judge=PickJudge(law), seed=4)
+    two = simulate("gnr", rounds, judge=LawJudge(law), seed=4)
     np.testing.assert_array_equal(one.answers, two.answers)
     with pytest.raises(ValueError, match="judge must be"):
-        PickJudge("nobody")
+        LawJudge("nobody")
 
 
 def test_raters_name_the_best_of_several_by_drawn_ratings():

@@ -11,14 +11,14 @@ import numpy as np
 from conquer.bench.timing import Race, each, processor_seconds, race
 from conquer.bench.work import PAPER_DIM, draw_rounds, named_items, zipf_items
 from conquer.features.featurizer import Featurizer
-from conquer.kernels.core.tickets import stream as stream_of
-from conquer.kernels.core.tickets import tickets
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.study.streaming import stream
 from conquer.learners.conquer import Conquer
 from conquer.registry import make
 from conquer.rows import Rounds
 from conquer.simulation import simulate
+from conquer.tickets import stream as stream_of
+from conquer.tickets import tickets
 from conquer.types import Choice, Query
 
 ALGORITHMS = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels.core.tickets import stream
+from conquer.tickets import stream
 from conquer.types import Floats, Ints
 
 Hashes = NDArray[np.uint64]

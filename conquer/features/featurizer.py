@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import checked_dim
 from conquer.features.context import cross
 from conquer.features.dicts import features, hash_dicts, hash_vector
 from conquer.features.hashing import Entries, Grams, hash_texts, hashed
@@ -16,7 +17,7 @@ from conquer.features.text import ngrams as runs
 from conquer.features.text import tokens
 from conquer.features.vocabulary import KINDS, Kind, Vocabulary, build, checked_kind, rarity
 from conquer.kernels.text import hashing as kernel
-from conquer.rows import SparseRows, checked_dim
+from conquer.rows import SparseRows
 from conquer.types import Floats
 
 Columns = Literal["hashing", "vocabulary"]

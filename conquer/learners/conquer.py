@@ -8,31 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import current_eta, pick
-from conquer.models.model import LARGEST, CompiledModel
+from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
+from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Query
 
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
-_FULL_RANGE = 2**64
-
-
-def draw_ticket(rng: np.random.Generator | int) -> int:
-    """The round's ticket: one 64-bit draw of a generator, or the number itself."""
-    if type(rng) is int and 0 <= rng < _FULL_RANGE:
-        return rng
-    if isinstance(rng, np.random.Generator):
-        bits = rng.bit_generator
-        # The raw word of PCG64 is the very number that integers() would give, at a sixth of the cost.
-        raw = type(bits) is np.random.PCG64
-        return int(bits.random_raw() if raw else rng.integers(0, _FULL_RANGE, dtype=np.uint64))
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < _FULL_RANGE:
-        return int(rng)
-    raise TypeError(f"rng must be a numpy Generator or a ticket in [0, 2**64), got {rng!r}")
 
 
 class Conquer:
@@ -50,6 +37,8 @@ class Conquer:
     True
     """
 
+    fixed_arms = False
+
     def __init__(
         self,
         model: CompiledModel,
@@ -66,19 +55,21 @@ class Conquer:
     ) -> None:
         self.model, self.policy, self.name, self.dim = model, policy, name, model.dim
         self.parameters: Mapping[str, Any] = dict(parameters or {})
-        self.plan, self.knobs, self._compiled = model.plan, model.knobs, policy.compiled
+        # Copies: two learners on one model keep their own rules, and the model keeps none.
+        self.plan, self.knobs, self._compiled = model.plan.copy(), model.knobs.copy(), policy.compiled
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)
         """Whether it shows two items and so needs at least two."""
+        self.shows = 2 if self.duels else 1
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
         self._set_eta(policy.eta if eta is None else eta)
         if policy.second == st.THOMPSON and model.exact:
             model.need_squares()
-        self.knobs[[st.RADIUS, st.DRIFT]] = within("U", U, 0, LARGEST), within("Q", Q, 0, LARGEST)
-        self.knobs[st.DELTA] = within("delta", delta, 0, 1, open_ends=True)
-        self.knobs[st.GAMMA] = within("gamma", gamma, 0, 1)
-        self.knobs[st.ALPHA] = within("alpha", alpha, -1, 1)
+        self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
+        self.knobs[st.DELTA] = number("delta", delta, 0, 1, above=True, below=True)
+        self.knobs[st.GAMMA] = number("gamma", gamma, 0, 1)
+        self.knobs[st.ALPHA] = number("alpha", alpha, -1, 1)
         if policy.second == st.EXPLORE and gamma == 0:
             raise ValueError("gamma must be above 0, or Banditron would never explore")
 
@@ -93,7 +84,7 @@ class Conquer:
             self.plan[st.ETA_MODE] = ETA_MODES[eta]
         else:
             self.plan[st.ETA_MODE] = st.CONSTANT
-            self.knobs[st.ETA] = within("eta", 0.0 if eta is None else eta, 0, LARGEST)
+            self.knobs[st.ETA] = number("eta", 0.0 if eta is None else eta, 0, LARGEST)
 
     @property
     def eta(self) -> float:
@@ -199,10 +190,7 @@ class Conquer:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         a, b = self.check(choice, rows.rows.size)
-        if isinstance(answer, bool) or not -1.0 <= answer <= 1.0:
-            raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
-        if choice.query == _BEST and abs(answer) != 1.0:
-            raise ValueError(f"the answer to BEST must be +1 or -1, got {answer!r}")
+        answer = checked_answer(answer, strengths=choice.query != _BEST)
         model = self.model
         if model.work.shape[1] < rows.rows.size:
             model.reserve(rows)
@@ -228,7 +216,7 @@ class Conquer:
         if len(shown) != (2 if duels else 1) or (duels and shown[0] == shown[1]):
             raise ValueError(f"{expected.name} needs {'two distinct items' if duels else 'one item'}, got {shown}")
         first, other = operator.index(shown[0]), operator.index(shown[1] if duels else memo.get("greedy", -1))
-        if not 0 <= operator.index(choice.ticket) < _FULL_RANGE:
+        if not 0 <= operator.index(choice.ticket) < FULL_RANGE:
             raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
         if memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
             raise ValueError("the choice says it was counted on show, and this learner has counted none")
@@ -254,12 +242,3 @@ class Conquer:
             if status != st.OK:
                 model.fail(status)
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
-
-
-def within(name: str, value: Any, low: float, high: float, open_ends: bool = False) -> float:
-    """`value` as a float between `low` and `high`, or a ValueError that names it."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not (low < value < high if open_ends else low <= value <= high):
-        ends = f"({low:g}, {high:g})" if open_ends else f"[{low:g}, {high:g}]"
-        raise ValueError(f"{name} must be a number in {ends}, got {value!r}")
-    return float(value)

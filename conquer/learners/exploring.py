@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.rivals.learner import Draws, number
+from conquer.checks import number
 from conquer.rows import as_rows
-from conquer.types import Choice, Floats, Query
+from conquer.tickets import Draws
+from conquer.types import Choice, Floats, Learner, Query
 
 _COIN = 2**62
 """The first of the draws far from those of any learner: the coin, and the items."""
@@ -31,7 +32,7 @@ class Exploring:
 
     compiled = False
 
-    def __init__(self, learner: Any, share: float) -> None:
+    def __init__(self, learner: Learner, share: float) -> None:
         if not learner.duels:
             raise ValueError(f"explore= is for learners that show two items, not for {learner.name}")
         self.learner, self.share = learner, number("explore", share, 0.0, 1.0, above=True)
@@ -39,11 +40,11 @@ class Exploring:
 
     @property
     def name(self) -> str:
-        return str(self.learner.name)
+        return self.learner.name
 
     @property
     def dim(self) -> int:
-        return int(self.learner.dim)
+        return self.learner.dim
 
     @property
     def model(self) -> Any:
@@ -59,25 +60,25 @@ class Exploring:
 
     @property
     def shows(self) -> int:
-        return max(2, int(getattr(self.learner, "shows", 2)))
+        return max(2, self.learner.shows)
 
     @property
     def fixed_arms(self) -> bool:
-        return bool(getattr(self.learner, "fixed_arms", False))
+        return self.learner.fixed_arms
 
     @property
     def answers(self) -> int:
-        return int(self.learner.answers)
+        return self.learner.answers
 
     @property
     def fresh(self) -> bool:
         """Whether nothing has been learnt yet."""
-        return bool(self.learner.fresh)
+        return self.learner.fresh
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """The learner's choice, or any items."""
         rows = as_rows(X, self.dim)
-        choice: Choice = self.learner.choose(rows, rng)
+        choice = self.learner.choose(rows, rng)
         draws, count = Draws(choice.ticket), len(rows)
         width = min(self.shows, count)
         uniform = self.share / math.perm(count, width)
@@ -96,21 +97,20 @@ class Exploring:
         """As the learner learns."""
         self.learner.learn(X, choice, answer)
 
-    def check(self, choice: Choice, count: int) -> Any:
+    def check(self, choice: Choice, count: int) -> tuple[int, ...]:
         return self.learner.check(choice, count)
 
     def expose(self, X: Any, choice: Choice) -> Choice:
-        exposed: Choice = self.learner.expose(X, choice)
-        return exposed
+        return self.learner.expose(X, choice)
 
     def begin_exposing(self) -> None:
         self.learner.begin_exposing()
 
     def scores(self, X: Any) -> Floats:
-        return np.asarray(self.learner.scores(X))
+        return self.learner.scores(X)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return dict(self.learner.arrays())
+        return self.learner.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.learner.restore(arrays)

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import one_of
+from conquer.files import adopt
 from conquer.kernels.models import diagonal_calls
 from conquer.kernels.models.cells import ANSWERED, INVERSE, W
 from conquer.kernels.rounds import settings as st
-from conquer.models.model import CompiledModel, one_of
+from conquer.models.model import CompiledModel
 from conquer.types import Floats
 
 UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDINATE}
@@ -104,8 +106,8 @@ class Diagonal(CompiledModel):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_ids(arrays, self.dim)
-        w, inverse, stats = self._adopt(arrays, {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape})
-        shown = self._adopt(arrays, {"shown": ids.shape}) if stats[st.EXPOSED] > 0 else []
+        w, inverse, stats = adopt(arrays, {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape})
+        shown = adopt(arrays, {"shown": ids.shape}) if stats[st.EXPOSED] > 0 else []
         for column in (inverse, *shown):
             if (column <= 0).any() or (column > self.fresh).any() or (stats < 0).any():
                 raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")

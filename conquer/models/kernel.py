@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import one_of, positive
+from conquer.files import adopt
 from conquer.kernels.models import dual_calls
 from conquer.kernels.models.pairs import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
 from conquer.kernels.rounds import settings as st
 from conquer.models.diagonal import check_mergeable
-from conquer.models.model import CompiledModel, one_of, positive
+from conquer.models.model import CompiledModel
 from conquer.rows import SparseRows
 from conquer.types import Ints
 
@@ -146,7 +148,7 @@ class Kernel(CompiledModel):
             "factor": (pairs * (pairs + 1) // 2,),
             "stats": self.stats.shape,
         }
-        item, pair, factor, stats = self._adopt(arrays, shapes)
+        item, pair, factor, stats = adopt(arrays, shapes)
         squares = np.add.reduceat(np.append(rows.data**2, 0.0), rows.indptr[:-1]) if items else np.empty(0)
         squares[np.diff(rows.indptr) == 0] = 0.0
         if not np.allclose(item[:, SQUARE], squares, rtol=1e-9, atol=0.0) or (pairs and (pair[NORM] < 0).any()):

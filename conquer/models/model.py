@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import checked_dim, one_of, positive
 from conquer.kernels.rounds import settings as st
 from conquer.models.projection import CODES as PROJECTIONS
-from conquer.rows import SparseRows, as_rows, checked_dim
+from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats, Ints
 
 _FAILURES = {
@@ -19,25 +20,6 @@ _FAILURES = {
     st.CROWDED: "the items have more than {most:,} non-zeros together: storage='float32' cannot number them",
     st.DIVERGED: "the model diverged: its next step is not finite; a larger lam or update='implicit' keeps it finite",
 }
-
-
-LARGEST = 1e100
-"""No parameter is larger, nor smaller than its inverse: squares and quotients of parameters stay finite."""
-
-
-def positive(name: str, value: Any) -> float:
-    """`value` as a float above 0, or a ValueError that names it."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 1 / LARGEST <= value <= LARGEST:
-        raise ValueError(f"{name} must be a number above 0, in [{1 / LARGEST:g}, {LARGEST:g}], got {value!r}")
-    return float(value)
-
-
-def one_of(name: str, value: Any, choices: Mapping[Any, int]) -> int:
-    """The code of `value` among `choices`, or a ValueError that lists them."""
-    if not (value is None or isinstance(value, str)) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-    return choices[value]
 
 
 class CompiledModel:
@@ -150,16 +132,3 @@ class CompiledModel:
         """Prepare for pairs that count in the widths before they are answered."""
         if self.projection is not None:
             raise ValueError("pairs cannot be counted on show with projection: their w is recomputed with the answer")
-
-    def _adopt(self, arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> list[NDArray[Any]]:
-        """The named arrays, checked to be finite float64 of the given shapes."""
-        found = []
-        for name, shape in shapes.items():
-            array = arrays.get(name)
-            if array is None or array.dtype != np.float64 or array.shape != shape:
-                got = "nothing" if array is None else f"{array.dtype} of shape {array.shape}"
-                raise ValueError(f"array {name!r} must be float64 of shape {shape}, got {got}")
-            if not np.isfinite(array).all():
-                raise ValueError(f"array {name!r} must be finite")
-            found.append(array)
-        return found

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.kernels.models import diagonal_calls
 from conquer.kernels.models.cells import W
 from conquer.kernels.rounds import settings as st
@@ -45,6 +46,6 @@ class Perceptron(CompiledModel):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_ids(arrays, self.dim)
-        w, stats = self._adopt(arrays, {"weights": ids.shape, "stats": self.stats.shape})
+        w, stats = adopt(arrays, {"weights": ids.shape, "stats": self.stats.shape})
         self.cells[ids, W] = w
         self.stats[:] = stats

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from conquer.checks import checked_answer, number, one_of
 from conquer.data.treebank import Sentence
 from conquer.kernels.parsing import questions as kernel
 from conquer.kernels.rounds import settings as st
-from conquer.models.model import CompiledModel, one_of
+from conquer.models.model import CompiledModel
 from conquer.parsing.edges import LONGEST, Features
 from conquer.parsing.mst import best_tree
 from conquer.rows import SparseRows, as_rows
+from conquer.tickets import draw_ticket
 from conquer.types import Choice, Floats, Ints, Query
 
 ASK = {
@@ -48,9 +50,7 @@ class Rule:
         one_of("ask", self.ask, ASK)
         one_of("neither", self.neither, NEITHER)
         one_of("scale", self.scale, SCALE)
-        number = isinstance(self.eta, int | float) and not isinstance(self.eta, bool)
-        if not number or not 0 <= self.eta < math.inf:
-            raise ValueError(f"eta must be a finite number of at least 0, got {self.eta!r}")
+        number("eta", self.eta, 0.0)
 
 
 class EdgeLearner:
@@ -138,7 +138,7 @@ class EdgeLearner:
         Words in `asked` are left alone. Nothing to ask (one word, all asked, or silent): query NONE.
         """
         rows, size = self._edges(X)
-        ticket = _ticket(rng)
+        ticket = np.uint64(draw_ticket(rng))
         mask = np.zeros(size + 1, dtype=bool)
         for word in asked:
             if not 1 <= word <= size:
@@ -200,9 +200,7 @@ class EdgeLearner:
         """+1: the first edge is right, -1: the second, 0: neither (see `Rule`), or a strength between."""
         rows, size = self._edges(X)
         a, b = self.check(choice, len(rows))
-        if not -1.0 <= answer <= 1.0:
-            raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
-        target = float(answer)
+        target = checked_answer(answer)
         if answer == 0:
             target = kernel.target(kernel.NEITHER, NEITHER[self.rule.neither], np.uint64(choice.ticket))
             if math.isnan(target):
@@ -243,11 +241,3 @@ class EdgeLearner:
         if status != st.OK:
             model.fail(status)
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
-
-
-def _ticket(rng: np.random.Generator | int) -> np.uint64:
-    if isinstance(rng, np.random.Generator):
-        return rng.integers(0, 2**64, dtype=np.uint64)
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < 2**64:
-        return np.uint64(rng)
-    raise TypeError(f"rng must be a numpy Generator or a ticket in [0, 2**64), got {rng!r}")

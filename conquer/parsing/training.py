@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.kernels.core import tickets
+from conquer import tickets
 from conquer.kernels.models.cells import W
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.parsing.edges import COMMA, PUNCT

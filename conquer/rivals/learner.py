@@ -1,6 +1,5 @@
 """What every rival shares: tickets, checks and files around a method that only picks and learns."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -8,51 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels.core.tickets import FEATURE, ticket_normals, ticket_uniforms
-from conquer.kernels.rounds.select import pick as pick_largest
+from conquer.checks import checked_answer
+from conquer.files import adopt
 from conquer.rows import SparseRows, as_rows
+from conquer.tickets import Draws, draw_ticket
 from conquer.types import Choice, Floats, Memo, Query
 
 Arrays = Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """The chance of one round: numbered draws of its ticket. 0 and 1 break ties, methods number theirs from 0 here on.
-
-    >>> Draws(7).uniforms(3).tolist() == [Draws(7).uniform(k) for k in range(3)]
-    True
-    """
-
-    ticket: int
-
-    def uniform(self, number: int) -> float:
-        """Draw `number` in [0, 1)."""
-        return float(self.uniforms(1, number)[0])
-
-    def uniforms(self, count: int, start: int = 0) -> Floats:
-        """(count,) draws in [0, 1), numbered from `start`."""
-        out = np.empty(count)
-        ticket_uniforms(np.uint64(self.ticket), self._counters(count, start), out)
-        return out
-
-    def normals(self, count: int, start: int = 0) -> Floats:
-        """(count,) standard normal draws, numbered from `start`."""
-        out = np.empty(count)
-        ticket_normals(np.uint64(self.ticket), self._counters(count, start), out)
-        return out
-
-    def below(self, number: int, count: int) -> int:
-        """Draw `number` as a whole number in [0, count)."""
-        return min(int(self.uniform(number) * count), count - 1)
-
-    def largest(self, values: Floats, tie: int = 0, skip: int = -1) -> int:
-        """The position of a largest value but `skip`'s; the tie-breaking draw `tie` decides among equals."""
-        found = np.ascontiguousarray(values, dtype=np.float64)
-        return int(pick_largest(found, found.size, skip, np.uint64(self.ticket), np.uint64(tie))[0])
-
-    def _counters(self, count: int, start: int) -> NDArray[np.uint64]:
-        return np.arange(start, start + count, dtype=np.uint64) + FEATURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +91,7 @@ class Rival:
         rows = as_rows(X, self.dim)
         if self.duels and len(rows) < 2:
             raise ValueError(f"{self.name} shows two items, got {len(rows)}")
-        ticket = _ticket(rng)
+        ticket = draw_ticket(rng)
         found = self.model.pick(rows, Draws(ticket))
         return Choice(found.shown, found.query, ticket, {"chance": found.chance, **found.memo})
 
@@ -152,11 +113,7 @@ class Rival:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
         rows = as_rows(X, self.dim)
         self.check(choice, len(rows))
-        if isinstance(answer, bool) or not (math.isfinite(answer) and -1.0 <= answer <= 1.0):
-            raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
-        if choice.query == Query.BEST and abs(answer) != 1.0:
-            raise ValueError(f"the answer to BEST must be +1 or -1, got {answer!r}")
-        self.model.learn(rows, choice, float(answer))
+        self.model.learn(rows, choice, checked_answer(answer, strengths=choice.query != Query.BEST))
         self.answers += 1
 
     def expose(self, X: Any, choice: Choice) -> Choice:
@@ -183,46 +140,3 @@ class Rival:
             raise ValueError(f"answers must not be negative, got {answers[0]}")
         self.model.restore(arrays)
         self.answers = int(answers[0])
-
-
-def adopt(arrays: Arrays, shapes: Mapping[str, tuple[int, ...]], dtype: Any = np.float64) -> list[NDArray[Any]]:
-    """Copies of the named arrays, checked to be finite, of this type and these shapes (-1: any length)."""
-    found = []
-    for name, shape in shapes.items():
-        array = arrays.get(name)
-        fits = (
-            array is not None
-            and array.dtype == dtype
-            and array.ndim == len(shape)
-            and all(want in (-1, have) for want, have in zip(shape, array.shape, strict=True))
-        )
-        if array is None or not fits:
-            got = "nothing" if array is None else f"{array.dtype} of shape {array.shape}"
-            raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, got {got}")
-        if not np.isfinite(array).all():
-            raise ValueError(f"array {name!r} must be finite")
-        found.append(array.copy())
-    return found
-
-
-def number(name: str, value: Any, low: float = -math.inf, high: float = math.inf, above: bool = False) -> float:
-    """`value` as a float in [low, high] (above low where `above`), or a ValueError that names it."""
-    real = isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
-    if not real or not low <= value <= high or (above and value == low):
-        raise ValueError(f"{name} must be a finite number in {'(' if above else '['}{low}, {high}], got {value!r}")
-    return float(value)
-
-
-def whole(name: str, value: Any, low: int, high: int = 2**31) -> int:
-    """`value` as an int in [low, high], or a ValueError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number in [{low}, {high}], got {value!r}")
-    return int(value)
-
-
-def _ticket(rng: np.random.Generator | int) -> int:
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(0, 2**64, dtype=np.uint64))
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < 2**64:
-        return int(rng)
-    raise TypeError(f"rng must be a numpy Generator or a ticket in [0, 2**64), got {rng!r}")

@@ -7,10 +7,11 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from conquer.checks import number, one_of, whole
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.models.model import CompiledModel, one_of
+from conquer.models.model import CompiledModel
 from conquer.rivals.contextual.estimators import Estimator, Linear, Logistic, Probit
 from conquer.rivals.contextual.forgetting import Forgetting
 from conquer.rivals.contextual.gates import GATES
@@ -19,7 +20,7 @@ from conquer.rivals.contextual.likelihood import Likelihood
 from conquer.rivals.contextual.method import Contextual, Warmup
 from conquer.rivals.contextual.robust import Robust
 from conquer.rivals.contextual.selectors import Selector
-from conquer.rivals.learner import Method, number, whole
+from conquer.rivals.learner import Method
 
 LARGEST_FULL = 2048
 """Features of a whole matrix: these are numpy matrices, for small worlds."""

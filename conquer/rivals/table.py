@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from conquer.models.model import one_of
+from conquer.checks import number, one_of, whole
 from conquer.rivals.arms.filters import BeatTheMean, InterleavedFilter
 from conquer.rivals.arms.method import Arms, Rule
 from conquer.rivals.arms.rmed1 import RMED1
@@ -14,7 +14,7 @@ from conquer.rivals.contextual.estimators import Estimator
 from conquer.rivals.contextual.fgts import FGTS
 from conquer.rivals.contextual.method import VACDB
 from conquer.rivals.contextual.selectors import NDB, CoLSTIM, MaxInP, MaxMinLCB, PairUCB, TopTwo, TwoTS
-from conquer.rivals.learner import Method, number, whole
+from conquer.rivals.learner import Method
 from conquer.rivals.options import (
     ALL,
     ESTIMATION,

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conquer.learners.conquer import Conquer
-from conquer.registry import describe, dumps, loads, rebuild
+from conquer.registry import describe, rebuild
 from conquer.rows import SparseRows
+from conquer.saving import dumps, loads
 from conquer.types import Choice, Ledger, Query
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from conquer.answers import checked_ids, read_answer
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
 from conquer.learners.conquer import Conquer
-from conquer.registry import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.rows import SparseRows
-from conquer.session.answers import checked_ids, read_answer
+from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.ledger import choice_of, record
 from conquer.session.session import Pending, Session, Told
 from conquer.types import Query
@@ -58,7 +58,7 @@ def _session_of(learner: Conquer, extra: Mapping[str, Any], arrays: Mapping[str,
     for answered in told.values():
         checked_ids(answered.shown)
         if answered.value is not None:
-            read_answer(answered.value, answered.query, answered.shown, answered.outside)
+            read_answer(answered.value, answered.query, answered.shown, outside=answered.outside)
     session._told = told
     if extra["pending"]:
         indptr, indices, data = (arrays[f"pending.{name}"] for name in ("indptr", "indices", "data"))

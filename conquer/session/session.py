@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from conquer import tickets
+from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
+from conquer.checks import checked_seed
 from conquer.features.featurizer import Featurizer
-from conquer.kernels.core import tickets
 from conquer.learners.conquer import Conquer
-from conquer.registry import dumps
-from conquer.rows import SparseRows, as_rows, checked_seed, stack
-from conquer.session.answers import AnswerError, checked_ids, leftmost, read_answer
+from conquer.rows import SparseRows, as_rows, stack
+from conquer.saving import dumps
 from conquer.session.ledger import MemoryLedger, opening, record
 from conquer.types import Choice, Ledger, Offer, Query
 
@@ -134,14 +135,14 @@ class Session:
         if not isinstance(offer_id, str):
             raise AnswerError(f"an offer's id is a string, got {offer_id!r}")
         if told := self._told.get(offer_id):
-            if read_answer(answer, told.query, told.shown, told.outside) != told.value:
+            if read_answer(answer, told.query, told.shown, outside=told.outside) != told.value:
                 raise AnswerError(f"offer {offer_id!r} was answered {told.value!r} before, got {answer!r} now")
             return "repeat"
         if offer_id not in self._pending:
             raise AnswerError(f"no offer has the id {offer_id!r}")
         rows, choice, shown = self._pending[offer_id]
         outside = bool(choice.memo.get("outside"))
-        value = read_answer(answer, choice.query, shown, outside)
+        value = read_answer(answer, choice.query, shown, outside=outside)
         if value is not None:
             self._broken = True
             try:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from conquer.registry import algorithms, dumps, loads, make
+from conquer.registry import algorithms, make
 from conquer.rows import Rounds, SparseRows
+from conquer.saving import dumps, loads
 from conquer.simulation import simulate
 from conquer.types import Query
 

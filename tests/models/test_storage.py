@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import histories
 
-from conquer.kernels.core.tickets import stream, tickets
 from conquer.models.diagonal import Diagonal
-from conquer.registry import dumps, loads, make
+from conquer.registry import make
 from conquer.rows import Rounds
+from conquer.saving import dumps, loads
 from conquer.simulation import simulate
+from conquer.tickets import stream, tickets
 from conquer.types import Query
 
 HALF_ULP = 2.0**-24

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from parsing.treebanks import random_treebank
 
-from conquer.kernels.core import tickets
+from conquer import tickets
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.rounds import primitives
 from conquer.models.diagonal import Diagonal

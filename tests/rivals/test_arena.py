@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conquer.answers import decode
+from conquer.judges import LawJudge
 from conquer.registry import ALGORITHMS, GROUPS, make
-from conquer.rivals.answering import PickJudge
-from conquer.rivals.picks import decode
 from conquer.study.arena.contenders import VARIANTS, contender, names_of
 from conquer.study.arena.page import ranking, ratio_interval, verdicts
 from conquer.study.arena.run import meet, play, run_arena, tune
@@ -144,7 +144,7 @@ def test_groups_cover_the_registry():
 @pytest.mark.parametrize("outside", [False, True])
 def test_picks_come_as_often_as_the_law_says(law, outside):
     rewards, shown, n = np.array([0.6, -0.2, 0.1, -0.9]), (2, 0, 3), 6000
-    judge = PickJudge(law, 2.0, outside)
+    judge = LawJudge(law, 2.0, outside)
     choice = Choice(shown, Query.DUEL, 0, {"outside": True})
     counts = sum(decode(judge(choice, rewards, ticket), 3) for ticket in range(n)) / n
     worth = np.append(rewards[list(shown)], [0.0] if outside else [])

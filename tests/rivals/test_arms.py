@@ -7,7 +7,8 @@ import pytest
 from rivals.driving import compare, draw, largest
 from scipy.special import betaincinv
 
-from conquer.registry import dumps, loads, make
+from conquer.registry import make
+from conquer.saving import dumps, loads
 
 
 class Wins:

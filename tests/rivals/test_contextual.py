@@ -7,7 +7,8 @@ import pytest
 from literal import factor, normal
 from rivals.driving import compare, draw, largest, world
 
-from conquer.registry import dumps, loads, make
+from conquer.registry import make
+from conquer.saving import dumps, loads
 
 
 def sigma(x):

@@ -6,7 +6,8 @@ from rivals.driving import world
 
 from conquer.judges import LawJudge
 from conquer.offpolicy import OverlapError, compare_targets, evaluate, learn_by_replay, matches, read_log
-from conquer.registry import dumps, loads, make
+from conquer.registry import make
+from conquer.saving import dumps, loads
 from conquer.session import Session
 
 DIM, COUNT = 4, 4

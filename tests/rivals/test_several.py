@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rivals.driving import draw, largest, world
 
+from conquer.answers import decode, encode
 from conquer.registry import make
-from conquer.rivals.picks import decode, encode
 from conquer.session import Session
 
 

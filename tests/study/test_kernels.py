@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.kernels.core.tickets import tickets
 from conquer.kernels.study import ridge as testsets_ridge
 from conquer.kernels.study import testsets
 from conquer.rows import SparseRows
+from conquer.tickets import tickets
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 20))

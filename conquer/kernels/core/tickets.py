@@ -1,6 +1,5 @@
 """All chance of a round from one 64-bit ticket: draw c is a hash of (ticket, c), so nothing has to be stored."""
 
-import hashlib
 import math
 
 import numpy as np
@@ -130,29 +129,3 @@ def ticket_uniforms(ticket, counters, out):
 def ticket_normals(ticket, counters, out):
     for j in range(out.size):
         out[j] = normal(ticket, counters[j])
-
-
-def stream(*content: object) -> int:
-    """A 64-bit seed from any printable content: the same content gives the same stream everywhere.
-
-    >>> stream("policy", 0) == stream("policy", 0), stream("policy", 0) == stream("judge", 0)
-    (True, False)
-    """
-    digest = hashlib.blake2b("\x1f".join(map(repr, content)).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
-
-
-def tickets(seed: int, start: int, count: int) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
-    """Tickets start to start + count of a stream, (count,) uint64: ticket t depends on (seed, t) alone.
-
-    >>> tickets(3, 0, 5)[2] == tickets(3, 2, 1)[0]
-    np.True_
-    """
-    out = np.empty(count, np.uint64)
-    fill_tickets(np.uint64(seed), np.uint64(start), out)
-    return out
-
-
-def ticket(seed: int, ordinal: int) -> int:
-    """Ticket `ordinal` of a stream as a Python int."""
-    return int(tickets(seed, ordinal, 1)[0])

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.rivals.learner import Arrays, Draws, adopt
+from conquer.files import adopt
+from conquer.rivals.learner import Arrays
+from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 

@@ -8,8 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.rivals.learner import Arrays, Draws, Pick, adopt, duel
+from conquer.files import adopt
+from conquer.rivals.learner import Arrays, Pick, duel
 from conquer.rows import SparseRows
+from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Ints
 
 LARGEST_ROLL = 1024

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.rivals.arms.method import wake
-from conquer.rivals.learner import Arrays, Draws, adopt
+from conquer.rivals.learner import Arrays
+from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 _LATEST = 1e15

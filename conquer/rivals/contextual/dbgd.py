@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.rivals.contextual.covariance import over_features
-from conquer.rivals.learner import Arrays, Draws, Pick, adopt, duel
+from conquer.rivals.learner import Arrays, Pick, duel
 from conquer.rows import SparseRows
+from conquer.tickets import Draws
 from conquer.types import Choice, Floats
 
 

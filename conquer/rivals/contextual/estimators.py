@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.models.model import CompiledModel
 from conquer.rivals.contextual.covariance import SPREADS, Columns, Spread
-from conquer.rivals.learner import Arrays, adopt
+from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
 

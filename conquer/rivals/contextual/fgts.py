@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.rivals.contextual.covariance import all_features
 from conquer.rivals.contextual.estimators import sigmoid
-from conquer.rivals.learner import Arrays, Draws, Pick, adopt, duel
+from conquer.rivals.learner import Arrays, Pick, duel
 from conquer.rows import SparseRows
+from conquer.tickets import Draws
 from conquer.types import Choice, Floats
 
 

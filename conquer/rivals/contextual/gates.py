@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from conquer.rivals.contextual.selectors import View, plausible
-from conquer.rivals.learner import Draws
+from conquer.tickets import Draws
 
 Gate = Callable[[View, float, Draws], int | None]
 """(view, eta, draws) -> the item to show alone, or None: ask. Widths are sqrt(eta) |z|."""

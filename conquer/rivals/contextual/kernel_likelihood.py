@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.rivals.contextual.covariance import all_features
 from conquer.rivals.contextual.estimators import sigmoid
-from conquer.rivals.learner import Arrays, adopt
+from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
 

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.rivals.contextual.estimators import Estimator
 from conquer.rivals.contextual.gates import GATES
 from conquer.rivals.contextual.selectors import Selector, View, better_first, largest_pair, random_pair
-from conquer.rivals.learner import Arrays, Draws, Pick, adopt, duel
+from conquer.rivals.learner import Arrays, Pick, duel
 from conquer.rows import SparseRows
+from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
 
 Warmup = Callable[[int], int]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from conquer.rivals.learner import Draws, Pick, duel
+from conquer.rivals.learner import Pick, duel
+from conquer.tickets import Draws
 from conquer.types import Floats
 
 

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.answers import decode
+from conquer.files import adopt
 from conquer.rivals.contextual.covariance import all_features
 from conquer.rivals.contextual.estimators import Estimator
-from conquer.rivals.learner import Arrays, Draws, Pick, adopt
-from conquer.rivals.picks import decode
+from conquer.rivals.learner import Arrays, Pick
 from conquer.rivals.several.multinomial import outside_chances, top
 from conquer.rows import SparseRows
+from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
 
 

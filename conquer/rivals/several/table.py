@@ -1,7 +1,7 @@
 """Rows of the rivals that can show more than two items."""
 
-from conquer.models.model import one_of
-from conquer.rivals.learner import Method, number, whole
+from conquer.checks import number, one_of, whole
+from conquer.rivals.learner import Method
 from conquer.rivals.options import ALL, ESTIMATION, LAM, LARGEST_FULL, Option, Row, Values, estimator_of, grid
 from conquer.rivals.several.multinomial import UCBMNL
 from conquer.rivals.several.several import CPPL, RankBreaking

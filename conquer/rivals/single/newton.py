@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.files import adopt
 from conquer.rivals.contextual.covariance import SPREADS, Spread, all_features, over_features
-from conquer.rivals.learner import Arrays, Draws, Pick, adopt
+from conquer.rivals.learner import Arrays, Pick
 from conquer.rows import SparseRows
+from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
 
 

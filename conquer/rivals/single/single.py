@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.answers import decode
+from conquer.files import adopt
 from conquer.models.model import CompiledModel
 from conquer.rivals.contextual.covariance import SPREADS, Spread
 from conquer.rivals.contextual.estimators import sigmoid
-from conquer.rivals.learner import Arrays, Draws, Pick, adopt
-from conquer.rivals.picks import decode
+from conquer.rivals.learner import Arrays, Pick
 from conquer.rows import SparseRows
+from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
 
 

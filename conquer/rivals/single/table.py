@@ -1,7 +1,8 @@
 """Rows of the rivals that show one item, or a set, and hear whether it is the best."""
 
-from conquer.models.model import CompiledModel, one_of
-from conquer.rivals.learner import Method, number, whole
+from conquer.checks import number, one_of, whole
+from conquer.models.model import CompiledModel
+from conquer.rivals.learner import Method
 from conquer.rivals.options import ALL, KERNEL, LARGEST_FULL, Option, Row, Values, grid, linear_model
 from conquer.rivals.single.newton import SOBA, Newtron
 from conquer.rivals.single.single import EpochGreedy, Kwik, PartialFeedback

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select
 
-from conquer.kernels.core.tickets import stream, ticket
 from conquer.service.annotation.uploads import Group
 from conquer.service.commands import answering as asking
 from conquer.service.commands.reading import decode_items
@@ -18,6 +17,7 @@ from conquer.service.log.event import Event
 from conquer.service.log.records import Chosen
 from conquer.service.log.transaction import Turn
 from conquer.service.store.schema import items, leases
+from conquer.tickets import stream, ticket
 
 _json = msgspec.json.Encoder().encode
 _group = msgspec.json.Decoder(Group).decode

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from conquer.rivals.picks import encode
+from conquer.answers import encode
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import agreement
 from conquer.service.http.errors import RefusalError, invalid, unknown_event

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from conquer import registry
+from conquer import registry, saving
+from conquer.answers import left_is_second
 from conquer.features.featurizer import Featurizer
-from conquer.kernels.core.tickets import stream, ticket
 from conquer.learners.conquer import Conquer
 from conquer.service.commands.reading import Reader
 from conquer.service.http.errors import invalid
@@ -16,7 +16,7 @@ from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.service.log.fold import Brain, Pick, Read, tally_of
 from conquer.service.log.statistics import Tally
 from conquer.service.settings import Limits
-from conquer.session import left_is_second
+from conquer.tickets import stream, ticket
 from conquer.types import Choice, Query
 
 _FEATURIZER = "featurizer."
@@ -70,7 +70,7 @@ class LearnerBrain:
         featurizer = self.reader.featurizer
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra, "featurizer": featurizer.settings()}
         arrays = {f"{_FEATURIZER}{name}": array for name, array in featurizer.arrays().items()}
-        return registry.dumps(self.learner, {"service": service}, arrays)
+        return saving.dumps(self.learner, {"service": service}, arrays)
 
 
 def make_learner(settings: ModelSettings) -> Conquer:
@@ -128,7 +128,7 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[Brain, str | Non
         return _parser(settings, data)
     if data is None:
         return LearnerBrain(settings, make_learner(settings)), None
-    learner, extra, arrays = registry.loads(data)
+    learner, extra, arrays = saving.loads(data)
     return LearnerBrain(settings, learner, _featurizer(extra, arrays)), extra.get("service", {}).get("tally")
 
 
@@ -160,7 +160,7 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
     Counts go on from the file's; names of people stay behind, because this model's log does not know them.
     """
     try:
-        learner, extra, arrays = registry.loads(data, largest_dim=LARGEST_DIM)
+        learner, extra, arrays = saving.loads(data, largest_dim=LARGEST_DIM)
         featurizer = _featurizer(extra, arrays)
         service = extra.get("service")
         if service is not None:

@@ -5,12 +5,12 @@ import secrets
 
 import msgspec
 
-from conquer.kernels.core.tickets import stream, ticket
+from conquer.answers import left_is_second
 from conquer.service.log.event import Event
 from conquer.service.log.records import Answered
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table as store
-from conquer.session import left_is_second
+from conquer.tickets import stream, ticket
 from conquer.types import Query
 
 _FRESH = 8

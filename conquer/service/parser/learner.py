@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from conquer.answers import left_is_second
 from conquer.data.treebank import Sentence, TreebankError, parse
 from conquer.files import pack, unpack
-from conquer.kernels.core.tickets import stream, ticket
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner, Rule
@@ -17,7 +17,7 @@ from conquer.service.commands.reading import decode_items
 from conquer.service.http.errors import invalid
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.fold import Pick
-from conquer.session import left_is_second
+from conquer.tickets import stream, ticket
 from conquer.types import Choice, Query
 
 LONGEST = 120

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
-from conquer.kernels.core.tickets import stream, ticket
 from conquer.parsing.parser import Parser
 from conquer.service.annotation.uploads import Group
 from conquer.service.commands import answering as asking
@@ -18,6 +17,7 @@ from conquer.service.http.schemas import ChooseRequest, Item, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
 from conquer.service.parser.learner import LONGEST, ParserBrain
+from conquer.tickets import stream, ticket
 
 _json = msgspec.json.Encoder().encode
 _HELD_OUT = "held out"

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from conquer.judges import LawJudge
-from conquer.kernels.core.tickets import stream, tickets
 from conquer.registry import make
-from conquer.rows import SparseRows
-from conquer.simulation import simulate
+from conquer.simulation import Trace, simulate
 from conquer.study.arena.contenders import Contender, contender, names_of
 from conquer.study.arena.page import thinned, verdicts, write_page
 from conquer.study.arena.worlds import PRESETS, SETTINGS, Setting, World
 from conquer.study.reviews.spec import key
-from conquer.types import Choice, Floats, Query
+from conquer.types import Floats, Learner, Query
 
 _POINTS = 40
 _REGRETS = {"Regret of the better shown": "weak", "Regret of both shown": "strong"}
@@ -36,8 +34,8 @@ class Run:
     seconds: float
 
 
-def play(learner: Any, world: World, seed: int, *, covariance: str = "on-answer") -> Run:
-    """Meet all rounds in order; answers come as late as the world says, those left over are not learnt.
+def play(learner: Learner, world: World, seed: int, *, covariance: str = "on-answer") -> Run:
+    """Meet all rounds in order, call by call; answers come as late as the world says.
 
     `covariance="on-show"` counts a pair in the widths as soon as it is shown, as a Session does.
 
@@ -46,25 +44,15 @@ def play(learner: Any, world: World, seed: int, *, covariance: str = "on-answer"
     >>> bool(run.weak[:100].mean() > run.weak[-100:].mean())
     True
     """
-    rounds, size = world.rounds, len(world.rounds)
-    own, judges = (tickets(stream(name, seed), 0, size) for name in ("policy", "judge"))
-    weak, strong, asked = np.zeros(size), np.zeros(size), 0
-    late: list[tuple[int, SparseRows, Choice, float]] = []
     start = time.perf_counter()
-    for t in range(size):
-        here = rounds[t]
-        choice = learner.choose(here.items, int(own[t]))
-        gaps = here.rewards.max() - here.rewards[list(choice.shown)]
-        weak[t], strong[t] = gaps.min(), gaps.mean() * 2.0
-        told = world.answer(t, choice, here.rewards, int(judges[t]))
-        if told is not None:
-            asked += 1
-            if covariance == "on-show" and choice.query == Query.DUEL:
-                choice = learner.expose(here.items, choice)
-            late.append((t, here.items, choice, told))
-        while late and late[0][0] <= t - world.delay:
-            learner.learn(*late.pop(0)[1:])
-    return Run(weak, strong, asked, time.perf_counter() - start)
+    trace = simulate(
+        learner, world.rounds, judge=world.judges, seed=seed, delay=world.delay, covariance=covariance, compiled=False
+    )
+    return _run_of(trace, time.perf_counter() - start)
+
+
+def _run_of(trace: Trace, seconds: float) -> Run:
+    return Run(trace.regret, trace.strong_regret, int((trace.query != Query.NONE).sum()), seconds)
 
 
 def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
@@ -90,7 +78,7 @@ def meet(entry: Contender, point: Mapping[str, Any], world: World, seed: int, *,
         learner, world.rounds, judge=LawJudge(law.law, law.scale), seed=seed, delay=world.delay,
         covariance=entry.covariance,
     )  # fmt: skip
-    return Run(trace.regret, trace.strong_regret, int((trace.query != Query.NONE).sum()), math.nan)
+    return _run_of(trace, math.nan)
 
 
 def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int) -> dict[str, Any]:

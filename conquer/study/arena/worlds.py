@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.data.preflib import condorcet_winner, copeland_scores, made_up_matrix
-from conquer.kernels.core.tickets import stream
-from conquer.rivals.answering import PickJudge
-from conquer.rivals.learner import Draws
+from conquer.judges import LawJudge
 from conquer.rows import Rounds
-from conquer.types import Choice, Floats, Query
+from conquer.tickets import Draws, draw_ticket, stream
+from conquer.types import Choice, Floats, Judge, Query
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,20 +22,31 @@ class World:
     """
 
     rounds: Rounds
-    judge: PickJudge
+    judge: LawJudge
     flipped: NDArray[np.bool_]
     delay: int = 0
     matrix: Floats | None = None
 
-    def answer(self, t: int, choice: Choice, rewards: Floats, ticket: int) -> float | None:
-        """What is answered to the choice of round t; None where nothing was asked."""
-        if choice.query == Query.NONE:
-            return None
-        if self.matrix is not None and choice.query == Query.DUEL and len(choice.shown) == 2:
-            told = 1.0 if Draws(ticket).uniform(0) < self.matrix[choice.shown] else -1.0
-        else:
-            told = float(self.judge(choice, rewards, ticket) or 0.0)
-        return -told if self.flipped[t] else told
+    @property
+    def judges(self) -> list[Judge]:
+        """Who answers in each of the T rounds."""
+        answer = self.judge if self.matrix is None else self._by_matrix
+        return [_reversed(answer) if wrong else answer for wrong in self.flipped]
+
+    def _by_matrix(self, choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None:
+        if self.matrix is None or choice.query != Query.DUEL or len(choice.shown) != 2:
+            return self.judge(choice, rewards, rng)
+        return 1.0 if Draws(draw_ticket(rng)).uniform(0) < self.matrix[choice.shown] else -1.0
+
+
+def _reversed(judge: Judge) -> Judge:
+    """The judge, telling the opposite of what it thinks."""
+
+    def answer(choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None:
+        told = judge(choice, rewards, rng)
+        return None if told is None else -told
+
+    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,7 @@ def _fresh(setting: Setting, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return X, np.repeat(np.arange(setting.rounds), setting.items)
 
 
-def _world(setting: Setting, X: Floats, rewards: Floats, judge: PickJudge) -> World:
+def _world(setting: Setting, X: Floats, rewards: Floats, judge: LawJudge) -> World:
     sets = np.arange(setting.rounds * setting.items).reshape(setting.rounds, setting.items)
     return World(Rounds(X, sets, np.clip(rewards, -1.0, 1.0)), judge, np.zeros(setting.rounds, bool))
 
@@ -81,13 +91,13 @@ def _world(setting: Setting, X: Floats, rewards: Floats, judge: PickJudge) -> Wo
 def linear(setting: Setting, rng: np.random.Generator) -> World:
     """Rewards x.theta, answered by the linear law."""
     X, _ = _fresh(setting, rng)
-    return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), PickJudge("linear"))
+    return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), LawJudge("linear"))
 
 
 def logistic(setting: Setting, rng: np.random.Generator) -> World:
     """Rewards x.theta, answered by Bradley-Terry with scale 5."""
     X, _ = _fresh(setting, rng)
-    return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), PickJudge("logistic", 5.0))
+    return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), LawJudge("logistic", 5.0))
 
 
 def bumps(setting: Setting, rng: np.random.Generator) -> World:
@@ -95,7 +105,7 @@ def bumps(setting: Setting, rng: np.random.Generator) -> World:
     X, _ = _fresh(setting, rng)
     centres, heights = unit(rng.normal(size=(12, setting.dim))), rng.choice([-1.0, 1.0], 12)
     values = np.exp(-4.0 * (2.0 - 2.0 * X @ centres.T)) @ heights
-    return _world(setting, X, values / np.abs(values).max(), PickJudge("linear"))
+    return _world(setting, X, values / np.abs(values).max(), LawJudge("linear"))
 
 
 def corrupted(setting: Setting, rng: np.random.Generator) -> World:
@@ -115,7 +125,7 @@ def drifting(setting: Setting, rng: np.random.Generator) -> World:
     plane = np.linalg.qr(rng.normal(size=(setting.dim, 2)))[0].T
     angle = np.pi * t / setting.rounds
     theta = np.cos(angle)[:, None] * plane[0] + np.sin(angle)[:, None] * plane[1]
-    return _world(setting, X, (X * theta).sum(axis=1), PickJudge("linear"))
+    return _world(setting, X, (X * theta).sum(axis=1), LawJudge("linear"))
 
 
 def arms(kind: str) -> Callable[[Setting, np.random.Generator], World]:
@@ -134,7 +144,7 @@ def matrix_world(setting: Setting, P: Floats, rewards: Floats) -> World:
     """The same arms in every round, one feature each, with these preferences."""
     sets = np.tile(np.arange(len(P)), (setting.rounds, 1))
     rounds = Rounds(np.eye(len(P)), sets, np.clip(rewards, -1.0, 1.0))
-    return World(rounds, PickJudge("linear"), np.zeros(setting.rounds, bool), matrix=P)
+    return World(rounds, LawJudge("linear"), np.zeros(setting.rounds, bool), matrix=P)
 
 
 SETTINGS = {

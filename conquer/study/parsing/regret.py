@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conquer.kernels.core import tickets
+from conquer import tickets
 from conquer.models.full import Full
 from conquer.parsing.learner import EdgeLearner, Rule
 from conquer.parsing.mst import best_tree

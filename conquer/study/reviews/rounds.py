@@ -7,10 +7,10 @@ import numpy as np
 
 from conquer.features.vocabulary import Kind, restrict
 from conquer.judges import rewards_of
-from conquer.kernels.core.tickets import stream, tickets
 from conquer.kernels.study import testsets
 from conquer.rows import Rounds, SparseRows
 from conquer.study.reviews.domains import Domain
+from conquer.tickets import stream, tickets
 from conquer.types import Floats, Ints
 
 CHECKPOINTS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from conquer.data import splits
-from conquer.kernels.core.tickets import stream
 from conquer.registry import ALGORITHMS
 from conquer.simulation import simulate
 from conquer.study.reviews import learning, rounds
 from conquer.study.reviews.domains import Domain, Source, load
 from conquer.study.reviews.results import versions
 from conquer.study.reviews.spec import CEILING, Spec
+from conquer.tickets import stream
 from conquer.types import Ints
 
 Row = dict[str, Any]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from conquer.data import splits
 from conquer.features.vocabulary import Kind
-from conquer.kernels.core.tickets import stream
 from conquer.study.reviews import rounds
 from conquer.study.reviews.domains import Domain, load, sources, store
 from conquer.study.reviews.spec import Spec
+from conquer.tickets import stream
 from conquer.types import Ints
 
 

@@ -1,0 +1,144 @@
+"""What people say to an offer: words, ids and strengths, the side each item is on, and the number a learner takes.
+
+Everyone who hears an answer (Session, service, simulation, parser) reads it here, so that all of them learn the same.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from conquer.kernels.core.tickets import SIDE, ticket_uniforms
+from conquer.types import Floats, Query
+
+RESERVED = frozenset({"first", "second", "left", "right", "tie", "skip", "both_bad", "yes", "no"})
+"""Words with a meaning as answers, so never item ids."""
+
+
+class AnswerError(ValueError):
+    """An answer that cannot be taken: unknown offer, unknown winner, or another answer than the one given before."""
+
+
+def leftmost(ticket: int, count: int) -> int:
+    """Which of `count` shown items goes on the left-hand side; the others follow it in turn.
+
+    One draw of the round's ticket, so every item is in every place equally often.
+
+    >>> sorted({leftmost(ticket, 3) for ticket in range(20)})
+    [0, 1, 2]
+    """
+    out = np.empty(1)
+    ticket_uniforms(np.uint64(ticket), np.array([SIDE]), out)
+    return count - 1 - min(int(out[0] * count), count - 1)
+
+
+def left_is_second(ticket: int) -> bool:
+    """Whether the second choice of two goes on the left-hand side: a fair coin of the round's ticket."""
+    return leftmost(ticket, 2) == 1
+
+
+def checked_ids(ids: Sequence[str]) -> list[str]:
+    """These ids, or a ValueError where one is no string, empty, a reserved word or there twice."""
+    for name in ids:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"an item id must be a non-empty string, got {name!r}")
+        if name in RESERVED:
+            raise ValueError(f"{name!r} is a reserved word and cannot be an item id")
+    if len(set(ids)) != len(ids):
+        raise ValueError(f"item ids must differ, got {list(ids)!r}")
+    return list(ids)
+
+
+def encode(position: int | None, count: int) -> float:
+    """The answer that names the shown item at `position`, or none of them: +1 the first, -1 the last, even between.
+
+    None lies halfway between the first two, where no item is; of two items that is 0, of one -1.
+
+    >>> [encode(p, 3) for p in (0, 1, 2, None)], [encode(p, 2) for p in (0, 1, None)]
+    ([1.0, 0.0, -1.0, 0.5], [1.0, -1.0, 0.0])
+    """
+    if position is not None and not 0 <= position < count:
+        raise ValueError(f"position must be in [0, {count}), got {position}")
+    if count == 1:
+        return 1.0 if position == 0 else -1.0
+    return 1.0 - 2.0 * (0.5 if position is None else position) / (count - 1)
+
+
+def decode(answer: float, count: int) -> Floats:
+    """(count + 1,): the share of the answer that names each shown item, the last entry being none of them.
+
+    Of two items a strength y in [-1, 1] counts |y| for the preferred one and the rest for none.
+
+    >>> decode(0.5, 3).tolist(), decode(-0.25, 2).tolist()
+    ([0.0, 0.0, 0.0, 1.0], [0.0, 0.25, 0.75])
+    """
+    shares = np.zeros(count + 1)
+    if count == 2:
+        shares[0 if answer > 0 else 1] = abs(answer)
+        shares[2] = 1.0 - abs(answer)
+        return shares
+    for position in (*range(count), None):
+        if abs(answer - encode(position, count)) < 1e-9:
+            shares[count if position is None else position] = 1.0
+            return shares
+    names = [round(encode(position, count), 6) for position in (*range(count), None)]
+    raise ValueError(f"of {count} shown items the answer must be one of {names}, got {answer!r}")
+
+
+def read_answer(
+    answer: str | float | None,
+    query: Query,
+    shown: Sequence[str],
+    *,
+    outside: bool = False,
+    ties: bool = True,
+    strength: float | None = None,
+    items: Sequence[str] = (),
+) -> float | None:
+    """What an answer says: a number in [-1, 1] to learn, or None where nothing is to be learnt.
+
+    An item's id is its number of `encode`. Of two, `strength` in [0, 1] says how much better the named one is; of more
+    there is neither tie nor strength. To BEST, the shown item's id is yes; "both_bad" and any other of the round's
+    `items` are no. In a duel "both_bad" is none of these where the learner has an answer for that (`outside`), else
+    not learnt. Without `ties` (a parser: one of two heads is right or none is) "tie" is "both_bad".
+
+    >>> read_answer("second", Query.DUEL, ("a", "b")), read_answer("b", Query.DUEL, ("a", "b"), strength=0.5)
+    (-1.0, -0.5)
+    >>> [read_answer(word, Query.DUEL, ("a", "b", "c"), outside=True) for word in ("a", "b", "c", "both_bad")]
+    [1.0, 0.0, -1.0, 0.5]
+    """
+    several, none = len(shown) > 2, encode(None, len(shown))
+    named_only = several or query == Query.BEST
+    if answer is None or (isinstance(answer, str) and answer == "skip"):
+        return None
+    if query == Query.DUEL and isinstance(answer, str) and (answer == "both_bad" or (answer == "tie" and not ties)):
+        return none if outside else None
+    values = _words(query, shown, items)
+    if isinstance(answer, str) and answer in values:
+        if query == Query.BEST and strength not in (None, 1.0):
+            raise AnswerError(f"whether an item is the best has no strength, got {strength!r}")
+        return values[answer] * (1.0 if strength is None or several else strength)
+    real = isinstance(answer, int | float | np.integer | np.floating) and not isinstance(answer, bool)
+    if query != Query.NONE and real and not isinstance(answer, str):
+        named = answer in values.values() or (several and outside and answer == none)
+        if named or (not named_only and abs(answer) < 1):
+            return float(answer)
+    if query == Query.NONE:
+        expected = "only 'skip': this offer asked nothing"
+    else:
+        expected = f"one of {sorted(values)}, 'skip'" + ("" if named_only else " or a strength in [-1, 1]")
+    raise AnswerError(f"the answer must be {expected}, got {answer!r}")
+
+
+def _words(query: Query, shown: Sequence[str], items: Sequence[str]) -> dict[str, float]:
+    """The number of every word that answers this query."""
+    if query == Query.NONE:
+        return {}
+    places = [encode(place, len(shown)) for place in range(len(shown))]
+    words = dict(zip(shown, places, strict=True))
+    if query == Query.BEST:
+        return {"yes": 1.0, "no": -1.0, "both_bad": -1.0, **dict.fromkeys(items, -1.0), **words}
+    return {
+        **dict(zip(("first", "second"), places, strict=False)),
+        **({"tie": 0.0} if len(shown) == 2 else {}),
+        **words,
+    }

@@ -1,0 +1,95 @@
+"""Values from outside, checked in one place: each check returns the plain value or says what came and what fits."""
+
+import math
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+LARGEST = 1e100
+"""No parameter is larger, nor smaller than its inverse: squares and quotients of parameters stay finite."""
+LARGEST_DIM = 2**31 - 1
+
+
+def number(
+    name: str,
+    value: Any,
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    above: bool = False,
+    below: bool = False,
+) -> float:
+    """`value` as a finite float in [low, high]; strictly above `low` with `above`, strictly below `high` with `below`.
+
+    >>> number("gamma", 1, 0, 1)
+    1.0
+    >>> number("delta", 1, 0, 1, above=True, below=True)
+    Traceback (most recent call last):
+    ValueError: delta must be a finite number in (0, 1), got 1
+    """
+    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    fits = real and math.isfinite(value) and low <= value <= high
+    if not fits or (above and value == low) or (below and value == high):
+        ends = f"{'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
+        raise ValueError(f"{name} must be a finite number in {ends}, got {value!r}")
+    return float(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """`value` as a float above 0 whose squares and inverse are finite.
+
+    >>> positive("lam", 2)
+    2.0
+    """
+    return number(name, value, 1 / LARGEST, LARGEST)
+
+
+def whole(name: str, value: Any, low: int, high: int = 2**31) -> int:
+    """`value` as an int in [low, high].
+
+    >>> whole("rounds", np.int64(3), 1)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number in [{low}, {high}], got {value!r}")
+    return int(value)
+
+
+def one_of(name: str, value: Any, choices: Mapping[Any, int]) -> int:
+    """The code of `value` among `choices`.
+
+    >>> one_of("gate", None, {None: 0, "aurora": 1})
+    0
+    """
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return choices[value]
+
+
+def checked_dim(dim: Any) -> int:
+    """`dim` as an int in [1, 2**31)."""
+    if isinstance(dim, bool) or int(dim) != dim or not 1 <= dim <= LARGEST_DIM:
+        raise ValueError(f"dim must be a whole number in [1, {LARGEST_DIM}], got {dim!r}")
+    return int(dim)
+
+
+def checked_seed(seed: Any) -> int:
+    """`seed` as an int, whatever whole-number type it came in: the same number is the same stream."""
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise TypeError(f"seed must be a whole number, got {seed!r}")
+    return operator.index(seed)
+
+
+def checked_answer(answer: Any, *, strengths: bool = True) -> float:
+    """`answer` as a float in [-1, 1]; without `strengths` only +1 and -1.
+
+    >>> checked_answer(-1)
+    -1.0
+    """
+    if isinstance(answer, bool) or not -1.0 <= answer <= 1.0:
+        raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
+    if not strengths and abs(answer) != 1.0:
+        raise ValueError(f"the answer to BEST must be +1 or -1, got {answer!r}")
+    return float(answer)

@@ -1,0 +1,53 @@
+"""A learner as one file's bytes and back: how it was made, what it has learnt, and whatever travels along."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conquer.checks import checked_dim
+from conquer.files import FileError, pack, unpack
+from conquer.learners.conquer import Conquer
+from conquer.registry import ALGORITHMS, GROUPS, Made, describe, rebuild
+
+
+def dumps(learner: Made, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
+    """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
+    header = {"learner": describe(learner), "answers": learner.answers, "extra": dict(extra or {})}
+    own = {f"model.{name}": array for name, array in learner.arrays().items()}
+    return pack(header, own | dict(arrays or {}))
+
+
+LARGEST_DIM_IN_FILE = 2**25
+"""A file of a few bytes may honestly name many features; what it may make its reader allocate is 0.5 to 0.75 GiB."""
+
+
+def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:
+    """(learner, extra, the other arrays) from `dumps`'s bytes, which may come from anyone."""
+    header, arrays = unpack(data)
+    own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
+    try:
+        # What the file claims must not make us allocate what it does not hold.
+        _check_size(header["learner"], own, largest_dim)
+        learner = rebuild(header["learner"])
+        learner.restore(own)
+        extra = header["extra"]
+        if not isinstance(extra, dict):
+            raise TypeError(f"extra must be an object, got {extra!r}")
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, MemoryError) as error:
+        raise FileError(f"the model file does not fit together: {type(error).__name__}: {error}") from None
+    return learner, extra, {name: array for name, array in arrays.items() if not name.startswith("model.")}
+
+
+def _is_perceptron(description: Mapping[str, Any]) -> bool:
+    return ALGORITHMS[description["algorithm"]].perceptron
+
+
+def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], largest: int) -> None:
+    dim, model = checked_dim(description["dim"]), description["parameters"]["model"]
+    if model == "full" and description["algorithm"] in GROUPS["rivals"]:
+        held = sum(array.nbytes for array in arrays.values())
+        if held < 8 * dim * dim:
+            raise ValueError(f"a full model of {dim} features needs {8 * dim * dim} bytes, got {held}")
+    elif model == "full" and not _is_perceptron(description) and arrays["inverse"].shape != (dim, dim):
+        raise ValueError(f"a full model of {dim} features needs a square of them, got {arrays['inverse'].shape}")
+    if dim > largest:
+        raise ValueError(f"dim must be at most {largest}, got {dim}; largest_dim= allows more to a file you trust")

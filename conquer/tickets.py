@@ -1,0 +1,98 @@
+"""All chance of a round from one 64-bit ticket: where tickets come from, and the numbered draws of one."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.kernels.core.tickets import FEATURE, fill_tickets, ticket_normals, ticket_uniforms
+from conquer.kernels.rounds.select import pick
+from conquer.types import Floats
+
+FULL_RANGE = 2**64
+
+
+def stream(*content: object) -> int:
+    """A 64-bit seed from any printable content: the same content gives the same stream everywhere.
+
+    >>> stream("policy", 0) == stream("policy", 0), stream("policy", 0) == stream("judge", 0)
+    (True, False)
+    """
+    digest = hashlib.blake2b("\x1f".join(map(repr, content)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def tickets(seed: int, start: int, count: int) -> NDArray[np.uint64]:
+    """Tickets start to start + count of a stream, (count,) uint64: ticket t depends on (seed, t) alone.
+
+    >>> tickets(3, 0, 5)[2] == tickets(3, 2, 1)[0]
+    np.True_
+    """
+    out = np.empty(count, np.uint64)
+    fill_tickets(np.uint64(seed), np.uint64(start), out)
+    return out
+
+
+def ticket(seed: int, ordinal: int) -> int:
+    """Ticket `ordinal` of a stream as a Python int."""
+    return int(tickets(seed, ordinal, 1)[0])
+
+
+def draw_ticket(rng: np.random.Generator | int) -> int:
+    """The round's ticket: one 64-bit draw of a generator, or the number itself.
+
+    >>> draw_ticket(7)
+    7
+    """
+    if type(rng) is int and 0 <= rng < FULL_RANGE:
+        return rng
+    if isinstance(rng, np.random.Generator):
+        bits = rng.bit_generator
+        # The raw word of PCG64 is the very number that integers() would give, at a sixth of the cost.
+        raw = type(bits) is np.random.PCG64
+        return int(bits.random_raw() if raw else rng.integers(0, FULL_RANGE, dtype=np.uint64))
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < FULL_RANGE:
+        return int(rng)
+    raise TypeError(f"rng must be a numpy Generator or a ticket in [0, 2**64), got {rng!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The chance of one round: numbered draws of its ticket.
+
+    Draws 0 and 1 of the ticket break ties; whoever uses this class numbers its own draws from 0, after those two.
+
+    >>> Draws(7).uniforms(3).tolist() == [Draws(7).uniform(k) for k in range(3)]
+    True
+    """
+
+    ticket: int
+
+    def uniform(self, number: int) -> float:
+        """Draw `number` in [0, 1)."""
+        return float(self.uniforms(1, number)[0])
+
+    def uniforms(self, count: int, start: int = 0) -> Floats:
+        """(count,) draws in [0, 1), numbered from `start`."""
+        out = np.empty(count)
+        ticket_uniforms(np.uint64(self.ticket), self._counters(count, start), out)
+        return out
+
+    def normals(self, count: int, start: int = 0) -> Floats:
+        """(count,) standard normal draws, numbered from `start`."""
+        out = np.empty(count)
+        ticket_normals(np.uint64(self.ticket), self._counters(count, start), out)
+        return out
+
+    def below(self, number: int, count: int) -> int:
+        """Draw `number` as a whole number in [0, count)."""
+        return min(int(self.uniform(number) * count), count - 1)
+
+    def largest(self, values: Floats, tie: int = 0, skip: int = -1) -> int:
+        """The position of a largest value but `skip`'s; the tie-breaking draw `tie` decides among equals."""
+        found = np.ascontiguousarray(values, dtype=np.float64)
+        return int(pick(found, found.size, skip, np.uint64(self.ticket), np.uint64(tie))[0])
+
+    def _counters(self, count: int, start: int) -> NDArray[np.uint64]:
+        return np.arange(start, start + count, dtype=np.uint64) + FEATURE
