@@ -5,11 +5,11 @@ from typing import Any
 
 from conquer.checks import checked_dim
 from conquer.files import FileError, pack, unpack
-from conquer.learners.conquer import Conquer
-from conquer.registry import ALGORITHMS, GROUPS, Made, describe, rebuild
+from conquer.registry import describe, find, rebuild
+from conquer.types import Learner
 
 
-def dumps(learner: Made, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
+def dumps(learner: Learner, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
     """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
     header = {"learner": describe(learner), "answers": learner.answers, "extra": dict(extra or {})}
     own = {f"model.{name}": array for name, array in learner.arrays().items()}
@@ -20,7 +20,7 @@ LARGEST_DIM_IN_FILE = 2**25
 """A file of a few bytes may honestly name many features; what it may make its reader allocate is 0.5 to 0.75 GiB."""
 
 
-def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Conquer, dict[str, Any], dict[str, Any]]:
+def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Learner, dict[str, Any], dict[str, Any]]:
     """(learner, extra, the other arrays) from `dumps`'s bytes, which may come from anyone."""
     header, arrays = unpack(data)
     own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
@@ -37,17 +37,14 @@ def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Conqu
     return learner, extra, {name: array for name, array in arrays.items() if not name.startswith("model.")}
 
 
-def _is_perceptron(description: Mapping[str, Any]) -> bool:
-    return ALGORITHMS[description["algorithm"]].perceptron
-
-
 def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], largest: int) -> None:
-    dim, model = checked_dim(description["dim"]), description["parameters"]["model"]
-    if model == "full" and description["algorithm"] in GROUPS["rivals"]:
+    dim, row = checked_dim(description["dim"]), find(description["algorithm"])
+    model = description["parameters"]["model"]
+    if model == "full" and row.policy is None:
         held = sum(array.nbytes for array in arrays.values())
         if held < 8 * dim * dim:
             raise ValueError(f"a full model of {dim} features needs {8 * dim * dim} bytes, got {held}")
-    elif model == "full" and not _is_perceptron(description) and arrays["inverse"].shape != (dim, dim):
+    elif model == "full" and "lam" in row.takes and arrays["inverse"].shape != (dim, dim):
         raise ValueError(f"a full model of {dim} features needs a square of them, got {arrays['inverse'].shape}")
     if dim > largest:
         raise ValueError(f"dim must be at most {largest}, got {dim}; largest_dim= allows more to a file you trust")

@@ -5,7 +5,7 @@ import pytest
 from literal import Literal, LiteralDiagonal, LiteralFull, LiteralKernel
 from scipy.sparse import csr_array
 
-from conquer.registry import ALGORITHMS, make
+from conquer.registry import find, make
 
 OURS = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
 DIM, COUNT = 12, 5
@@ -25,7 +25,7 @@ def literal_of(name, learner, kind, update):
 def play(name, kind, rounds, sparse=False, update="implicit", seed=0, size=1.0, **parameters):
     """Run both over the same rounds, tickets and answers, comparing every choice and the final scores."""
     rng = np.random.default_rng(seed)
-    row = ALGORITHMS[name]
+    row = find(name)
     if kind == "diagonal" and "update" in {p.name for p in row.parameters}:
         parameters["update"] = update
     learner = make(name, dim=DIM, model=kind, **parameters)
@@ -58,7 +58,7 @@ def play(name, kind, rounds, sparse=False, update="implicit", seed=0, size=1.0, 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", OURS)
 def test_diagonal_and_full_equal_the_listing(name, sparse):
-    for kind in ALGORITHMS[name].models:
+    for kind in find(name).models:
         if kind == "kernel":
             continue
         learner, slow = play(name, kind, 200, sparse)

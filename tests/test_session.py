@@ -12,7 +12,7 @@ from conquer.files import FileError, pack, unpack
 from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
 from conquer.policies import GREEDY, WORST, Policy
-from conquer.registry import ALGORITHMS, make
+from conquer.registry import find, make
 from conquer.rows import Rounds
 from conquer.session import MemoryLedger, Session, replay, restore
 from conquer.simulation import simulate
@@ -33,7 +33,7 @@ def world(seed=0, rounds=80, dim=6, count=5):
 @pytest.mark.parametrize("name", OURS)
 def test_a_session_is_bit_identical_to_simulate_and_to_its_replay(name, delay):
     rounds = world()
-    for model in ALGORITHMS[name].models:
+    for model in find(name).models:
         trace = simulate(name, rounds, model=model, seed=11, delay=delay)
         session = Session(make(name, dim=6, model=model), seed=11)
         offers = []

@@ -1,7 +1,7 @@
 """The cost of a decision: choose and learn over millions of sparse features, beside what a user would pick instead."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from conquer.features.featurizer import Featurizer
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.study.streaming import stream
 from conquer.learners.conquer import Conquer
+from conquer.policies import TTG
 from conquer.registry import make
 from conquer.rows import Rounds
 from conquer.simulation import simulate
 from conquer.tickets import stream as stream_of
 from conquer.tickets import tickets
-from conquer.types import Choice, Query
+from conquer.types import Choice, Learner, Query
 
 ALGORITHMS = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit")
 CANNOT = {
@@ -36,7 +37,7 @@ DICTS = 100
 Contenders = dict[str, Callable[[], float]]
 
 
-def anew(learner: Conquer, work: Callable[[], object], rounds: int) -> Callable[[], float]:
+def anew(learner: Learner, work: Callable[[], object], rounds: int) -> Callable[[], float]:
     """Microseconds a round of `work` by a learner that knows nothing at the start of each turn.
 
     Its memory has been touched; without forgetting, a rule with a gate would ask less and less from turn to turn.
@@ -59,9 +60,9 @@ def compiled(name: str, rounds: Rounds, **parameters: Any) -> Callable[[], float
 
 def choosing_only(rounds: Rounds) -> Callable[[], float]:
     """ttg that has learnt these rounds once and learns no more."""
-    learner = make("ttg", dim=rounds.X.dim)
-    simulate(learner, rounds, seed=SEED)
-    learner.plan[st.REPLY] = st.REPLY_IGNORE
+    taught = make("ttg", dim=rounds.X.dim)
+    simulate(taught, rounds, seed=SEED)
+    learner = Conquer(taught.model, replace(TTG, reply=st.REPLY_IGNORE))
     return each(lambda: simulate(learner, rounds, seed=SEED), len(rounds))
 
 
@@ -71,7 +72,7 @@ def by_calls(name: str, rounds: Rounds) -> Callable[[], float]:
     return anew(learner, calls(learner, rounds), len(rounds))
 
 
-def calls(learner: Conquer, rounds: Rounds) -> Callable[[], list[Choice]]:
+def calls(learner: Learner, rounds: Rounds) -> Callable[[], list[Choice]]:
     """The rounds of the compiled loop with its tickets and answers; returns the choices."""
     trace = simulate(make(learner.name, dim=rounds.X.dim), rounds, seed=SEED)
     views = [rounds[t].items for t in range(len(rounds))]

@@ -114,15 +114,15 @@ def bench(
 @app.command()
 def algorithms(name: Annotated[str | None, typer.Argument(help="Show the parameters of this one.")] = None) -> None:
     """List the algorithms, or the parameters of one."""
-    from conquer.registry import ALGORITHMS
+    from conquer.registry import find, table
 
     if name is None:
-        for row in ALGORITHMS.values():
+        for row in table().values():
             typer.echo(f"{row.name:22} {row.description}")
-    elif name not in ALGORITHMS:
-        raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {name!r}")
+    elif name not in table():
+        raise ValueError(f"algorithm must be one of {', '.join(table())}, got {name!r}")
     else:
-        row = ALGORITHMS[name]
+        row = find(name)
         typer.echo(f"{row.name}: {row.description}\nmodels: {', '.join(row.models)}")
         for parameter in row.parameters:
             typer.echo(f"  {parameter.name:10} default {parameter.default!r:12} {parameter.values}")

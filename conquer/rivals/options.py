@@ -1,13 +1,12 @@
 """What a row of the table may take, in words, and how the options of contextual rivals become parts."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from itertools import product
 from typing import Any
 
 from conquer.checks import number, one_of, whole
+from conquer.learners.algorithm import MODELS, Algorithm, Parameter, Values
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
@@ -20,79 +19,59 @@ from conquer.rivals.contextual.likelihood import Likelihood
 from conquer.rivals.contextual.method import Contextual, Warmup
 from conquer.rivals.contextual.robust import Robust
 from conquer.rivals.contextual.selectors import Selector
-from conquer.rivals.learner import Method
+from conquer.rivals.learner import Method, Rival
+from conquer.types import Learner
 
 LARGEST_FULL = 2048
 """Features of a whole matrix: these are numpy matrices, for small worlds."""
 
-ALL = ("diagonal", "full", "kernel")
-Values = Mapping[str, Any]
+ALL = MODELS
+MethodBuilder = Callable[[int, str, Values], Method]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One hyperparameter: name, default, its values in words, and the models that take it."""
+def rival(
+    name: str,
+    description: str,
+    method: MethodBuilder,
+    parameters: tuple[Parameter, ...],
+    points: tuple[Values, ...],
+    models: tuple[str, ...] = ("diagonal", "full"),
+    largest: int | None = None,
+) -> Algorithm:
+    """A row of the table: `method(dim, model, values)` makes what the learner `Rival` is put around."""
 
-    name: str
-    default: Any
-    values: str
-    models: tuple[str, ...] = ALL
+    def build(name: str, dim: int, model: str, values: Values) -> Learner:
+        return Rival(method(dim, model, values), dim=dim, name=name, parameters={"model": model, **values})
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A rival: `build(dim, model, values)` makes its method; the first of `models` is the default.
-
-    `largest`: the most features it takes with any model, None for no bound of its own.
-    """
-
-    name: str
-    description: str
-    build: Callable[[int, str, Values], Method]
-    options: tuple[Option, ...]
-    grid: tuple[Values, ...]
-    models: tuple[str, ...] = ("diagonal", "full")
-    largest: int | None = None
-
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """The names of its options."""
-        return tuple(option.name for option in self.options)
+    return Algorithm(name, description, build, parameters, points, models, largest)
 
 
-def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:
-    """Every combination of the values.
-
-    >>> grid(eta=(1, 2), lam=(3,))
-    ({'eta': 1, 'lam': 3}, {'eta': 2, 'lam': 3})
-    """
-    return tuple(dict(zip(points, values, strict=True)) for values in product(*points.values()))
-
-
-LAM = Option("lam", 1.0, "a number above 0: V starts at lam I, in the scale of z = x_i - x_j")
-HORIZON = Option("horizon", 2000, "a whole number of at least 2: the T of eta='practice'")
+LAM = Parameter("lam", 1.0, "a number above 0: V starts at lam I, in the scale of z = x_i - x_j")
+HORIZON = Parameter("horizon", 2000, "a whole number of at least 2: the T of eta='practice'")
 _MATRIX = ("diagonal", "full")
 ESTIMATION = (
-    Option(
+    Parameter(
         "estimator",
         None,
         "None (logistic, for kernels linear), 'linear', 'logistic' (online Newton), 'probit', with full or kernel "
         "'mle' (refitted, widths from sum z z'), with full 'mle-curved' (widths from the Hessian)",
     ),
     LAM,
-    Option("robust", None, "None, or the alpha above 0 of weights min(1, alpha/|z|) against corrupted answers"),
-    Option("forget", 1.0, "a number in (0, 1], of the linear estimator: how much of the past an answer keeps", _MATRIX),
-    Option("window", None, "None, or how many answers the linear estimator looks back on", _MATRIX),
-    Option("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
-    Option("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
-    Option("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
-    Option("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
+    Parameter("robust", None, "None, or the alpha above 0 of weights min(1, alpha/|z|) against corrupted answers"),
+    Parameter(
+        "forget", 1.0, "a number in (0, 1], of the linear estimator: how much of the past an answer keeps", _MATRIX
+    ),
+    Parameter("window", None, "None, or how many answers the linear estimator looks back on", _MATRIX),
+    Parameter("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
+    Parameter("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
+    Parameter("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
+    Parameter("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
 )
 KERNEL = ESTIMATION[-4:]
 PLAY = (
-    Option("warmup", 0, "how many random rounds come first, or 'practice': D K"),
-    Option("gate", None, "None, 'aurora', 'gnc' or 'selective': whether to ask at all"),
-    Option("gate_eta", 1.0, "a number of at least 0: the gate's width is sqrt(gate_eta) |z|"),
+    Parameter("warmup", 0, "how many random rounds come first, or 'practice': D K"),
+    Parameter("gate", None, "None, 'aurora', 'gnc' or 'selective': whether to ask at all"),
+    Parameter("gate_eta", 1.0, "a number of at least 0: the gate's width is sqrt(gate_eta) |z|"),
 )
 
 
@@ -100,9 +79,9 @@ _LINKS = {"diagonal": (0, 1, 2), "full": (0, 1, 2, 3, 4), "kernel": (0, 3)}
 """Which estimators, by code, go with which model."""
 
 
-def eta_option(default: float) -> Option:
+def eta_option(default: float) -> Parameter:
     """The factor of a width, or the square-root rule papers use in practice."""
-    return Option("eta", default, "a number of at least 0, or 'practice': sqrt(D ln T)")
+    return Parameter("eta", default, "a number of at least 0, or 'practice': sqrt(D ln T)")
 
 
 def practice(dim: int, values: Values) -> float:
@@ -164,7 +143,7 @@ def linear_model(dim: int, model: str, values: Values, lam: float) -> CompiledMo
     return Full(dim, lam=lam / 4.0) if model == "full" else Diagonal(dim, lam=lam / 4.0)
 
 
-def contextual(select: Callable[[int, Values], Selector]) -> Callable[[int, str, Values], Method]:
+def contextual(select: Callable[[int, Values], Selector]) -> MethodBuilder:
     """The builder of a rival that is a selector over any estimator."""
 
     def build(dim: int, model: str, values: Values) -> Method:

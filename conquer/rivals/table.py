@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from conquer.checks import number, one_of, whole
+from conquer.learners.algorithm import Parameter, Values, grid
 from conquer.rivals.arms.filters import BeatTheMean, InterleavedFilter
 from conquer.rivals.arms.method import Arms, Rule
 from conquer.rivals.arms.rmed1 import RMED1
@@ -22,15 +23,13 @@ from conquer.rivals.options import (
     LAM,
     LARGEST_FULL,
     PLAY,
-    Option,
-    Row,
-    Values,
+    MethodBuilder,
     contextual,
     estimator_of,
     eta_of,
     eta_option,
-    grid,
     practice,
+    rival,
 )
 from conquer.rivals.several.table import SEVERAL
 from conquer.rivals.single.table import SINGLE
@@ -79,7 +78,7 @@ def _fgts(dim: int, model: str, values: Values) -> Method:
 
 
 CONTEXTUAL = (
-    Row(
+    rival(
         "maxinp",
         "MaxInP: of the plausibly best items the pair least known",
         contextual(lambda dim, values: MaxInP(eta_of(dim, values))),
@@ -87,20 +86,20 @@ CONTEXTUAL = (
         _GRID,
         ALL,
     ),
-    Row(
+    rival(
         "colstim",
         "CoLSTIM: a perturbed leader and its strongest rival",
         contextual(_colstim),
         (
             eta_option(1.0),
-            Option("clip", None, "None (sqrt(D ln T)), or the largest size of the noise"),
-            Option("coupling", None, "None (D ln(D T)), or c in the chance c/sqrt(t) of noise for each item"),
+            Parameter("clip", None, "None (sqrt(D ln T)), or the largest size of the noise"),
+            Parameter("coupling", None, "None (D ln(D T)), or c in the chance c/sqrt(t) of noise for each item"),
             *_OPTIONS,
         ),
         grid(eta=(0.1, 0.3, 1.0, 3.0), coupling=(1.0, None)),
         ALL,
     ),
-    Row(
+    rival(
         "pairucb",
         "Joint pair UCB: the pair with the largest sum of means and width of its difference",
         contextual(lambda dim, values: PairUCB(eta_of(dim, values))),
@@ -108,19 +107,19 @@ CONTEXTUAL = (
         _GRID,
         ALL,
     ),
-    Row(
+    rival(
         "vacdb",
         "VACDB: layers of precision, each learning only what it does not know",
         _vacdb,
         (
-            Option("alpha", 0.05, "a number in (0, 1): the precision at which learning ends"),
-            Option("beta", 1.0, "a number of at least 0: items 2^-l beta behind are dropped in layer l"),
+            Parameter("alpha", 0.05, "a number in (0, 1): the precision at which learning ends"),
+            Parameter("beta", 1.0, "a number of at least 0: items 2^-l beta behind are dropped in layer l"),
             *ESTIMATION,
         ),
         grid(beta=(0.3, 1.0, 3.0, 10.0), lam=(1.0, 10.0)),
         ALL,
     ),
-    Row(
+    rival(
         "twots",
         "Two-draw Thompson: the best items of two posterior draws",
         contextual(lambda dim, values: TwoTS(eta_of(dim, values))),
@@ -128,24 +127,24 @@ CONTEXTUAL = (
         _GRID,
         ALL,
     ),
-    Row(
+    rival(
         "fgts",
         "Feel-good Thompson sampling: two Langevin chains rewarded for optimism",
         _fgts,
         (
-            Option("eta", 0.25, "a number of at least 0: the temper of the likelihood"),
-            Option("mu", 0.01, "a number of at least 0: the weight of feeling good"),
+            Parameter("eta", 0.25, "a number of at least 0: the temper of the likelihood"),
+            Parameter("mu", 0.01, "a number of at least 0: the weight of feeling good"),
             LAM,
-            Option("pace", 0.5, "a number above 0: Langevin steps are pace/(lam + eta answers)"),
-            Option("steps", 10, "Langevin steps an answer, a whole number in [1, 1000]"),
-            Option("batch", 32, "rounds in a minibatch, a whole number in [1, 1000]"),
-            Option("history", 1000, "how many rounds are kept"),
+            Parameter("pace", 0.5, "a number above 0: Langevin steps are pace/(lam + eta answers)"),
+            Parameter("steps", 10, "Langevin steps an answer, a whole number in [1, 1000]"),
+            Parameter("batch", 32, "rounds in a minibatch, a whole number in [1, 1000]"),
+            Parameter("history", 1000, "how many rounds are kept"),
         ),
         grid(eta=(0.25, 1.0, 3.0, 10.0), mu=(0.0, 0.01)),
         ("diagonal",),
         LARGEST_FULL,
     ),
-    Row(
+    rival(
         "maxminlcb",
         "MaxMinLCB: a Stackelberg game on lower bounds, with a kernel",
         contextual(lambda dim, values: MaxMinLCB(eta_of(dim, values))),
@@ -153,7 +152,7 @@ CONTEXTUAL = (
         _GRID,
         ("kernel", "full", "diagonal"),
     ),
-    Row(
+    rival(
         "ndb",
         "Neural dueling bandits' rule on any features: the best mean and its likeliest better",
         contextual(lambda dim, values: NDB(eta_of(dim, values))),
@@ -161,7 +160,7 @@ CONTEXTUAL = (
         _GRID,
         ALL,
     ),
-    Row(
+    rival(
         "toptwo",
         "Top two of any estimator: for trying links, forgetting and gates by themselves",
         contextual(lambda dim, values: TopTwo()),
@@ -169,7 +168,7 @@ CONTEXTUAL = (
         grid(lam=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)),
         ALL,
     ),
-    Row(
+    rival(
         "dbgd",
         "Dueling bandit gradient descent: w against a random step from it",
         lambda dim, model, values: DBGD(
@@ -178,13 +177,13 @@ CONTEXTUAL = (
             gamma=number("gamma", values["gamma"], 0.0, above=True),
         ),
         (
-            Option("delta", 1.0, "a number above 0: how far it looks"),
-            Option("gamma", 0.1, "a number above 0: how far it steps"),
+            Parameter("delta", 1.0, "a number above 0: how far it looks"),
+            Parameter("gamma", 0.1, "a number above 0: how far it steps"),
         ),
         grid(delta=(0.3, 1.0), gamma=(0.01, 0.03, 0.1, 0.3)),
         ("diagonal",),
     ),
-    Row(
+    rival(
         "preference-perceptron",
         "Preference perceptron: when the second best wins, move towards it",
         lambda dim, model, values: PreferencePerceptron(dim),
@@ -195,7 +194,7 @@ CONTEXTUAL = (
 )
 
 
-def _alone(build: Callable[[Values], Rule]) -> Callable[[int, str, Values], Method]:
+def _alone(build: Callable[[Values], Rule]) -> MethodBuilder:
     def made(dim: int, model: str, values: Values) -> Method:
         one_of("arms", values["arms"], {"position": 0, "features": 1})
         return Arms(build(values), identity=values["arms"])
@@ -203,12 +202,14 @@ def _alone(build: Callable[[Values], Rule]) -> Callable[[int, str, Values], Meth
     return made
 
 
-_ARMS = Option("arms", "position", "'position' (item i of every round is arm i) or 'features' (equal rows, equal arm)")
-_ALPHA = Option("alpha", 0.51, "a number above 0: the width is sqrt(alpha ln t/n)")
+_ARMS = Parameter(
+    "arms", "position", "'position' (item i of each round is arm i) or 'features' (equal rows, equal arm)"
+)
+_ALPHA = Parameter("alpha", 0.51, "a number above 0: the width is sqrt(alpha ln t/n)")
 _ALPHA_GRID = grid(alpha=(0.05, 0.1, 0.2, 0.3, 0.51, 0.7, 1.0, 2.0))
 _SWITCH = {"no": 0, "yes": 1}
 FIXED = (
-    Row(
+    rival(
         "interleaved-filter",
         "Interleaved Filter, fixed arms: a champion meets the rest in turn, the beaten go",
         _alone(
@@ -216,11 +217,11 @@ FIXED = (
                 horizon=whole("horizon", v["horizon"], 1), prune=bool(one_of("prune", v["prune"], _SWITCH))
             )
         ),
-        (HORIZON, Option("prune", "yes", "'yes' (variant 2) or 'no'"), _ARMS),
+        (HORIZON, Parameter("prune", "yes", "'yes' (variant 2) or 'no'"), _ARMS),
         grid(horizon=(10, 100, 2000, 20_000), prune=("yes", "no")),
         ("diagonal",),
     ),
-    Row(
+    rival(
         "beat-the-mean",
         "Beat the Mean, fixed arms: the least met plays any other, the worst goes",
         _alone(
@@ -228,11 +229,11 @@ FIXED = (
                 horizon=whole("horizon", v["horizon"], 1), gamma=number("gamma", v["gamma"], 0.0, above=True)
             )
         ),
-        (HORIZON, Option("gamma", 1.0, "a number above 0, 1 for strong transitivity: widens the interval"), _ARMS),
+        (HORIZON, Parameter("gamma", 1.0, "a number above 0, 1 for strong transitivity: widens the interval"), _ARMS),
         grid(gamma=(0.2, 0.4, 0.7, 1.0), horizon=(100, 2000)),
         ("diagonal",),
     ),
-    Row(
+    rival(
         "rucb",
         "Relative UCB, fixed arms: who may beat everyone against who may beat it",
         _alone(lambda v: RUCB(alpha=number("alpha", v["alpha"], 0.0, above=True))),
@@ -240,15 +241,15 @@ FIXED = (
         _ALPHA_GRID,
         ("diagonal",),
     ),
-    Row(
+    rival(
         "rmed1",
         "RMED1, fixed arms: arms not too far from being the winner take turns",
         _alone(lambda v: RMED1(margin=number("margin", v["margin"], 0.0))),
-        (Option("margin", 0.3, "a number of at least 0: f(K) = margin K^1.01"), _ARMS),
+        (Parameter("margin", 0.3, "a number of at least 0: f(K) = margin K^1.01"), _ARMS),
         grid(margin=(0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)),
         ("diagonal",),
     ),
-    Row(
+    rival(
         "double-thompson",
         "Double Thompson sampling, fixed arms: a sampled champion and its sampled challenger",
         _alone(lambda v: DoubleThompson(alpha=number("alpha", v["alpha"], 0.0, above=True))),

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conquer.learners.conquer import Conquer
 from conquer.registry import describe, rebuild
 from conquer.rows import SparseRows
 from conquer.saving import dumps, loads
-from conquer.types import Choice, Ledger, Query
+from conquer.types import Choice, Learner, Ledger, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def choice_of(row: Mapping[str, Any]) -> Choice:
     return Choice(tuple(row["shown"]), Query(row["query"]), row["ticket"], row["memo"])
 
 
-def opening(learner: Conquer) -> dict[str, Any]:
+def opening(learner: Learner) -> dict[str, Any]:
     """What a replay starts from: how to make the learner, and its state where it has learnt before."""
     row: dict[str, Any] = {}
     try:
@@ -55,7 +54,7 @@ def opening(learner: Conquer) -> dict[str, Any]:
     return row | ({} if learner.fresh else {"snapshot": dumps(learner)})
 
 
-def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Conquer | None = None) -> Conquer:
+def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Learner | None = None) -> Learner:
     """The learner that the ledger's answers make, bit for bit: nothing is chosen anew, only learnt again.
 
     `learner`: a fresh one to train on old answers instead of the recorded one, with whatever parameters.

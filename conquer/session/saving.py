@@ -12,15 +12,14 @@ import numpy as np
 from conquer.answers import checked_ids, read_answer
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
-from conquer.learners.conquer import Conquer
 from conquer.rows import SparseRows
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.ledger import choice_of, record
 from conquer.session.session import Pending, Session, Told
-from conquer.types import Query
+from conquer.types import Learner, Query
 
 
-def save(thing: Conquer | Session, path: str | os.PathLike[str]) -> None:
+def save(thing: Learner | Session, path: str | os.PathLike[str]) -> None:
     """Write a learner or a whole session to one file, all or nothing."""
     write_atomically(path, thing.dumps() if isinstance(thing, Session) else dumps(thing))
 
@@ -44,7 +43,7 @@ def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
         raise FileError(f"the session in the file does not fit together: {type(error).__name__}: {error}") from None
 
 
-def _session_of(learner: Conquer, extra: Mapping[str, Any], arrays: Mapping[str, Any]) -> Session:
+def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str, Any]) -> Session:
     featurizer = None
     if extra["featurizer"] is not None:
         own = {name.removeprefix("featurizer."): a for name, a in arrays.items() if name.startswith("featurizer.")}

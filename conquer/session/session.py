@@ -10,11 +10,10 @@ from conquer import tickets
 from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
 from conquer.checks import checked_seed
 from conquer.features.featurizer import Featurizer
-from conquer.learners.conquer import Conquer
 from conquer.rows import SparseRows, as_rows, stack
 from conquer.saving import dumps
 from conquer.session.ledger import MemoryLedger, opening, record
-from conquer.types import Choice, Ledger, Offer, Query
+from conquer.types import Choice, Learner, Ledger, Offer, Query
 
 
 class Pending(NamedTuple):
@@ -50,7 +49,7 @@ class Session:
 
     def __init__(
         self,
-        learner: Conquer,
+        learner: Learner,
         *,
         featurizer: Featurizer | None = None,
         seed: int = 0,

@@ -9,7 +9,7 @@ import pytest
 
 from conquer.answers import decode
 from conquer.judges import LawJudge
-from conquer.registry import ALGORITHMS, GROUPS, make
+from conquer.registry import find, groups, make
 from conquer.study.arena.contenders import VARIANTS, contender, names_of
 from conquer.study.arena.page import ranking, ratio_interval, verdicts
 from conquer.study.arena.run import meet, play, run_arena, tune
@@ -122,18 +122,18 @@ def test_tuning_takes_the_better_point():
 
 
 def test_groups_cover_the_registry():
-    assert set(GROUPS["paper"]) | set(GROUPS["rivals"]) == set(GROUPS["all"])
-    assert not set(GROUPS["paper"]) & set(GROUPS["rivals"])
+    assert set(groups()["paper"]) | set(groups()["rivals"]) == set(groups()["all"])
+    assert not set(groups()["paper"]) & set(groups()["rivals"])
     wanted = (
         "maxinp colstim pairucb vacdb twots fgts maxminlcb newtron soba epoch-greedy kwik partial-feedback dbgd "
         "interleaved-filter beat-the-mean rucb rmed1 double-thompson ucb-mnl cppl preference-perceptron"
     )
-    assert set(wanted.split()) <= set(GROUPS["rivals"])
-    assert set(GROUPS["contextual"]) < set(GROUPS["rivals"])
-    for name in GROUPS["contextual"]:
+    assert set(wanted.split()) <= set(groups()["rivals"])
+    assert set(groups()["contextual"]) < set(groups()["rivals"])
+    for name in groups()["contextual"]:
         make(name, dim=100_000)
     for name in ("fgts", "cppl"):
-        assert ALGORITHMS[name].largest == 2048
+        assert find(name).largest == 2048
         with pytest.raises(ValueError, match="at most 2048 features"):
             make(name, dim=2049)
     with pytest.raises(ValueError, match="no algorithm nobody"):

@@ -1,13 +1,14 @@
 """Rows of the rivals that can show more than two items."""
 
 from conquer.checks import number, one_of, whole
+from conquer.learners.algorithm import Parameter, Values, grid
 from conquer.rivals.learner import Method
-from conquer.rivals.options import ALL, ESTIMATION, LAM, LARGEST_FULL, Option, Row, Values, estimator_of, grid
+from conquer.rivals.options import ALL, ESTIMATION, LAM, LARGEST_FULL, estimator_of, rival
 from conquer.rivals.several.multinomial import UCBMNL
 from conquer.rivals.several.several import CPPL, RankBreaking
 
-_SHOW = Option("show", 2, "a whole number of at least 2: how many items are shown, or all if fewer")
-_ETA = Option("eta", 1.0, "a number of at least 0: the factor of the widths")
+_SHOW = Parameter("show", 2, "a whole number of at least 2: how many items are shown, or all if fewer")
+_ETA = Parameter("eta", 1.0, "a number of at least 0: the factor of the widths")
 
 
 def _show(values: Values) -> int:
@@ -45,7 +46,7 @@ def _cppl(dim: int, model: str, values: Values) -> Method:
 
 
 SEVERAL = (
-    Row(
+    rival(
         "rank-breaking",
         "Greedy and the next upper bounds: the picked one of k beats each other shown",
         lambda dim, model, values: RankBreaking(
@@ -55,7 +56,7 @@ SEVERAL = (
         grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0)),
         ALL,
     ),
-    Row(
+    rival(
         "ucb-mnl",
         "UCB for the multinomial logit: the k best upper bounds, with an answer for none of these",
         _ucb_mnl,
@@ -63,21 +64,23 @@ SEVERAL = (
             _SHOW,
             _ETA,
             LAM,
-            Option("estimator", "newton", "'newton' (one step an answer), or with full 'mle' (refitted, as the paper)"),
-            Option("curve", 0.25, "a number above 0: the Newton step is V^-1 slope/curve"),
+            Parameter(
+                "estimator", "newton", "'newton' (one step per answer), or with full 'mle' (refitted, the paper's)"
+            ),
+            Parameter("curve", 0.25, "a number above 0: the Newton step is V^-1 slope/curve"),
         ),
         grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0)),
     ),
-    Row(
+    rival(
         "cppl",
         "Plackett-Luce bandit: the k best by worth and width, averaged gradient steps",
         _cppl,
         (
             _SHOW,
-            Option("omega", 0.1, "a number of at least 0: the factor of the widths"),
-            Option("pace", 1.0, "a number above 0: the first gradient step"),
+            Parameter("omega", 0.1, "a number of at least 0: the factor of the widths"),
+            Parameter("pace", 1.0, "a number above 0: the first gradient step"),
             LAM,
-            Option("outside", "no", "'yes': none of these is an answer; 'no': one is always picked"),
+            Parameter("outside", "no", "'yes': none of these is an answer; 'no': one is always picked"),
         ),
         grid(omega=(0.01, 0.03, 0.1, 0.3), pace=(0.3, 3.0)),
         ("full",),

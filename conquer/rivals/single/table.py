@@ -1,14 +1,15 @@
 """Rows of the rivals that show one item, or a set, and hear whether it is the best."""
 
 from conquer.checks import number, one_of, whole
+from conquer.learners.algorithm import Parameter, Values, grid
 from conquer.models.model import CompiledModel
 from conquer.rivals.learner import Method
-from conquer.rivals.options import ALL, KERNEL, LARGEST_FULL, Option, Row, Values, grid, linear_model
+from conquer.rivals.options import ALL, KERNEL, LARGEST_FULL, linear_model, rival
 from conquer.rivals.single.newton import SOBA, Newtron
 from conquer.rivals.single.single import EpochGreedy, Kwik, PartialFeedback
 
-_LAM = Option("lam", 1.0, "a number above 0: A starts at lam I, in the scale of items")
-_GAMMA = Option("gamma", 0.1, "a number in (0, 1], the share of exploration")
+_LAM = Parameter("lam", 1.0, "a number above 0: A starts at lam I, in the scale of items")
+_GAMMA = Parameter("gamma", 0.1, "a number in (0, 1], the share of exploration")
 _RATES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 
 
@@ -56,56 +57,56 @@ def _partial(dim: int, model: str, values: Values) -> Method:
 
 
 SINGLE = (
-    Row(
+    rival(
         "newtron",
         "Newtron: one item from a softmax, for the approximate leader of log losses; is it the best?",
         _newtron,
         (
-            Option("alpha", 10.0, "a number above 0: how sharp the softmax is"),
-            Option("beta", 0.01, "a number above 0: how curved the losses count"),
+            Parameter("alpha", 10.0, "a number above 0: how sharp the softmax is"),
+            Parameter("beta", 0.01, "a number above 0: how curved the losses count"),
             _GAMMA,
-            Option("radius", 1.0, "a number above 0: the largest length of w"),
+            Parameter("radius", 1.0, "a number above 0: the largest length of w"),
         ),
         grid(alpha=(3.0, 10.0), beta=(0.01, 0.1), gamma=(0.03, 0.1)),
     ),
-    Row(
+    rival(
         "soba",
         "SOBA: one item, explored at rate gamma, for a second-order perceptron; is it the best?",
         _soba,
         (_GAMMA, _LAM),
         grid(gamma=(0.02, 0.05, 0.1, 0.2), lam=(1.0, 10.0)),
     ),
-    Row(
+    rival(
         "epoch-greedy",
         "Epoch-greedy: a random item, then greedy ones as long as the fit is worth; is it the best?",
         lambda dim, model, values: EpochGreedy(
             _ridge(dim, model, values), pace=number("pace", values["pace"], 0.0, above=True)
         ),
-        (Option("pace", 3.0, "a number above 0: greedy rounds per explored one are pace sqrt(n/K)"), _LAM, *KERNEL),
+        (Parameter("pace", 3.0, "a number above 0: greedy rounds per explored one are pace sqrt(n/K)"), _LAM, *KERNEL),
         grid(pace=(0.3, 1.0, 3.0, 10.0), lam=(1.0, 10.0)),
         ALL,
     ),
-    Row(
+    rival(
         "kwik",
         "KWIK: asks about the item known least while any is too little known, then only shows the best",
         lambda dim, model, values: Kwik(
             _ridge(dim, model, values), threshold=number("threshold", values["threshold"], 0.0, above=True)
         ),
-        (Option("threshold", 0.3, "a number above 0: the width at which an item counts as known"), _LAM, *KERNEL),
+        (Parameter("threshold", 0.3, "a number above 0: the width at which an item counts as known"), _LAM, *KERNEL),
         grid(threshold=(0.05, 0.1, 0.2, 0.4), lam=(1.0, 10.0)),
         ALL,
     ),
-    Row(
+    rival(
         "partial-feedback",
         "Multilabel partial feedback: the set of items with the smallest estimated ranking loss; which is right?",
         _partial,
         (
-            Option("eta", 0.1, "a number of at least 0: widths are sqrt(eta v)"),
-            Option("a", 0.5, "a number in [0, 1): the price of a right item not shown"),
+            Parameter("eta", 0.1, "a number of at least 0: widths are sqrt(eta v)"),
+            Parameter("a", 0.5, "a number in [0, 1): the price of a right item not shown"),
             _LAM,
-            Option("loss", "square", "'square' or 'logistic'"),
-            Option("curve", 1.0, "a number above 0: the loss's least curvature, 1 for square, 0.1966 for logistic"),
-            Option("show", 1, "a whole number of at least 1: the largest set"),
+            Parameter("loss", "square", "'square' or 'logistic'"),
+            Parameter("curve", 1.0, "a number above 0: the loss's least curvature, 1 for square, 0.1966 for logistic"),
+            Parameter("show", 1, "a whole number of at least 1: the largest set"),
         ),
         grid(eta=(0.01, 0.1, 1.0, 10.0), lam=(1.0, 10.0)),
     ),

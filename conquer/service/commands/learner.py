@@ -9,7 +9,6 @@ import numpy as np
 from conquer import registry, saving
 from conquer.answers import left_is_second
 from conquer.features.featurizer import Featurizer
-from conquer.learners.conquer import Conquer
 from conquer.service.commands.reading import Reader
 from conquer.service.http.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
@@ -17,7 +16,7 @@ from conquer.service.log.fold import Brain, Pick, Read, tally_of
 from conquer.service.log.statistics import Tally
 from conquer.service.settings import Limits
 from conquer.tickets import stream, ticket
-from conquer.types import Choice, Query
+from conquer.types import Choice, Learner, Query
 
 _FEATURIZER = "featurizer."
 LARGEST_DIM = 1 << 24
@@ -27,7 +26,7 @@ _json = msgspec.json.Encoder().encode
 class LearnerBrain:
     """A learner that chooses with the ticket of (seed, ordinal), as a Session and a simulation of that seed do."""
 
-    def __init__(self, settings: ModelSettings, learner: Conquer, featurizer: Featurizer | None = None) -> None:
+    def __init__(self, settings: ModelSettings, learner: Learner, featurizer: Featurizer | None = None) -> None:
         self.learner, self.settings = learner, settings
         self.reader = Reader(settings.features, Limits(), featurizer)
         self._stream = stream("policy", settings.seed)
@@ -73,7 +72,7 @@ class LearnerBrain:
         return saving.dumps(self.learner, {"service": service}, arrays)
 
 
-def make_learner(settings: ModelSettings) -> Conquer:
+def make_learner(settings: ModelSettings) -> Learner:
     """A fresh learner, or a RefusalError that says which setting is wrong."""
     try:
         learner = registry.make(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conquer.registry import ALGORITHMS, GROUPS, make
+from conquer.registry import find, groups, make, table
 from conquer.study.arena.worlds import Setting
 
 Point = Mapping[str, Any]
@@ -34,7 +34,7 @@ class Contender:
 
     def options(self, setting: Setting) -> dict[str, Any]:
         """The model it is given in a world: kernels where rewards are curved, else whole matrices, if it can."""
-        row = ALGORITHMS[self.algorithm]
+        row = find(self.algorithm)
         if "model" in self.fixed:
             return dict(self.fixed)
         wanted = "kernel" if setting.kernel else "full"
@@ -48,9 +48,7 @@ _FORGET, _ROBUST = (0.98, 0.99, 0.995, 0.998), (0.05, 0.1, 0.2, 0.4)
 
 
 def _counted_on_show(name: str) -> Contender:
-    return Contender(
-        f"{name}+on-show", name, ALGORITHMS[name].grid, covariance="on-show", ours=True, worlds=("delayed",)
-    )
+    return Contender(f"{name}+on-show", name, find(name).grid, covariance="on-show", ours=True, worlds=("delayed",))
 
 
 VARIANTS = {
@@ -121,7 +119,7 @@ def contender(name: str) -> Contender:
     """
     if name in VARIANTS:
         return VARIANTS[name]
-    return Contender(name, name, ALGORITHMS[name].grid, ours=name in GROUPS["paper"])
+    return Contender(name, name, find(name).grid, ours=name in groups()["paper"])
 
 
 def names_of(algorithms: str) -> tuple[str, ...]:
@@ -130,9 +128,9 @@ def names_of(algorithms: str) -> tuple[str, ...]:
     >>> names_of("ttg,rucb")
     ('ttg', 'rucb')
     """
-    names = GROUPS.get(algorithms) or tuple(name.strip() for name in algorithms.split(",") if name.strip())
+    names = groups().get(algorithms) or tuple(name.strip() for name in algorithms.split(",") if name.strip())
     if algorithms in ("all", "rivals", "paper"):
         names += tuple(v.name for v in VARIANTS.values() if algorithms in ("all", "paper" if v.ours else "rivals"))
-    if unknown := [name for name in names if name not in ALGORITHMS and name not in VARIANTS]:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join([*ALGORITHMS, *VARIANTS])}")
+    if unknown := [name for name in names if name not in table() and name not in VARIANTS]:
+        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join([*table(), *VARIANTS])}")
     return names

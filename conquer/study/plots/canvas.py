@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conquer.registry import ALGORITHMS
+from conquer.registry import table
 from conquer.study.reviews import tables
 from conquer.study.reviews.spec import CEILING
 
@@ -30,7 +30,7 @@ Frame = Any
 
 def styles(names: list[str]) -> dict[str, tuple[str, str, str]]:
     """{algorithm: (colour, hatch, marker)}, the same in every figure of a study."""
-    known = [name for name in tables.ordered([*ALGORITHMS]) if name not in REFERENCES]
+    known = [name for name in tables.ordered([*table()]) if name not in REFERENCES]
     order = known + [name for name in names if name not in known]
     return {
         name: (_COLOURS[i % len(_COLOURS)], _HATCHES[i % len(_HATCHES)], MARKERS[i % len(MARKERS)])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conquer.registry import ALGORITHMS
+from conquer.registry import find
 from conquer.study.plots.canvas import MARKERS, REFERENCES, Figure, Frame, legend, new, sizes_of, styles
 from conquer.study.plots.curves import regret_curves, sample_efficiency
 from conquer.study.reviews import tables
@@ -120,11 +120,11 @@ def by_domain(results: Frame, curves: Frame) -> Figure:
 
 def tuned_parameters(results: Frame, curves: Frame) -> Figure:
     """How often each grid point was chosen, over all domains and K."""
-    names = [name for name in tables.contenders(results) if len(ALGORITHMS[name].grid) > 1]
+    names = [name for name in tables.contenders(results) if len(find(name).grid) > 1]
     table = tables.tuned(results)
     figure, axes = new(1, 1, 0.42 * len(names) + 0.9)
     axis = axes[0, 0]
-    counts = np.zeros((max(1, len(names)), max((len(ALGORITHMS[name].grid) for name in names), default=1)))
+    counts = np.zeros((max(1, len(names)), max((len(find(name).grid) for name in names), default=1)))
     for i, name in enumerate(names):
         rows = [row for row in table.iter_rows(named=True) if row["algorithm"] == name]
         total = max(1, sum(row["all"] for row in rows))

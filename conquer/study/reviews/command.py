@@ -108,16 +108,16 @@ def specification(name: str, **given: Any) -> "Spec":
 
 
 def _algorithms(text: str) -> tuple[str, ...]:
-    from conquer.registry import ALGORITHMS, GROUPS
+    from conquer.registry import groups, table
     from conquer.study.reviews.spec import PAPER
 
     # Fixed arms mean nothing on reviews, and some rivals take few features only.
-    rivals = tuple(name for name in GROUPS["contextual"] if name not in PAPER)
-    groups = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
-    names = groups.get(text) or _parts(text)
-    unknown = [name for name in names if name not in ALGORITHMS]
+    rivals = tuple(name for name in groups()["contextual"] if name not in PAPER)
+    known = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
+    names = known.get(text) or _parts(text)
+    unknown = [name for name in names if name not in table()]
     if unknown:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are paper, rivals, all, {', '.join(ALGORITHMS)}")
+        raise ValueError(f"no algorithm {', '.join(unknown)}; there are paper, rivals, all, {', '.join(table())}")
     return names
 
 

@@ -8,30 +8,29 @@ from typing import Any
 import numpy as np
 
 from conquer.kernels.study import ridge as testsets_ridge
-from conquer.learners.conquer import Conquer
 from conquer.metrics import star_error
-from conquer.registry import ALGORITHMS, make
+from conquer.registry import find, make
 from conquer.rows import SparseRows
 from conquer.simulation import Trace, simulate
 from conquer.study.reviews.rounds import Course, Part, rows_of, test_error
 from conquer.study.reviews.spec import Spec
-from conquer.types import Floats, Ints, Query
+from conquer.types import Floats, Ints, Learner, Query
 
 _POINTS = 40
 _CHUNK = 64
 _TOLERANCE, _STEPS = 1e-4, 500
 
 
-def learner_for(spec: Spec, algorithm: str, dim: int, point: dict[str, Any]) -> Conquer:
+def learner_for(spec: Spec, algorithm: str, dim: int, point: dict[str, Any]) -> Learner:
     """A fresh learner as the specification wants it, where the algorithm has such a choice."""
-    row = ALGORITHMS[algorithm]
+    row = find(algorithm)
     model = spec.model if spec.model in row.models else row.models[0]
     takes_update = any(p.name == "update" and model in p.models for p in row.parameters)
     update = {"update": spec.update} if takes_update else {}
     return make(algorithm, dim=dim, model=model, **update, **point)
 
 
-def scores_of(learner: Conquer, part: Part, units: Ints) -> Floats:
+def scores_of(learner: Learner, part: Part, units: Ints) -> Floats:
     """(rows of X,): scores of the rows of these units, 0 elsewhere."""
     rows = rows_of(part, units)
     scores = np.zeros(len(part.X))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conquer.registry import ALGORITHMS
+from conquer.registry import find
 from conquer.study.reviews import tasks
 from conquer.study.reviews.domains import Source, held
 from conquer.study.reviews.results import Cells, Row
@@ -38,7 +38,7 @@ def tuning(spec: Spec, known: Known, cells: Cells, work: str) -> tuple[Plan, Poi
         for items in spec.items:
             for algorithm in spec.algorithms:
                 place = (source.name, items, algorithm)
-                grid = [dict(point) for point in ALGORITHMS[algorithm].grid]
+                grid = [dict(point) for point in find(algorithm).grid]
                 if len(grid) == 1:
                     points[place] = {"parameters": grid[0], "tuning_error": None}
                     continue

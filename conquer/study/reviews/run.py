@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conquer.data.compression import NoReviewsError
-from conquer.registry import ALGORITHMS
+from conquer.registry import table
 from conquer.study import progress as outlook
 from conquer.study.backends import Backend, serial
 from conquer.study.reviews import planning, tasks
@@ -76,8 +76,8 @@ def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: P
     it stopped, and a call with more algorithms or repetitions runs only those.
     """
     for algorithm in spec.algorithms:
-        if algorithm not in ALGORITHMS:
-            raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
+        if algorithm not in table():
+            raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(table())}")
     told = progress or Quiet()
     found = sources(spec)
     out = Path(folder).resolve()  # workers may stand elsewhere

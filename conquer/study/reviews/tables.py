@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from conquer.metrics import sign_test
-from conquer.registry import ALGORITHMS
+from conquer.registry import find, table
 from conquer.study.reviews.spec import CEILING, PAPER
 from conquer.types import Floats
 
@@ -193,7 +193,7 @@ def tuned(results: Frame) -> Frame:
     rows = []
     for name in contenders(results):
         part = chosen.filter(pl.col("algorithm") == name)
-        grid = ALGORITHMS[name].grid if name in ALGORITHMS else ()
+        grid = find(name).grid if name in table() else ()
         for point in grid:
             text = json.dumps(dict(point), sort_keys=True)
             here = part.filter(pl.col("parameters") == text)
@@ -248,7 +248,7 @@ def all_tables(results: Frame) -> dict[str, Frame]:
 def write(tables: dict[str, Frame], folder: Path) -> None:
     """Each table as Markdown and CSV."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        (folder / f"{name}.csv").write_text(table.write_csv(float_precision=6), encoding="utf-8")
+    for name, frame in tables.items():
+        (folder / f"{name}.csv").write_text(frame.write_csv(float_precision=6), encoding="utf-8")
         if not name.endswith("_long"):
-            (folder / f"{name}.md").write_text(markdown(table), encoding="utf-8")
+            (folder / f"{name}.md").write_text(markdown(frame), encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from conquer.data import splits
-from conquer.registry import ALGORITHMS
+from conquer.registry import find
 from conquer.simulation import simulate
 from conquer.study.reviews import learning, rounds
 from conquer.study.reviews.domains import Domain, Source, load
@@ -74,7 +74,7 @@ def tune(task: Tuning) -> list[Row]:
                 "domain": domain.name,
                 "items": items,
                 "algorithm": algorithm,
-                "parameters": dict(ALGORITHMS[algorithm].grid[best]),
+                "parameters": dict(find(algorithm).grid[best]),
                 "tuning_error": float(means[best]),
                 "errors": [float(e) if np.isfinite(e) else None for e in means],
             }
@@ -93,7 +93,7 @@ def tuning_effort(held: int) -> tuple[int, int]:
 
 
 def _grid(algorithm: str) -> Any:
-    return ALGORITHMS[algorithm].grid
+    return find(algorithm).grid
 
 
 def _development_error(

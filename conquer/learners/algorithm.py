@@ -1,0 +1,78 @@
+"""A row of the table of algorithms: what it is called, what it takes, on which grid it is tuned, how it is built."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from conquer.policies import Policy
+from conquer.types import Learner
+
+Values = Mapping[str, Any]
+MODELS = ("diagonal", "full", "kernel")
+Builder = Callable[[str, int, str, Values], Learner]
+"""(name, dim, model, values of all parameters) -> a fresh learner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One hyperparameter: name, default, its values in words, and the models that take it."""
+
+    name: str
+    default: Any
+    values: str
+    models: tuple[str, ...] = MODELS
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """`models` are the values that model= may take, default first; `largest` the most features it takes, None: any.
+
+    `policy`: the rules of CONQUER's family; None for the other systems.
+    """
+
+    name: str
+    description: str
+    builder: Builder
+    parameters: tuple[Parameter, ...]
+    grid: tuple[Values, ...]
+    models: tuple[str, ...] = MODELS
+    largest: int | None = None
+    policy: Policy | None = None
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    def build(self, dim: int, model: str | None = None, explore: float = 0.0, **given: Any) -> Learner:
+        """A fresh learner; unknown parameters and values out of range are refused by name."""
+        model = self.models[0] if model is None else model
+        if model not in self.models:
+            raise ValueError(f"model must be one of {', '.join(map(repr, self.models))} for {self.name}, got {model!r}")
+        allowed = {p.name: p for p in self.parameters if model in p.models}
+        if unknown := sorted(set(given) - set(allowed)):
+            raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
+        values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
+        learner = self.builder(self.name, dim, model, values)
+        if explore == 0:
+            return learner
+        from conquer.learners.exploring import Exploring
+
+        return Exploring(learner, explore)
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar as the Python number that JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:
+    """Every combination of the values.
+
+    >>> grid(eta=(1, 2), lam=(3,))
+    ({'eta': 1, 'lam': 3}, {'eta': 2, 'lam': 3})
+    """
+    return tuple(dict(zip(points, values, strict=True)) for values in product(*points.values()))
