@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from conquer.service.commands.learner import build, warm_kernels, warm_parser
+from conquer.service.errors import unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
-from conquer.service.http.errors import unknown_model
 from conquer.service.http.metrics import Meters
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.retention import prune_all

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from conquer.service.annotation.uploads import read_groups
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs.retention import prune_all
 from conquer.service.server import Server
 from conquer.service.settings import Settings
@@ -379,7 +379,7 @@ def test_tasks_that_fail_go_on(tmp_path):
         def work() -> None:
             calls.append(1)
             if len(calls) == 1:
-                raise RefusalError(404, "unknown_model", "gone")
+                raise RefusalError(Kind.UNKNOWN, "unknown_model", "gone")
             if len(calls) == 2:
                 raise OSError("no space left on device")
             loop.call_soon_threadsafe(done.set)

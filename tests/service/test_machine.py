@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from conquer.service.commands import answering as asking
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import RefusalError
 from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.log.summaries import counts
 from conquer.service.routes import models as model_routes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conquer.service.annotation.uploads import read_groups
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError
 
 from .conftest import run
 from .folds import slow_fold
@@ -153,7 +153,7 @@ def test_erasing_a_voter_is_the_fold_without_their_rows(local, tmp_path):
 def test_files_that_make_no_questions_are_refused(data):
     with pytest.raises(RefusalError) as caught:
         read_groups(data)
-    assert caught.value.status == 422
+    assert caught.value.kind is Kind.INVALID
 
 
 def test_prompts_keep_their_answers_together():

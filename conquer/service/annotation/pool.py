@@ -11,7 +11,7 @@ from conquer.service.annotation.uploads import Group
 from conquer.service.commands import answering as asking
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import again, subjects
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import conflict
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Item, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.records import Chosen
@@ -42,7 +42,7 @@ def add_groups(connection: Connection, model: int, groups: Sequence[Group]) -> i
     there = {item.id for group in read_pool(connection, model) for item in group.items}
     twice = next((item.id for group in groups for item in group.items if item.id in there), None)
     if twice is not None:
-        raise RefusalError(409, "item_exists", f"there is an item {twice!r} already: an id names one item")
+        raise conflict("item_exists", f"there is an item {twice!r} already: an id names one item")
     last = connection.execute(select(func.max(items.c.number)).where(items.c.model_id == model)).scalar()
     rows = [
         {"model_id": model, "number": number, "body": _json(group).decode()}
@@ -76,7 +76,7 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
         return _question(turn, held, voter)
     pool = groups_of(turn)
     if not pool:
-        raise RefusalError(409, "no_items", f"model {turn.folded.name!r} has no items: upload some first")
+        raise conflict("no_items", f"model {turn.folded.name!r} has no items: upload some first")
     taken = set() if shared else _taken(turn, voter)
     if _parsing(turn):
         from conquer.service.parser.questions import drawn

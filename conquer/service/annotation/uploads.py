@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.schemas import RESERVED, Item, Strict, Value
 
 _PROMPTS = ("prompt", "context", "question", "group")
@@ -120,7 +120,7 @@ def _item(given: Any, fallback: str, number: int, seen: set[str]) -> Item:
 
 def _checked(group: Group) -> Group:
     if len(group.items) < 2:
-        raise RefusalError(422, "invalid", f"{group.items[0].id!r} stands alone: a question needs two items")
+        raise RefusalError(Kind.INVALID, "invalid", f"{group.items[0].id!r} stands alone: a question needs two items")
     try:
         return msgspec.convert(msgspec.to_builtins(group), Group)
     except msgspec.ValidationError as error:

@@ -8,7 +8,7 @@ import msgspec
 from conquer.answers import encode
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import agreement
-from conquer.service.http.errors import RefusalError, invalid, unknown_event
+from conquer.service.errors import conflict, invalid, unknown_event
 from conquer.service.http.schemas import RESERVED, AnswerReply, AnswerRequest, ChooseReply, ChooseRequest, Shown
 from conquer.service.log.event import Event
 from conquer.service.log.records import ABSENT, Activated, Answered, Chosen, Corrected, Exposed, Flagged
@@ -60,15 +60,13 @@ def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
     if standing is not None:
         said = standing[1]
         if (said.winner, said.strength) != (request.winner, request.strength):
-            raise RefusalError(
-                409, "answered", f"event {event_id!r} already has the answer {said.winner!r} from this voter"
-            )
+            raise conflict("answered", f"event {event_id!r} already has the answer {said.winner!r} from this voter")
         first = "learnt" if said.value is not None else "ignored"
         return AnswerReply("repeat", event_id, said.reason, first)
     if event.choice.query is Query.NONE:
-        raise RefusalError(409, "no_question", f"event {event_id!r} asked nothing")
+        raise conflict("no_question", f"event {event_id!r} asked nothing")
     if not event.active:
-        raise RefusalError(409, "not_active", f"event {event_id!r} has not been activated")
+        raise conflict("not_active", f"event {event_id!r} has not been activated")
     said = Answered(request.winner, *_value(turn, event, request), request.strength, request.seconds)
     if event.chosen.planted is not None:
         said.value, said.reason = None, "planted"
@@ -94,9 +92,9 @@ def undo(turn: Turn, event_id: str, voter: str | None) -> AnswerReply:
     voter = voter or event.voter
     standing = event.answers.get(voter or "")
     if standing is None:
-        raise RefusalError(409, "not_answered", f"event {event_id!r} has no answer from this voter to undo")
+        raise conflict("not_answered", f"event {event_id!r} has no answer from this voter to undo")
     if standing[0] <= turn.base:
-        raise RefusalError(409, "pruned", f"the answer to {event_id!r} is past its retention and cannot be undone")
+        raise conflict("pruned", f"the answer to {event_id!r} is past its retention and cannot be undone")
     turn.append(Corrected(standing[0]), event_id, voter)
     turn.refold(standing[0])
     return AnswerReply("ignored", event_id, "undone")
@@ -177,7 +175,7 @@ def _check_same(event: Event, request: ChooseRequest) -> None:
     context = bytes(new.context)
     if _same(bytes(old.items), bytes(new.items)) and _same(bytes(old.context), context):
         return
-    raise RefusalError(409, "event_exists", f"event {event.id!r} already exists with other items or another context")
+    raise conflict("event_exists", f"event {event.id!r} already exists with other items or another context")
 
 
 def _same(old: bytes, new: bytes) -> bool:

@@ -8,7 +8,7 @@ from conquer.features.featurizer import needs_fitting
 from conquer.service.annotation.uploads import Group
 from conquer.service.commands.learner import LearnerBrain
 from conquer.service.commands.reading import Reader
-from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import FeatureSettings
 from conquer.service.log.records import Fitted
 from conquer.service.log.transaction import Turn
@@ -42,9 +42,7 @@ def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
     if featurizer.fitted is not None or not needs_fitting(featurizer.kind, featurizer.columns):
         return
     if turn.folded.position > 0:
-        raise RefusalError(
-            409, "not_fresh", f"model {turn.folded.name!r} already has a log: fit before the first round"
-        )
+        raise conflict("not_fresh", f"model {turn.folded.name!r} already has a log: fit before the first round")
     items = [item for group in groups for item in group.items]
     kinds = {
         "text" if item.text is not None else "features" if item.features is not None else "vector" for item in items

@@ -10,7 +10,7 @@ from conquer import registry, saving
 from conquer.answers import left_is_second
 from conquer.features.featurizer import Featurizer
 from conquer.service.commands.reading import Reader
-from conquer.service.http.errors import invalid
+from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.service.log.fold import Brain, Pick, Read, tally_of
 from conquer.service.log.statistics import Tally

@@ -7,7 +7,7 @@ import numpy as np
 
 from conquer.features.featurizer import Featurizer, UnfittedError
 from conquer.rows import SparseRows, as_rows
-from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.http.schemas import RESERVED, FeatureSettings, Item, Value
 from conquer.service.settings import Limits
 
@@ -45,7 +45,7 @@ class Reader:
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
-            raise RefusalError(409, "unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
+            raise conflict("unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
 
     def _check(self, items: list[Item], ids: list[str]) -> str:
         limits = self.limits
@@ -104,4 +104,4 @@ def _decode(decode: Any, raw: bytes, what: str) -> Any:
     except msgspec.ValidationError as error:
         raise invalid(f"{what}: {error}") from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise RefusalError(400, "malformed", f"{what}: {error}") from None
+        raise RefusalError(Kind.MALFORMED, "malformed", f"{what}: {error}") from None

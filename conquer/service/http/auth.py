@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.keys import NOBODY, OPEN, Key, digest
 
 COOKIE = "conquer_session"
@@ -31,7 +31,7 @@ class Doorkeeper:
         if secret and not self.open:
             key = self.keys.get(digest(secret.strip()))
             if key is None:
-                raise RefusalError(401, "wrong_key", "this key is unknown or has been revoked")
+                raise RefusalError(Kind.NO_KEY, "wrong_key", "this key is unknown or has been revoked")
             return key
         if self.open:
             return self._anyone(headers, method)
@@ -41,7 +41,9 @@ class Doorkeeper:
         """Without keys a browser is the danger: a page elsewhere must not reach this server through it."""
         host = headers.get("host", "").rpartition(":")[0] or headers.get("host", "")
         if host not in _LOCAL:
-            raise RefusalError(403, "not_local", f"without keys only this machine is served, got Host {host!r}")
+            raise RefusalError(
+                Kind.NOT_ALLOWED, "not_local", f"without keys only this machine is served, got Host {host!r}"
+            )
         _same_site(headers, method)
         return OPEN
 
@@ -52,7 +54,7 @@ class Doorkeeper:
             return key
         _same_site(headers, method)
         if not _equal(headers.get("x-conquer-token", ""), self.token(cookie)):
-            raise RefusalError(403, "no_token", "writes from a page need its token in X-Conquer-Token")
+            raise RefusalError(Kind.NOT_ALLOWED, "no_token", "writes from a page need its token in X-Conquer-Token")
         return key
 
     def cookie(self, secret: str) -> str:
@@ -98,6 +100,6 @@ def _same_site(headers: Mapping[str, str], method: str) -> None:
         return
     origin = headers.get("origin")
     if origin is not None and origin.partition("://")[2] != headers.get("host", ""):
-        raise RefusalError(403, "cross_site", f"a page at {origin!r} may not write here")
+        raise RefusalError(Kind.NOT_ALLOWED, "cross_site", f"a page at {origin!r} may not write here")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RefusalError(403, "cross_site", "a page elsewhere may not write here")
+        raise RefusalError(Kind.NOT_ALLOWED, "cross_site", "a page elsewhere may not write here")

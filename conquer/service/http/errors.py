@@ -1,27 +1,25 @@
-"""One exception for everything the service says no to, so that each refusal has a status, a code and a sentence."""
+"""From a refusal to its status code: the one place where the two meet."""
+
+from conquer.service.errors import Kind, RefusalError
+
+STATUS = {
+    Kind.MALFORMED: 400,
+    Kind.NO_KEY: 401,
+    Kind.NOT_ALLOWED: 403,
+    Kind.UNKNOWN: 404,
+    Kind.SLOW: 408,
+    Kind.CONFLICT: 409,
+    Kind.TOO_LARGE: 413,
+    Kind.INVALID: 422,
+    Kind.BUSY: 429,
+    Kind.UNAVAILABLE: 503,
+}
 
 
-class RefusalError(ValueError):
-    """A request that is not carried out; nothing has changed.
+def status_of(refusal: RefusalError) -> int:
+    """The status code of a refusal.
 
-    >>> RefusalError(404, "unknown_model", "there is no model 'x'").status
-    404
+    >>> status_of(RefusalError(Kind.CONFLICT, "answered", "another answer came first"))
+    409
     """
-
-    def __init__(self, status: int, code: str, message: str, retry_after: int | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code, self.message, self.retry_after = status, code, message, retry_after
-        self.tainted = False
-        """Memory may have changed before the refusal: the model must be read again from the store."""
-
-
-def unknown_model(name: str) -> RefusalError:
-    return RefusalError(404, "unknown_model", f"there is no model {name!r}")
-
-
-def unknown_event(model: str, event: str) -> RefusalError:
-    return RefusalError(404, "unknown_event", f"model {model!r} has no event {event!r}")
-
-
-def invalid(message: str) -> RefusalError:
-    return RefusalError(422, "invalid", message)
+    return STATUS[refusal.kind]

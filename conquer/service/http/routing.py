@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.errors import Kind, RefusalError, invalid
+from conquer.service.http.errors import status_of
 from conquer.service.http.keys import Key
 from conquer.service.http.schemas import is_model_name
 from conquer.service.http.wire import (
@@ -103,7 +104,7 @@ class Dispatch:
                 status = self.endpoint.status
                 await send_json(send, status, encode(result))
         except RefusalError as refusal:
-            status = refusal.status
+            status = status_of(refusal)
             await send_refusal(send, refusal)
         except Exception:
             logger.exception("%s %s failed", self.endpoint.method, self.endpoint.path)
@@ -116,12 +117,12 @@ class Dispatch:
         key = self.server.doorkeeper.identify(headers_of(scope), endpoint.method)
         if endpoint.role is not None and not key.may(endpoint.role, path.get("name")):
             if not key.roles:
-                raise RefusalError(401, "no_key", "this server wants a key: Authorization: Bearer KEY")
-            raise RefusalError(403, "not_allowed", f"this key may not {endpoint.role} here")
+                raise RefusalError(Kind.NO_KEY, "no_key", "this server wants a key: Authorization: Bearer KEY")
+            raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not {endpoint.role} here")
         if self._named and not is_model_name(path["name"]):
-            raise RefusalError(404, "unknown_model", f"{path['name'][:80]!r} cannot be a model's name")
+            raise RefusalError(Kind.UNKNOWN, "unknown_model", f"{path['name'][:80]!r} cannot be a model's name")
         if len(path.get("event_id", "")) > _MAX_IDENTIFIER or "\x00" in path.get("event_id", ""):
-            raise RefusalError(404, "unknown_event", "there is no such event")
+            raise RefusalError(Kind.UNKNOWN, "unknown_event", "there is no such event")
         body: Any = None
         if endpoint.body is not None:
             raw = await read_body(scope, receive, self._limit, self.server.settings.read_seconds)
@@ -136,9 +137,9 @@ class Dispatch:
         except msgspec.ValidationError as error:
             raise invalid(str(error)) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise RefusalError(400, "malformed", f"the body is not JSON: {error}") from None
+            raise RefusalError(Kind.MALFORMED, "malformed", f"the body is not JSON: {error}") from None
         except RecursionError:
-            raise RefusalError(400, "malformed", "the body is nested too deeply") from None
+            raise RefusalError(Kind.MALFORMED, "malformed", "the body is nested too deeply") from None
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

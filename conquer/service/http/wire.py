@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.errors import status_of
 
 Scope = Any
 Receive = Any
@@ -33,7 +34,9 @@ async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) 
     """The whole body; 413 as soon as it is known to be too long, 408 when it does not come."""
     for name, value in scope["headers"]:
         if name == b"content-length" and (not value.isdigit() or int(value) > limit):
-            raise RefusalError(413, "too_large", f"a body may have {limit} bytes, got {value.decode('latin-1')}")
+            raise RefusalError(
+                Kind.TOO_LARGE, "too_large", f"a body may have {limit} bytes, got {value.decode('latin-1')}"
+            )
     message = await receive()
     if not message.get("more_body") and message["type"] == "http.request":
         body: bytes = message.get("body", b"")
@@ -43,14 +46,14 @@ async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) 
         async with asyncio.timeout(seconds):
             return await _rest(message, receive, limit)
     except TimeoutError:
-        raise RefusalError(408, "slow", f"the body did not arrive within {seconds:g} seconds") from None
+        raise RefusalError(Kind.SLOW, "slow", f"the body did not arrive within {seconds:g} seconds") from None
 
 
 async def _rest(message: Any, receive: Receive, limit: int) -> bytes:
     parts, size = [], 0
     while True:
         if message["type"] == "http.disconnect":
-            raise RefusalError(400, "disconnected", "the client went away")
+            raise RefusalError(Kind.MALFORMED, "disconnected", "the client went away")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         _check_size(size, limit)
@@ -61,7 +64,7 @@ async def _rest(message: Any, receive: Receive, limit: int) -> bytes:
 
 def _check_size(size: int, limit: int) -> None:
     if size > limit:
-        raise RefusalError(413, "too_large", f"a body may have {limit} bytes")
+        raise RefusalError(Kind.TOO_LARGE, "too_large", f"a body may have {limit} bytes")
 
 
 async def send_json(send: Send, status: int, body: bytes, extra: Iterable[tuple[bytes, bytes]] = ()) -> None:
@@ -99,9 +102,9 @@ async def send_refusal(send: Send, refusal: RefusalError) -> None:
     extra = []
     if refusal.retry_after is not None:
         extra.append((b"retry-after", str(refusal.retry_after).encode()))
-    if refusal.status == 401:
+    if status_of(refusal) == 401:
         extra.append((b"www-authenticate", b"Bearer"))
-    if refusal.status in (408, 413):
+    if status_of(refusal) in (408, 413):
         # What is left of the body will not be read, so the connection cannot be used again.
         extra.append((b"connection", b"close"))
-    await send_json(send, refusal.status, failure(refusal.code, refusal.message), extra)
+    await send_json(send, status_of(refusal), failure(refusal.code, refusal.message), extra)

@@ -2,7 +2,7 @@
 
 import logging
 
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import RefusalError
 from conquer.service.log.records import Chosen, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table as store

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Item, ModelSettings, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.records import ABSENT, NAMES, Answered, Chosen, Corrected, Entry, Expired
@@ -109,9 +109,7 @@ def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], None]], Any]) ->
 
         def work(turn: Turn, part: list[Line] = part, first: bool = start == 0) -> None:
             if first and turn.folded.tally.ordinal:
-                raise RefusalError(
-                    409, "not_fresh", f"model {turn.folded.name!r} already has rounds; replay into a new one"
-                )
+                raise conflict("not_fresh", f"model {turn.folded.name!r} already has rounds; replay into a new one")
             for row in part:
                 _take(turn, row, undone, done)
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from conquer.service.http.errors import invalid
+from conquer.service.errors import invalid
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.records import (

@@ -14,7 +14,7 @@ from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner, Rule
 from conquer.parsing.parser import Parser
 from conquer.service.commands.reading import decode_items
-from conquer.service.http.errors import invalid
+from conquer.service.errors import invalid
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.fold import Pick
 from conquer.tickets import stream, ticket

@@ -12,7 +12,7 @@ from conquer.data.treebank import Sentence, TreebankError, parse, text_of
 from conquer.parsing.parser import Parser
 from conquer.service.annotation.uploads import Group
 from conquer.service.commands import answering as asking
-from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import ChooseRequest, Item, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
@@ -138,5 +138,5 @@ def parser_of(turn: Turn) -> Parser:
 def _brain(turn: Turn) -> ParserBrain:
     brain: Any = turn.folded.brain
     if not isinstance(brain, ParserBrain):
-        raise RefusalError(409, "no_parser", f"model {turn.folded.name!r} does not parse")
+        raise conflict("no_parser", f"model {turn.folded.name!r} does not parse")
     return brain

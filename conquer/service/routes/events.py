@@ -7,7 +7,8 @@ from msgspec import Meta
 
 from conquer.service.annotation.pool import release
 from conquer.service.commands import answering as asking
-from conquer.service.http.errors import RefusalError, unknown_event
+from conquer.service.errors import RefusalError, unknown_event
+from conquer.service.http.errors import status_of
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
     AnswerReply,
@@ -130,7 +131,7 @@ def _each(work: Any) -> Any:
     try:
         return work()
     except RefusalError as refusal:
-        return {"error": {"code": refusal.code, "message": refusal.message, "status": refusal.status}}
+        return {"error": {"code": refusal.code, "message": refusal.message, "status": status_of(refusal)}}
 
 
 async def activate(call: Call) -> ChooseReply:

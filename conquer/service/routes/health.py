@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.wire import Reply
 
@@ -22,7 +22,7 @@ async def healthz(call: Call) -> Health:
 async def readyz(call: Call) -> Health:
     """Kernels are warm and the store takes a transaction."""
     if not call.server.ready:
-        raise RefusalError(503, "starting", "kernels are being compiled", retry_after=1)
+        raise RefusalError(Kind.UNAVAILABLE, "starting", "kernels are being compiled", retry_after=1)
     await call.server.writer.call(None, lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
     return Health("ready")
 

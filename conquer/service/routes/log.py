@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from conquer.service.http.errors import RefusalError, invalid, unknown_model
+from conquer.service.errors import conflict, invalid, unknown_model
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
 from conquer.service.http.wire import Reply
@@ -36,7 +36,7 @@ async def read_log(call: Call) -> Reply:
     if call.model not in header:
         raise unknown_model(call.model)
     if form == "answers" and header[call.model].settings.task != "parse":
-        raise RefusalError(409, "no_parser", f"model {call.model!r} does not parse: its answers are its log's")
+        raise conflict("no_parser", f"model {call.model!r} does not parse: its answers are its log's")
     chunks = _lines(call.server, header[call.model], form, int(after))
     return Reply(kind="application/x-ndjson", chunks=chunks)
 

@@ -9,7 +9,8 @@ import msgspec
 from sqlalchemy import Connection, func, insert, select
 
 from conquer.service.commands.learner import checked_settings, imported, warm_parser
-from conquer.service.http.errors import RefusalError, invalid
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
+from conquer.service.http.errors import status_of
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import ModelSettings, NewModel
 from conquer.service.http.wire import Reply
@@ -49,9 +50,9 @@ class Features(msgspec.Struct):
 def create(connection: Connection, name: str, settings: ModelSettings, limit: int, pieces: Sequence[bytes] = ()) -> int:
     """Store a new model's settings, and the parts of a snapshot if it does not start from nothing; return its id."""
     if connection.execute(select(models.c.id).where(models.c.name == name)).first() is not None:
-        raise RefusalError(409, "model_exists", f"there is a model {name!r} already")
+        raise conflict("model_exists", f"there is a model {name!r} already")
     if connection.execute(select(func.count()).select_from(models)).scalar_one() >= limit:
-        raise RefusalError(422, "too_many_models", f"this server holds at most {limit} models")
+        raise RefusalError(Kind.INVALID, "too_many_models", f"this server holds at most {limit} models")
     text = _settings_json(settings).decode()
     values = {"name": name, "settings": text, "position": 0, "base": 0, "created": time.time()}
     model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
@@ -67,7 +68,7 @@ async def create_model(call: Call) -> ModelInfo:
     except msgspec.ValidationError as error:
         raise invalid(str(error)) from None
     if not call.key.may("admin", new.name):
-        raise RefusalError(403, "not_allowed", f"this key may not make a model {new.name!r}")
+        raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {new.name!r}")
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(None, checked_settings, settings)
     if settings.task == "parse":
@@ -94,7 +95,7 @@ async def list_models(call: Call) -> ModelList:
                 position, summary = await loop.run_in_executor(None, server.summary, header)
                 found.append(ModelInfo(header.name, header.settings, position, summary))
         except RefusalError as refusal:
-            if refusal.status != 404:
+            if status_of(refusal) != 404:
                 raise
     return ModelList(found)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.auth import COOKIE
-from conquer.service.http.errors import RefusalError
 from conquer.service.http.keys import digest
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Strict
@@ -69,7 +69,7 @@ async def docs_page(call: Call) -> Reply:
 async def static(call: Call) -> Reply:
     name = call.path["file"]
     if name not in _FILES or name.endswith(".html"):
-        raise RefusalError(404, "not_found", "there is no such file")
+        raise RefusalError(Kind.UNKNOWN, "not_found", "there is no such file")
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     headers = [*_HEADERS, (b"cache-control", b"no-cache")]
     return Reply(_FILES[name], kind=f"{kind}; charset=utf-8", headers=headers)
@@ -88,7 +88,7 @@ async def login(call: Call) -> Reply:
     keeper, secret = call.server.doorkeeper, call.body.key.strip()
     key = keeper.keys.get(digest(secret))
     if key is None:
-        raise RefusalError(401, "wrong_key", "this key is unknown or has been revoked")
+        raise RefusalError(Kind.NO_KEY, "wrong_key", "this key is unknown or has been revoked")
     return Reply(encode({"name": key.name}), headers=[(b"set-cookie", _cookie(call, keeper.cookie(secret), 604800))])
 
 

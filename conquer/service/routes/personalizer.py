@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from conquer.kernels.core.tickets import ticket_uniforms
 from conquer.service.commands import answering as asking
-from conquer.service.http.errors import RefusalError, invalid, unknown_event
+from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_event
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
     AnswerRequest,
@@ -79,7 +79,7 @@ async def rank(call: Call) -> RankReply:
     )
     reply = await _on_model(call, lambda turn: asking.choose(turn, choose), (event_id,))
     if len(reply.shown) != 1:
-        raise RefusalError(409, "not_single", "this model shows two items: use /v1/models/NAME/choose")
+        raise conflict("not_single", "this model shows two items: use /v1/models/NAME/choose")
     best = reply.shown[0].id
     chance = 1.0 if reply.chance is None else reply.chance
     others = [action.id for action in request.actions if action.id != best]
@@ -131,7 +131,7 @@ async def _on_model(call: Call, work: Any, events: tuple[str, ...]) -> Any:
         if call.key.may(endpoint_role, name):
             break
     else:
-        raise RefusalError(403, "not_allowed", f"this key may not use the model {name!r}")
+        raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not use the model {name!r}")
     try:
         return await writer.call(name, work, events)
     except RefusalError as refusal:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, RootTransaction
 from sqlalchemy.exc import DBAPIError
 
-from conquer.service.http.errors import RefusalError, unknown_model
+from conquer.service.errors import Kind, RefusalError, unknown_model
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, catch_up, load
 from conquer.service.log.transaction import Turn
@@ -175,7 +175,7 @@ def _attempt(work: Callable[[], Any]) -> Exception | None:
     except (DBAPIError, OSError) as error:
         cause = getattr(error, "orig", None) or error
         message = f"the store did not take it ({cause}); nothing was learnt"
-        return RefusalError(503, "storage", message, retry_after=1)
+        return RefusalError(Kind.UNAVAILABLE, "storage", message, retry_after=1)
     except Exception as error:
         logger.exception("a batch failed; its models are read again from the store")
         return error

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from conquer.service.http.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError, conflict
 from conquer.service.log.fold import EVENT_BYTES, Folded
 from conquer.service.log.loading import Build
 from conquer.service.log.transaction import Turn
@@ -72,7 +72,7 @@ class Writer:
         if self._loop is None:
             raise RuntimeError("start(loop) comes before call")
         if len(self._queue) >= self.settings.queue:
-            raise RefusalError(429, "busy", f"{len(self._queue)} requests are waiting; try again", retry_after=1)
+            raise RefusalError(Kind.BUSY, "busy", f"{len(self._queue)} requests are waiting; try again", retry_after=1)
         future = self._loop.create_future()
         if self._put(Job(model, work, events, future, light)):
             self._loop.call_soon(self._next)
@@ -92,7 +92,7 @@ class Writer:
         """True when nobody is at work, so that somebody must begin."""
         with self._lock:
             if self._stopping:
-                raise RefusalError(503, "stopping", "the server is stopping", retry_after=1)
+                raise RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1)
             self._queue.append(job)
             begin = not self._busy
             self._busy = True
@@ -184,9 +184,9 @@ def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: 
     def work(turn: Turn) -> None:
         # A model folded again since then may have been corrected before `position`: its snapshot is void.
         if turn.folded is not folded:
-            raise RefusalError(409, "void", f"model {folded.name!r} has been folded again")
+            raise conflict("void", f"model {folded.name!r} has been folded again")
         if part == 0 and store.has_snapshot(turn.connection, folded.id, position):
-            raise RefusalError(409, "snapshot_exists", f"another server stores position {position}")
+            raise conflict("snapshot_exists", f"another server stores position {position}")
         store.write_part(turn.connection, folded.id, position, part, count, turn.now, piece)
         if part == count - 1:
             store.thin_snapshots(turn.connection, folded.id, turn.base)
