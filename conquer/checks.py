@@ -2,6 +2,7 @@
 
 import math
 import operator
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +31,8 @@ def number(
     ValueError: delta must be a finite number in (0, 1), got 1
     """
     real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    fits = real and math.isfinite(value) and low <= value <= high
+    # Whole numbers of any size compare with floats; only those within a float's range can become one.
+    fits = real and low <= value <= high and abs(value) <= sys.float_info.max
     if not fits or (above and value == low) or (below and value == high):
         ends = f"{'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
         raise ValueError(f"{name} must be a finite number in {ends}, got {value!r}")
