@@ -23,9 +23,8 @@ class Exploring:
     scores, or of a learner that draws, the chance of an explored pair under its own rule is not known. Whether it is
     known never depends on the pair that was drawn, so rounds without it can be left out.
 
-    >>> from conquer.rivals.contextual.dbgd import PreferencePerceptron
-    >>> from conquer.rivals.learner import Rival
-    >>> learner = Exploring(Rival(PreferencePerceptron(3), dim=3, name="preference-perceptron"), 0.5)
+    >>> from conquer.registry import make
+    >>> learner = Exploring(make("gnc", dim=3), 0.5)
     >>> {learner.choose(np.eye(3), t).memo["explored"] for t in range(20)} == {True, False}
     True
     """

@@ -1,6 +1,6 @@
 """What every rival shares: tickets, checks and files around a method that only picks and learns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import checked_answer
 from conquer.files import adopt
+from conquer.learners.algorithm import Values
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import Draws, draw_ticket
 from conquer.types import Choice, Floats, Memo, Query
@@ -37,6 +38,15 @@ def duel(first: int, second: int, memo: Memo | None = None, chance: float | None
     return Pick((int(first), int(second)), Query.DUEL, memo or {}, chance)
 
 
+def drawn(chances: Floats, u: float) -> int:
+    """The position where u in [0, 1) falls among the chances.
+
+    >>> drawn(np.array([0.5, 0.5]), 0.6)
+    1
+    """
+    return min(int(np.searchsorted(np.cumsum(chances), u, side="right")), chances.size - 1)
+
+
 class Method(Protocol):
     """One system's rule and state. `pick` is pure; `learn` is given only choices that passed `Rival.check`."""
 
@@ -50,10 +60,14 @@ class Method(Protocol):
     def restore(self, arrays: Arrays) -> None: ...
 
 
+MethodBuilder = Callable[[int, str, Values], Method]
+"""(dim, model, values of all options) -> a fresh method: the `build` of every algorithm's module."""
+
+
 class Rival:
     """A method as a learner: `choose` is pure, `learn` the only mutation. Not thread-safe.
 
-    >>> from conquer.rivals.contextual.dbgd import PreferencePerceptron
+    >>> from conquer.rivals.contextual.preference_perceptron import PreferencePerceptron
     >>> learner = Rival(PreferencePerceptron(3), dim=3, name="preference-perceptron")
     >>> learner.choose(np.eye(3), 5).query.name
     'DUEL'

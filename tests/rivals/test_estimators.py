@@ -9,11 +9,12 @@ from scipy.special import ndtr
 
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.rivals.contextual.estimators import Linear, Logistic, Probit
-from conquer.rivals.contextual.forgetting import Forgetting
-from conquer.rivals.contextual.kernel_likelihood import KernelLikelihood
-from conquer.rivals.contextual.likelihood import Likelihood
-from conquer.rivals.contextual.robust import Robust
+from conquer.rivals.estimators.forgetting import Forgetting
+from conquer.rivals.estimators.kernel_likelihood import KernelLikelihood
+from conquer.rivals.estimators.likelihood import Likelihood
+from conquer.rivals.estimators.linear import Linear
+from conquer.rivals.estimators.robust import Robust
+from conquer.rivals.estimators.stepwise import Logistic, Probit
 from conquer.rivals.several.multinomial import fit
 from conquer.rows import as_rows
 
@@ -159,7 +160,7 @@ def test_an_estimate_that_fails_changes_nothing(monkeypatch):
     for rows, answer in told[:3]:
         model.learn(rows, 0, 1, answer)
     before = {name: array.copy() for name, array in model.arrays().items()}
-    monkeypatch.setattr("conquer.rivals.contextual.kernel_likelihood._STEPS", 0)
+    monkeypatch.setattr("conquer.rivals.estimators.newton.STEPS", 0)
     with pytest.raises(ArithmeticError, match="converge"):
         model.learn(told[3][0], 0, 1, told[3][1])
     for name, array in model.arrays().items():

@@ -2,14 +2,16 @@
 
 import copy
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import one_of
 from conquer.files import adopt
-from conquer.rivals.learner import Arrays, Pick, duel
+from conquer.learners.algorithm import Values
+from conquer.rivals.learner import Arrays, Method, MethodBuilder, Pick, duel
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Ints
@@ -110,6 +112,16 @@ class Arms:
             raise ValueError("wins must not be negative, the clock at least 1 and keys distinct")
         self.rule.restore(arrays, keys.size)
         self.keys, self.wins, self.clock = keys, wins, float(clock[0])
+
+
+def fixed_arms(rule: Callable[[Values], Rule]) -> MethodBuilder:
+    """The `build` of a rival that is a rule over fixed arms; `rule(values)` makes the rule."""
+
+    def build(dim: int, model: str, values: Values) -> Method:
+        one_of("arms", values["arms"], {"position": 0, "features": 1})
+        return Arms(rule(values), identity=values["arms"])
+
+    return build
 
 
 def _fingerprint(X: SparseRows, k: int) -> int:

@@ -7,21 +7,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import number
 from conquer.files import adopt
-from conquer.rivals.arms.method import wake
+from conquer.rivals.arms.method import fixed_arms, wake
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 _LATEST = 1e15
+"""No clock is set later than this."""
 
 
 class RMED1:
-    """Komiyama et al. 2015: arms whose divergence from being the winner is at most ln t + f(K) take turns.
+    """Arms whose divergence from being the winner is at most ln t + f(K) take turns.
+
+    Junpei Komiyama, Junya Honda, Hisashi Kashima and Hiroshi Nakagawa: Regret lower bound and optimal algorithm in
+    dueling bandit problem, 2015.
 
     Every pair meets once first, in order. Then each candidate of the list plays the likeliest winner i* if that may
     beat it, else its hardest opponent. A turn of i* against itself is silent; draw 0 says whether the next real duel
     comes now, with the chance that makes the silence as long on average.
+
+    `margin`: f(K) = margin K^1.01.
+
+    >>> from conquer.registry import make
+    >>> make("rmed1", dim=3, margin=0.3).choose(np.eye(3), 7).shown
+    (0, 1)
     """
 
     def __init__(self, *, margin: float) -> None:
@@ -114,3 +125,6 @@ def divergences(W: Floats) -> tuple[Floats, Floats]:
     kl = mean * np.log(2.0 * p) + (1.0 - mean) * np.log(2.0 * q)
     losing = (mean <= 0.5) & ~np.eye(len(W), dtype=bool)
     return mean, np.where(losing, n * kl, 0.0).sum(axis=1)
+
+
+build = fixed_arms(lambda values: RMED1(margin=number("margin", values["margin"], 0.0)))

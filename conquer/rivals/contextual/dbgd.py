@@ -1,23 +1,33 @@
-"""First-order rivals: dueling bandit gradient descent and the preference perceptron."""
+"""Dueling bandit gradient descent: w against a random step from it."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import number
 from conquer.files import adopt
-from conquer.rivals.contextual.covariance import over_features
-from conquer.rivals.learner import Arrays, Pick, duel
+from conquer.learners.algorithm import Values
+from conquer.rivals.estimators.covariance import over_features
+from conquer.rivals.learner import Arrays, Method, Pick, duel
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats
 
 
 class DBGD:
-    """Yue & Joachims 2009: the argmax of w meets the argmax of w + delta e, e uniform on the sphere.
+    """The argmax of w meets the argmax of w + delta e, e uniform on the sphere. If the second wins, w += gamma e.
 
-    If the second wins, w += gamma e (delta and gamma are the paper's exploration and exploitation steps). Normals 0 to
-    D - 1 of the round's ticket give e, so it need not be remembered.
+    Yisong Yue and Thorsten Joachims: Interactively optimizing information retrieval systems as a dueling bandits
+    problem, 2009. Normals 0 to D - 1 of the round's ticket give e, so it need not be remembered.
+
+    `delta`: how far it looks. `gamma`: how far it steps.
+
+    >>> from conquer.registry import make
+    >>> learner = make("dbgd", dim=3, delta=1.0, gamma=0.1)
+    >>> learner.learn(np.eye(3), learner.choose(np.eye(3), 7), -1)
+    >>> round(float(np.linalg.norm(learner.model.w)), 3)
+    0.1
     """
 
     duels = True
@@ -52,31 +62,9 @@ class DBGD:
         (self.w,) = adopt(arrays, {"w": self.w.shape})
 
 
-class PreferencePerceptron:
-    """Shivaswamy & Joachims 2011, 2012: show the argmax beside the next; if the other wins, w += other - argmax."""
-
-    duels = True
-    shows = 2
-
-    def __init__(self, dim: int) -> None:
-        self.w: Floats = np.zeros(dim)
-
-    def pick(self, X: SparseRows, draws: Draws) -> Pick:
-        values = self.scores(X)
-        first = draws.largest(values)
-        return duel(first, draws.largest(values, tie=1, skip=first))
-
-    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        if answer < 0.0:
-            columns, items = over_features(X.take(list(choice.shown)))
-            self.w[columns] += -answer * (items[1] - items[0])
-
-    def scores(self, X: SparseRows) -> Floats:
-        columns, items = over_features(X)
-        return np.asarray(items @ self.w[columns])
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"w": self.w}
-
-    def restore(self, arrays: Arrays) -> None:
-        (self.w,) = adopt(arrays, {"w": self.w.shape})
+def build(dim: int, model: str, values: Values) -> Method:
+    return DBGD(
+        dim,
+        delta=number("delta", values["delta"], 0.0, above=True),
+        gamma=number("gamma", values["gamma"], 0.0, above=True),
+    )

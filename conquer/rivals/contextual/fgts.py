@@ -5,23 +5,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import number, whole
 from conquer.files import adopt
-from conquer.rivals.contextual.covariance import all_features
-from conquer.rivals.contextual.estimators import sigmoid
-from conquer.rivals.learner import Arrays, Pick, duel
+from conquer.learners.algorithm import Values
+from conquer.rivals.estimators.covariance import all_features
+from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.learner import Arrays, Method, Pick, duel
+from conquer.rivals.options import LARGEST_FULL
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats
 
 
 class FGTS:
-    """Li, Zhao, Gu 2024 (FGTS.CDB): theta^1 and theta^2 from tempered posteriors, the two argmaxes are played.
+    """theta^1 and theta^2 from tempered posteriors that reward optimism; the two argmaxes are played.
+
+    Xuheng Li, Heyang Zhao and Quanquan Gu: Feel-good Thompson sampling for contextual dueling bandits, 2024 (FGTS.CDB).
 
     Loss of chain j for a round: eta ln(1 + e^(-y theta.z)) - mu max_a theta.(x_a - x_other), where x_other is the item
-    of the other chain; prior lam |theta|^2/2. After every answer each chain takes `steps` Langevin steps of size
-    `pace`/(lam + eta answers), stable for unit items, on the whole loss; minibatches of `batch` rounds stand for all.
-    The last `history` rounds are kept with their items. Draws of the answered round's ticket: from 0 the minibatches,
-    from 2^20 the noise.
+    of the other chain; prior lam |theta|^2/2. After every answer each chain takes Langevin steps of size
+    pace/(lam + eta answers), stable for unit items, on the whole loss; a minibatch of rounds stands for all. Draws of
+    the answered round's ticket: from 0 the minibatches, from 2^20 the noise.
+
+    `eta`: the temper of the likelihood. `mu`: the weight of optimism. `steps` and `pace`: how many Langevin steps per
+    answer, and how long. `batch`: rounds in a minibatch. `history`: how many rounds are kept, with their items.
+
+    >>> from conquer.registry import make
+    >>> learner = make("fgts", dim=3)
+    >>> learner.learn(np.eye(3), learner.choose(np.eye(3), 7), +1)
+    >>> learner.model.chains.shape
+    (2, 3)
     """
 
     duels = True
@@ -104,3 +117,18 @@ class FGTS:
             raise ValueError(f"pairs must be positions in [0, {items.shape[1]})")
         items[absent != 0] = np.nan
         self.chains, self.items, self.pairs, self.answers = chains, items, pairs, told
+
+
+def build(dim: int, model: str, values: Values) -> Method:
+    if dim > LARGEST_FULL:
+        raise ValueError(f"fgts keeps whole rounds and takes at most {LARGEST_FULL} features, got {dim}")
+    return FGTS(
+        dim,
+        eta=number("eta", values["eta"], 0.0),
+        mu=number("mu", values["mu"], 0.0),
+        lam=number("lam", values["lam"], 0.0, above=True),
+        pace=number("pace", values["pace"], 0.0, above=True),
+        steps=whole("steps", values["steps"], 1, 1000),
+        batch=whole("batch", values["batch"], 1, 1000),
+        history=whole("history", values["history"], 1),
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from conquer.rivals.contextual.selectors import View, plausible
+from conquer.rivals.contextual.view import View, plausible
 from conquer.tickets import Draws
 
 Gate = Callable[[View, float, Draws], int | None]
@@ -12,13 +12,24 @@ Gate = Callable[[View, float, Draws], int | None]
 
 
 def aurora(view: View, eta: float, draws: Draws) -> int | None:
-    """Sekhari et al. 2023: silent where at most one item is plausibly the best."""
+    """Silent where at most one item is plausibly the best.
+
+    Ayush Sekhari, Karthik Sridharan, Wen Sun and Runzhe Wu: Contextual bandits and imitation learning via
+    preference-based active queries, 2023.
+
+    >>> [aurora(View(np.array([lead, 0.0]), 0.1 * np.eye(2), 0), 1.0, Draws(7)) for lead in (0.1, 9.0)]
+    [None, 0]
+    """
     candidates = np.flatnonzero(plausible(view, eta**0.5, strict=False))
     return None if candidates.size > 1 else int(candidates[0]) if candidates.size else draws.largest(view.mean)
 
 
 def confident(view: View, eta: float, draws: Draws) -> int | None:
-    """GNC's gate: silent where the best mean leads its likeliest better by more than the width of the two."""
+    """GNC's gate: silent where the best mean leads its likeliest better by more than the width of the two.
+
+    >>> [confident(View(np.array([lead, 0.0]), 0.1 * np.eye(2), 0), 1.0, Draws(7)) for lead in (0.1, 9.0)]
+    [None, 0]
+    """
     best = draws.largest(view.mean)
     widths = eta**0.5 * view.pairwidth[best]
     other = draws.largest(view.mean + widths, tie=1, skip=best)
@@ -26,7 +37,14 @@ def confident(view: View, eta: float, draws: Draws) -> int | None:
 
 
 def selective(view: View, eta: float, draws: Draws) -> int | None:
-    """Dekel, Gentile, Sridharan 2012: ask where the squared margin of the two best is at most the width term."""
+    """Ask where the squared margin of the two best is at most the width term.
+
+    Ofer Dekel, Claudio Gentile and Karthik Sridharan: Selective sampling and active learning from single and multiple
+    teachers, 2012.
+
+    >>> [selective(View(np.array([lead, 0.0]), 0.1 * np.eye(2), 0), 1.0, Draws(7)) for lead in (0.1, 9.0)]
+    [None, 0]
+    """
     best = draws.largest(view.mean)
     other = draws.largest(view.mean, tie=1, skip=best)
     margin = float(view.mean[best] - view.mean[other])

@@ -1,17 +1,21 @@
-"""Selector x estimator: the contextual rivals as one method, and VACDB, which keeps one estimator a layer."""
+"""Selector x estimator: what most contextual rivals are, with random rounds first and a gate before the selector."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import number, one_of, whole
 from conquer.files import adopt
-from conquer.rivals.contextual.estimators import Estimator
+from conquer.learners.algorithm import Values
 from conquer.rivals.contextual.gates import GATES
-from conquer.rivals.contextual.selectors import Selector, View, better_first, largest_pair, random_pair
-from conquer.rivals.learner import Arrays, Pick, duel
+from conquer.rivals.contextual.view import Selector, View, random_pair
+from conquer.rivals.estimators.build import estimator_of
+from conquer.rivals.estimators.estimator import Estimator
+from conquer.rivals.learner import Arrays, Method, MethodBuilder, Pick
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
@@ -66,67 +70,38 @@ class Contextual:
         self.count = int(count[0])
 
 
-class VACDB:
-    """Di et al. 2024: layers of precision 2^-l, each with an estimator of its own that starts at 2^-2l I.
+def contextual(select: Callable[[int, Values], Selector]) -> MethodBuilder:
+    """The `build` of a rival that is a selector over any estimator; `select(dim, values)` makes the selector."""
 
-    A round descends while its items are known to 2^-l in layer l, dropping those 2^-l beta behind; the first pair
-    that is not is played, with weight (2^-l/|z|)^2, and teaches that layer alone. Known to alpha: the joint pair UCB,
-    which teaches nothing. `layers` must reach 2^-layers <= alpha.
-    """
+    def build(dim: int, model: str, values: Values) -> Method:
+        one_of("gate", values["gate"], dict.fromkeys(GATES, 0))
+        return Contextual(
+            estimator_of(dim, model, values),
+            select(dim, values),
+            warmup=_warmup(dim, values["warmup"]),
+            gate=values["gate"],
+            gate_eta=number("gate_eta", values["gate_eta"], 0.0),
+        )
 
-    duels = True
-    shows = 2
+    return build
 
-    def __init__(self, build: Callable[[float], Estimator], *, alpha: float, beta: float) -> None:
-        self.alpha, self.beta = alpha, beta
-        depth = max(1, math.ceil(math.log2(1.0 / alpha)))
-        self.layers = [build(4.0 ** -(level + 1)) for level in range(depth)]
 
-    def pick(self, X: SparseRows, draws: Draws) -> Pick:
-        alive = np.arange(len(X))
-        for level, layer in enumerate(self.layers):
-            width = 2.0 ** -(level + 1)
-            items = X.take(alive)
-            view = View(*layer.measure(items), 0)
-            most = float(view.pairwidth.max())
-            if most <= self.alpha or (most <= width and level + 1 == len(self.layers)):
-                values = view.mean[:, None] + view.mean[None, :] + self.beta * view.pairwidth
-                best = draws.largest(values.ravel(), tie=1)
-                first, second = best // len(view), best % len(view)
-                first, second = (first, second) if view.mean[first] >= view.mean[second] else (second, first)
-                return duel(int(alive[first]), int(alive[second]), {"layer": -1, "weight": 0.0})
-            if most > width:
-                i, j = largest_pair(view.pairwidth, draws)
-                weight = (width / float(view.pairwidth[i, j])) ** 2
-                shown = better_first(view, i, j).shown
-                return duel(int(alive[shown[0]]), int(alive[shown[1]]), {"layer": level, "weight": weight})
-            alive = alive[view.mean >= view.mean.max() - width * self.beta]
-        raise AssertionError("the last layer always plays")
+def eta_of(dim: int, values: Values) -> float:
+    """The factor of the widths."""
+    eta = values["eta"]
+    return practice(dim, values) if eta == "practice" else number("eta", eta, 0.0)
 
-    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        level, weight = choice.memo.get("layer"), choice.memo.get("weight")
-        if not isinstance(level, int) or not -1 <= level < len(self.layers) or not isinstance(weight, float):
-            raise ValueError(f"the choice must remember its layer and weight, got {level!r} and {weight!r}")
-        if not 0.0 <= weight <= 1.0:
-            raise ValueError(f"a weight must be in [0, 1], got {weight!r}")
-        if level >= 0:
-            self.layers[level].learn(X, choice.shown[0], choice.shown[1], answer, weight)
 
-    def scores(self, X: SparseRows) -> Floats:
-        """The deepest layer's scores that knows all these items; before any does, the first layer's."""
-        for level in range(len(self.layers) - 1, 0, -1):
-            view = View(*self.layers[level].measure(X), 0)
-            if view.pairwidth.max() <= 2.0 ** -(level + 1):
-                return view.mean
-        return self.layers[0].scores(X)
+def practice(dim: int, values: Values) -> float:
+    """sqrt(D ln T): the width factor of MaxInP's and CoLSTIM's experiments."""
+    return math.sqrt(dim * math.log(whole("horizon", values["horizon"], 2)))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {}
-        for level, layer in enumerate(self.layers):
-            found |= {f"layer{level}.{name}": array for name, array in layer.arrays().items()}
-        return found
 
-    def restore(self, arrays: Arrays) -> None:
-        for level, layer in enumerate(self.layers):
-            start = f"layer{level}."
-            layer.restore({name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)})
+def _warmup(dim: int, value: Any) -> Warmup:
+    if value == "practice":
+        return dim.__mul__
+    return partial(_always, whole("warmup", value, 0))
+
+
+def _always(rounds: int, count: int) -> int:
+    return rounds

@@ -1,4 +1,4 @@
-"""Fixed-arm rules that look at the whole table each round: RUCB and double Thompson sampling."""
+"""Relative UCB: who may beat everyone against who may beat it."""
 
 import math
 from collections.abc import Mapping
@@ -7,19 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import number
 from conquer.files import adopt
-from conquer.rivals.arms.method import shares_and_bonus, wake
+from conquer.rivals.arms.method import fixed_arms, shares_and_bonus, wake
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 _LATEST = 1e15
+"""No clock is set later than this."""
 
 
 class RUCB:
-    """Zoghi et al. 2014: a champion that may beat everyone against the arm most likely to beat it.
+    """A champion that may beat everyone against the arm most likely to beat it.
 
-    Draw 0 picks the champion, draw 1 whether a sure champion is challenged again.
+    Masrour Zoghi, Shimon Whiteson, Remi Munos and Maarten de Rijke: Relative upper confidence bound for the K-armed
+    dueling bandit problem, 2014. Draw 0 picks the champion, draw 1 whether a sure champion is challenged again.
+
+    `alpha`: the widths are sqrt(alpha ln t/n).
+
+    >>> from conquer.registry import make
+    >>> learner = make("rucb", dim=3, alpha=0.51)
+    >>> learner.choose(np.eye(3), 7).memo["notes"]
+    {'clock': 1.0, 'best': -1}
     """
 
     def __init__(self, *, alpha: float) -> None:
@@ -76,46 +86,4 @@ class RUCB:
         self.best = int(best[0])
 
 
-class DoubleThompson:
-    """Wu & Liu 2016: a champion by sampled preferences among the optimistic Copeland winners, then its challenger.
-
-    The challenger is the largest fresh sample of the champion's column among arms not surely beaten by it. Draws 0 to
-    K(K-1)/2 - 1 sample the pairs i < j in order, the K after that the column. The time is that of answers: rounds of
-    the champion against itself teach nothing and are not counted.
-    """
-
-    def __init__(self, *, alpha: float) -> None:
-        self.alpha = alpha
-
-    def grow(self, count: int) -> None:
-        pass
-
-    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
-        from scipy.special import betaincinv
-
-        W, count = wins[np.ix_(here, here)], here.size
-        share, bonus = shares_and_bonus(W, self.alpha, clock)
-        upper, lower = share + bonus, share - bonus
-        np.fill_diagonal(upper, 0.5)
-        np.fill_diagonal(lower, 0.5)
-        copeland = (upper > 0.5).sum(axis=1)
-        rows, columns = np.triu_indices(count, 1)
-        uniforms = draws.uniforms(rows.size + count)
-        sampled = np.full((count, count), 0.5)
-        sampled[rows, columns] = betaincinv(W[rows, columns] + 1, W[columns, rows] + 1, uniforms[: rows.size])
-        sampled[columns, rows] = 1.0 - sampled[rows, columns]
-        beaten = np.where(copeland == copeland.max(), (sampled > 0.5).sum(axis=1), -1)
-        champion = draws.largest(beaten.astype(np.float64))
-        column = betaincinv(W[:, champion] + 1, W[champion] + 1, uniforms[rows.size :])
-        column[champion] = 0.5
-        column[lower[:, champion] > 0.5] = -1.0
-        return int(here[champion]), int(here[draws.largest(np.asarray(column, np.float64), tie=1)]), {}
-
-    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
-        pass
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {}
-
-    def restore(self, arrays: Arrays, count: int) -> None:
-        pass
+build = fixed_arms(lambda values: RUCB(alpha=number("alpha", values["alpha"], 0.0, above=True)))

@@ -1,13 +1,12 @@
 """Tastes that move: the linear link with a forgetting factor or a sliding window over its additive statistics."""
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.contextual.covariance import SPREADS, Spread
+from conquer.rivals.estimators.covariance import SPREADS, Spread
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
@@ -18,6 +17,13 @@ class Forgetting:
 
     With f = 1 and no window it is the linear link exactly. Whole matrices are refactored at every answer (D^3).
     The diagonal form keeps per-feature sums (the coordinate reading), decayed all at once.
+
+    >>> from conquer.rows import as_rows
+    >>> estimator, X = Forgetting(2, lam=1.0, model="full", window=1), as_rows(np.eye(2), 2)
+    >>> estimator.learn(X, 0, 1, +1.0)
+    >>> estimator.learn(X, 1, 0, +1.0)
+    >>> estimator.weights().round(3).tolist()
+    [-0.667, 0.667]
     """
 
     def __init__(self, dim: int, *, lam: float, model: str, forget: float = 1.0, window: int | None = None) -> None:
@@ -86,12 +92,3 @@ class Forgetting:
         self.sums, self.b, self.Z, self.gains = sums, b, Z, gains
         if diagonal.any():
             self._solve()
-
-
-def half_life(forget: float) -> float:
-    """After how many answers an answer counts half.
-
-    >>> round(half_life(0.99), 1)
-    69.0
-    """
-    return math.log(0.5) / math.log(forget) if forget < 1.0 else math.inf

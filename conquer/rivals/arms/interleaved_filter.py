@@ -1,4 +1,4 @@
-"""Fixed-arm rules that eliminate for good: Interleaved Filter and Beat the Mean."""
+"""The Interleaved Filter: a champion meets the rest in turn, and the beaten go for good."""
 
 import math
 from collections.abc import Mapping
@@ -7,17 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import one_of, whole
 from conquer.files import adopt
+from conquer.learners.algorithm import Values
+from conquer.rivals.arms.method import fixed_arms
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 
 class InterleavedFilter:
-    """Yue et al. 2009/2012: the champion meets the others in turn; after each sweep the beaten go.
+    """The champion meets the others in turn; after each sweep the beaten go, and a better arm takes over.
 
-    c = sqrt(4 ln(1/delta)/n), delta = 1/(T K^2). A better arm takes over; with `prune` (variant 2) everyone the old
-    champion was ahead of goes too. Draw 0 is the first champion.
+    Yisong Yue, Josef Broder, Robert Kleinberg and Thorsten Joachims: The K-armed dueling bandits problem, 2009, 2012.
+    Widths are sqrt(4 ln(T K^2)/n). Draw 0 is the first champion.
+
+    `horizon`: the number of rounds T. `prune` (variant 2): everyone the old champion was ahead of goes with it.
+
+    >>> from conquer.registry import make
+    >>> learner = make("interleaved-filter", dim=3, horizon=100)
+    >>> learner.choose(np.eye(3), 7).memo["notes"]
+    {'champion': 0, 'count': 3}
     """
 
     def __init__(self, *, horizon: int, prune: bool) -> None:
@@ -82,64 +92,9 @@ class InterleavedFilter:
         self.champion, self.alive, self.met, self.won = int(champion[0]), alive != 0, met, won
 
 
-class BeatTheMean:
-    """Yue & Joachims 2011: the arm met least plays any other; the worst against the rest's mean goes when surely so.
+def _rule(values: Values) -> InterleavedFilter:
+    prune = one_of("prune", values["prune"], {"no": 0, "yes": 1})
+    return InterleavedFilter(horizon=whole("horizon", values["horizon"], 1), prune=bool(prune))
 
-    c = 3 gamma^2 sqrt(ln(1/delta)/n*), delta = 1/(2TK), n* the fewest meetings. Only the first arm's record moves; a
-    dropped arm's meetings are deleted from all records. Draw 0 is the opponent (another arm: a duel with itself is a
-    coin toss that shifts all means alike). Ties for the fewest meetings: tie-breaking draw 0.
-    """
 
-    def __init__(self, *, horizon: int, gamma: float) -> None:
-        self.horizon, self.gamma = horizon, gamma
-        self.alive: NDArray[np.bool_] = np.zeros(0, bool)
-        self.met: Floats = np.zeros((0, 0))
-        self.won: Floats = np.zeros((0, 0))
-
-    def grow(self, count: int) -> None:
-        old = self.alive.size
-        if count > old:
-            self.alive = np.concatenate([self.alive, np.ones(count - old, bool)])
-            self.met, self.won = (np.pad(array, (0, count - old)) for array in (self.met, self.won))
-
-    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
-        alive = here[self.alive[here]]
-        notes = {"count": int(here.size)}
-        if alive.size < 2:
-            last = int(alive[0]) if alive.size else int(here[0])
-            return last, last, notes
-        first = draws.largest(-self.met[alive].sum(axis=1))
-        others = np.delete(alive, first)
-        return int(alive[first]), int(others[draws.below(0, others.size)]), notes
-
-    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
-        count = notes.get("count")
-        if not isinstance(count, int) or count < 2:
-            raise ValueError(f"the choice must remember the number of arms, got {count!r}")
-        if not (self.alive[first] and self.alive[second]):
-            return  # answered after one of them was dropped
-        self.met[first, second] += 1.0
-        self.won[first, second] += 0.5 * (1.0 + answer)
-        self._drop(count)
-
-    def _drop(self, count: int) -> None:
-        alive = np.flatnonzero(self.alive)
-        n = self.met[alive].sum(axis=1)
-        if alive.size < 2 or n.min() == 0:
-            return
-        shares = self.won[alive].sum(axis=1) / n
-        c = 3.0 * self.gamma**2 * math.sqrt(math.log(2.0 * self.horizon * count) / n.min())
-        if shares.min() + c <= shares.max() - c:
-            worst = alive[shares.argmin()]
-            self.alive[worst] = False
-            self.met[:, worst], self.won[:, worst] = 0.0, 0.0
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"alive": self.alive.astype(np.int64), "met": self.met, "won": self.won}
-
-    def restore(self, arrays: Arrays, count: int) -> None:
-        (alive,) = adopt(arrays, {"alive": (-1,)}, np.int64)
-        met, won = adopt(arrays, {"met": (alive.size, alive.size), "won": (alive.size, alive.size)})
-        if alive.size < count or (won < 0).any() or (won > met).any():
-            raise ValueError(f"records must cover {count} arms, with wins within meetings")
-        self.alive, self.met, self.won = alive != 0, met, won
+build = fixed_arms(_rule)

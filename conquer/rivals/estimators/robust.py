@@ -1,20 +1,31 @@
-"""Weights against corrupted answers (RCDB), as an option of any estimator."""
+"""Weights against corrupted answers, as an option of any estimator."""
 
 import math
 from typing import Any
 
 from numpy.typing import NDArray
 
-from conquer.rivals.contextual.estimators import Estimator
+from conquer.rivals.estimators.estimator import Estimator
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
 
 class Robust:
-    """Di, He, Gu 2025: an answer counts min(1, alpha/|z|), with |z| from before it.
+    """RCDB: an answer counts min(1, alpha/|z|), with |z| from before it.
 
-    What is little known can be learnt but slowly, so that few wrong answers cannot turn it round.
+    Qiwei Di, Jiafan He and Quanquan Gu: Nearly optimal algorithms for contextual dueling bandits from adversarial
+    feedback, 2025. What is little known is learnt slowly, so that a few wrong answers cannot turn it round.
+
+    >>> import numpy as np
+    >>> from conquer.rivals.estimators.stepwise import Logistic
+    >>> from conquer.rows import as_rows
+    >>> X, plain = as_rows(np.eye(2), 2), Logistic(2, lam=1.0, model="full")
+    >>> careful = Robust(Logistic(2, lam=1.0, model="full"), alpha=0.5)
+    >>> for estimator in (plain, careful):
+    ...     estimator.learn(X, 0, 1, +1.0)
+    >>> bool(careful.scores(X)[0] < plain.scores(X)[0])
+    True
     """
 
     def __init__(self, inner: Estimator, alpha: float) -> None:

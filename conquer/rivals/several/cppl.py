@@ -1,4 +1,4 @@
-"""More than two shown: rank breaking and Plackett-Luce bandits."""
+"""CPPL: a Plackett-Luce bandit, the k best by worth and width, with averaged gradient steps."""
 
 import math
 from typing import Any
@@ -7,60 +7,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.answers import decode
+from conquer.checks import number, one_of
 from conquer.files import adopt
-from conquer.rivals.contextual.covariance import all_features
-from conquer.rivals.contextual.estimators import Estimator
-from conquer.rivals.learner import Arrays, Pick
-from conquer.rivals.several.multinomial import outside_chances, top
+from conquer.learners.algorithm import Values
+from conquer.rivals.estimators.covariance import all_features
+from conquer.rivals.learner import Arrays, Method, Pick
+from conquer.rivals.options import LARGEST_FULL
+from conquer.rivals.several.multinomial import outside_chances, show_of, top
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
 
 
-class RankBreaking:
-    """The best mean and the next upper bounds; the picked item beats every other shown one, at weight 1/(k - 1)."""
-
-    duels = True
-
-    def __init__(self, estimator: Estimator, *, show: int, eta: float) -> None:
-        self.estimator, self.shows, self.eta = estimator, show, eta
-
-    def pick(self, X: SparseRows, draws: Draws) -> Pick:
-        mean, gram = self.estimator.measure(X)
-        first = draws.largest(mean)
-        values = mean + self.eta * np.sqrt(np.maximum(gram.diagonal(), 0.0))
-        values[first] = np.inf
-        return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL)
-
-    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        shown = choice.shown
-        if len(shown) == 2:
-            self.estimator.learn(X, shown[0], shown[1], answer)
-            return
-        shares = decode(answer, len(shown))
-        if shares[-1] > 0:
-            raise ValueError(f"one of the {len(shown)} shown items must be named, got none ({answer!r})")
-        winner = shown[int(shares.argmax())]
-        for loser in shown:
-            if loser != winner:
-                self.estimator.learn(X, winner, loser, 1.0, 1.0 / (len(shown) - 1))
-
-    def scores(self, X: SparseRows) -> Floats:
-        return self.estimator.scores(X)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return self.estimator.arrays()
-
-    def restore(self, arrays: Arrays) -> None:
-        self.estimator.restore(arrays)
-
-
 class CPPL:
-    """Mesaoudi-Paul, Bengs, Hullermeier 2020: Plackett-Luce, the top k of e^(theta.x) plus its width.
+    """Plackett-Luce: the top k of e^(theta.x) plus its width.
+
+    Adil El Mesaoudi-Paul, Viktor Bengs and Eyke Hüllermeier: Online preselection with context information under the
+    Plackett-Luce model, 2020.
 
     theta is the average of steps pace t^-1/2 along the slope of the log-likelihood of "this one of the shown". Widths
     are the sandwich's: omega e^(theta.x) sqrt((2 ln t + d + 2 sqrt(d ln t)) x'V^-1 S V^-1 x), with S the sum of slope
     slope' and V = lam I + the sum of the log-likelihood's curvature.
+
+    `show`: how many items. `omega`: the factor of the widths. `pace`: the first gradient step. `lam`: V starts at
+    lam I. `outside`: whether none of these is an answer.
+
+    >>> from conquer.registry import make
+    >>> learner = make("cppl", dim=4, show=3)
+    >>> len(learner.choose(np.eye(4), 7).shown)
+    3
     """
 
     duels = True
@@ -123,3 +98,16 @@ class CPPL:
         if count[0] < 0 or (V.diagonal() <= 0).any() or (S.diagonal() < 0).any():
             raise ValueError("V must have a positive diagonal, S no negative one, and the count not be negative")
         self.theta, self.mean, self.V, self.S, self.count = theta, mean, V, S, int(count[0])
+
+
+def build(dim: int, model: str, values: Values) -> Method:
+    if dim > LARGEST_FULL:
+        raise ValueError(f"cppl takes at most {LARGEST_FULL} features, got {dim}")
+    return CPPL(
+        dim,
+        show=show_of(values),
+        omega=number("omega", values["omega"], 0.0),
+        pace=number("pace", values["pace"], 0.0, above=True),
+        lam=number("lam", values["lam"], 0.0, above=True),
+        outside=bool(one_of("outside", values["outside"], {"no": 0, "yes": 1})),
+    )

@@ -1,77 +1,21 @@
-"""How answers become a mean and a width: the links, each over a whole or a diagonal matrix, or a kernel.
-
-Every estimator speaks in z = x_i - x_j: V = lam I + sum z z', so that one eta means one thing for all linear V.
-"""
+"""Links that take one step per answer, over a whole or a diagonal matrix: logistic and probit."""
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.models.model import CompiledModel
-from conquer.rivals.contextual.covariance import SPREADS, Columns, Spread
+from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread
+from conquer.rivals.estimators.estimator import sigmoid
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
 
-class Estimator(Protocol):
-    """A parameter theta with a covariance; `measure`: means (K,) and X V^-1 X' (K, K).
-
-    `answer` is y in [-1, 1] for item i against item j.
-    """
-
-    def scores(self, X: SparseRows) -> Floats: ...
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]: ...
-    def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None: ...
-    def arrays(self) -> dict[str, NDArray[Any]]: ...
-    def restore(self, arrays: Arrays) -> None: ...
-
-
-class Linear:
-    """CONQUER's own link E[y] = theta.z/2 over any of its models; V = 4 A, hence lam here is 4 times lam there."""
-
-    def __init__(self, model: CompiledModel) -> None:
-        self.model = model
-
-    def scores(self, X: SparseRows) -> Floats:
-        return self.model.scores(X)
-
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
-        """Scores, and X V^-1 X' put together from variances and contrasts, which every model has."""
-        variances, count = self.model.variances(X), len(X)
-        gram = np.diag(0.25 * variances)
-        for pivot in range(count - 1):
-            # Only the items after the pivot: with a kernel each one costs a solve.
-            contrasts = self.model.contrasts(X.take(np.arange(pivot, count)), 0)[1:]
-            row = 0.125 * (variances[pivot] + variances[pivot + 1 :] - contrasts)
-            gram[pivot, pivot + 1 :] = gram[pivot + 1 :, pivot] = row
-        return self.model.scores(X), gram
-
-    def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
-        root = math.sqrt(weight)
-        self.model.update(X, {i: 0.5 * root, j: -0.5 * root}, root * answer)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return self.model.arrays()
-
-    def restore(self, arrays: Arrays) -> None:
-        self.model.restore(arrays)
-
-
-def sigmoid(x: Any) -> Any:
-    """1/(1 + e^-x) without overflow.
-
-    >>> float(sigmoid(0.0)), float(sigmoid(-1000.0))
-    (0.5, 0.0)
-    """
-    return 0.5 * (1.0 + np.tanh(0.5 * np.asarray(x)))
-
-
 class Sloped:
-    """A theta over a spread: what the links that step once an answer have in common."""
+    """A theta over a spread: what the links that take one step per answer have in common."""
 
     def __init__(self, dim: int, *, lam: float, model: str) -> None:
         self.dim = dim
@@ -107,10 +51,16 @@ class Sloped:
 
 
 class Logistic(Sloped):
-    """Bradley-Terry by one Newton step an answer: V += s' z z', theta += V^-1 (p - s) z with s = sigma(theta.z).
+    """Bradley-Terry by one Newton step per answer: V += s' z z', theta += V^-1 (p - s) z with s = sigma(theta.z).
 
     That is the minimiser of |theta' - theta|_V^2/2 plus the second-order expansion of the new loss. p = (1 + y)/2.
     Over a diagonal V the step is taken from the V before (the full step), as in the implicit update.
+
+    >>> from conquer.rows import as_rows
+    >>> estimator, X = Logistic(2, lam=1.0, model="full"), as_rows(np.eye(2), 2)
+    >>> estimator.learn(X, 0, 1, +1.0)
+    >>> estimator.weights().round(3).tolist()
+    [0.333, -0.333]
     """
 
     def step(self, z: Floats, columns: Columns, answer: float, weight: float) -> None:
@@ -126,6 +76,12 @@ class Probit(Sloped):
     """P(first) = Phi(theta.z) with a normal posterior, matched in its first two moments after every answer.
 
     A strength |y| < 1 and a weight take that share of the step; a tie says nothing here.
+
+    >>> from conquer.rows import as_rows
+    >>> estimator, X = Probit(2, lam=1.0, model="full"), as_rows(np.eye(2), 2)
+    >>> estimator.learn(X, 0, 1, +1.0)
+    >>> estimator.weights().round(3).tolist()
+    [0.461, -0.461]
     """
 
     def step(self, z: Floats, columns: Columns, answer: float, weight: float) -> None:

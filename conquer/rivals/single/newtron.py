@@ -1,38 +1,41 @@
-"""Second-order single-item rivals that explore at a fixed rate: Newtron and SOBA, in the item setting.
+"""Newtron: one item from a softmax, for the approximate leader of log losses."""
 
-A class label i with features x is here an item phi_i: e_i (x) x becomes phi_i, and (1/K) 1 (x) x the mean item.
-"""
-
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import number
 from conquer.files import adopt
-from conquer.rivals.contextual.covariance import SPREADS, Spread, all_features, over_features
-from conquer.rivals.learner import Arrays, Pick
+from conquer.learners.algorithm import Values
+from conquer.rivals.estimators.covariance import all_features, over_features
+from conquer.rivals.learner import Arrays, Method, Pick, drawn
+from conquer.rivals.options import check_full
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
 
 
-def drawn(chances: Floats, u: float) -> int:
-    """The position where u in [0, 1) falls among the chances.
-
-    >>> drawn(np.array([0.5, 0.5]), 0.6)
-    1
-    """
-    return min(int(np.searchsorted(np.cumsum(chances), u, side="right")), chances.size - 1)
-
-
 class Newtron:
-    """Hazan & Kale 2011: follow the approximate leader of log losses, from one bit a round. Draw 0 is the item.
+    """Follow the approximate leader of log losses, from one bit per round. Draw 0 is the item.
+
+    Elad Hazan and Satyen Kale: Newtron: an efficient bandit algorithm for online multiclass prediction, 2011. A class
+    label i with features x is here an item phi_i: e_i (x) x becomes phi_i, and (1/K) 1 (x) x the mean item.
 
     p = softmax(alpha s), shown from p' = (1 - gamma) p + gamma/K. The estimate g of the slope of the log loss is
     ((1 - p_y)/p'_y)(mean - phi_y) if right, (p_y/p'_y)(phi_y - mean) if wrong: its mean over the draw is sum p phi -
     phi_right, the slope itself. kappa = p'_y if right, else 1: A += kappa beta g g', b += (1 - kappa beta g.w) g,
     w = argmin w'Aw/2 + b.w in the ball of `radius`, A_0 = I/radius.
+
+    `model`: A "full" or "diagonal". `alpha`: how sharp the softmax is. `beta`: how curved the losses count.
+    `gamma`: the share of exploration. `radius`: the largest length of w.
+
+    >>> from conquer.registry import make
+    >>> learner = make("newtron", dim=3, gamma=0.3)
+    >>> choice = learner.choose(np.eye(3), 7)
+    >>> learner.learn(np.eye(3), choice, +1)
+    >>> bool(learner.scores(np.eye(3)).argmax() == choice.shown[0])
+    True
     """
 
     duels = False
@@ -107,63 +110,13 @@ def _shrunk(b: Floats, a: Floats, radius: float) -> Floats:
     raise ArithmeticError(f"no multiplier found for the ball of radius {radius}")
 
 
-class SOBA:
-    """Beygelzimer, Orabona, Zhang 2017: second-order Banditron. Draw 0 is the item.
-
-    The argmax, or with chance gamma any. Only right answers teach: g = (phi_other - phi_y)/p_y against the best other
-    item, z = sqrt(p_y) g, m = ((w.z)^2 + 2 w.g)/(1 + z'A^-1 z); taken when m plus the sum of those taken is not
-    negative: A += z z', theta -= g, w = A^-1 theta.
-    """
-
-    duels = False
-    shows = 1
-
-    def __init__(self, dim: int, *, model: str, gamma: float, lam: float) -> None:
-        self.dim, self.gamma = dim, gamma
-        self.spread: Spread = SPREADS[model](dim, lam)
-        self.theta: Floats = np.zeros(dim)
-        self.taken = 0.0
-
-    def _weights(self, columns: Any) -> Floats:
-        if isinstance(columns, slice):
-            return self.spread.times(self.theta, columns)
-        return self.spread.times(self.theta[columns], columns)
-
-    def pick(self, X: SparseRows, draws: Draws) -> Pick:
-        count = len(X)
-        chances = np.full(count, self.gamma / count)
-        chances[draws.largest(self.scores(X))] += 1.0 - self.gamma
-        shown = drawn(chances, draws.uniform(0))
-        return Pick((shown,), Query.BEST, {}, float(chances[shown]))
-
-    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        chance = choice.memo.get("chance")
-        if not isinstance(chance, float) or not 0 < chance <= 1:
-            raise ValueError(f"the choice must remember its chance in (0, 1], got {chance!r}")
-        if answer < 0 or len(X) < 2:
-            return
-        columns, items = self.spread.local(X)
-        w = self._weights(columns)
-        values = items @ w
-        shown = choice.shown[0]
-        values[shown] = -math.inf
-        g = (items[int(values.argmax())] - items[shown]) / chance
-        z = math.sqrt(chance) * g
-        lead, width = float(w @ g), float(z @ self.spread.times(z, columns))
-        m = (float(w @ z) ** 2 + 2.0 * lead) / (1.0 + width)
-        if m + self.taken >= 0.0:
-            self.taken += m
-            self.spread.add(z, columns, 1.0)
-            self.theta[columns] -= g
-
-    def scores(self, X: SparseRows) -> Floats:
-        columns, items = self.spread.local(X)
-        return np.asarray(items @ self._weights(columns))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"theta": self.theta, "taken": np.array([self.taken]), **self.spread.arrays()}
-
-    def restore(self, arrays: Arrays) -> None:
-        theta, taken = adopt(arrays, {"theta": (self.dim,), "taken": (1,)})
-        self.spread.restore(arrays)
-        self.theta, self.taken = theta, float(taken[0])
+def build(dim: int, model: str, values: Values) -> Method:
+    check_full(dim, model)
+    return Newtron(
+        dim,
+        model=model,
+        alpha=number("alpha", values["alpha"], 0.0, above=True),
+        beta=number("beta", values["beta"], 0.0, above=True),
+        gamma=number("gamma", values["gamma"], 0.0, 1.0, above=True),
+        radius=number("radius", values["radius"], 0.0, above=True),
+    )

@@ -6,20 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.contextual.covariance import all_features
-from conquer.rivals.contextual.estimators import sigmoid
+from conquer.rivals.estimators.covariance import all_features
+from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.estimators.newton import minimise
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
-
-_STEPS, _TOLERANCE = 50, 1e-10
 
 
 class KernelLikelihood:
     """f = sum_s a_s k(z_s, .), the minimiser of lam |f|^2/2 plus the logistic loss: lam a = weight (target - sigma(f)).
 
     z_s stands for the difference of a pair's two items in the kernel's space. Widths from lam I + sum weight z z', as
-    for features. Answers cost n^3, so this is for hundreds of them. Kernels as in `models.kernel`.
+    for features. An answer costs n^3, so this is for hundreds of them. Kernels as in `models.kernel`.
+
+    >>> from conquer.rows import as_rows
+    >>> estimator = KernelLikelihood(2, lam=1.0, kernel="linear", scale=1.0, degree=2)
+    >>> X = as_rows(np.eye(2), 2)
+    >>> estimator.learn(X, 0, 1, +1.0)
+    >>> estimator.scores(X).round(3).tolist()
+    [0.337, -0.337]
     """
 
     def __init__(self, dim: int, *, lam: float, kernel: str, scale: float, degree: int) -> None:
@@ -79,19 +85,13 @@ class KernelLikelihood:
             f = self.G @ a
             return float(0.5 * self.lam * a @ f + self.shares @ (np.logaddexp(0.0, f) - self.targets * f))
 
-        value = loss(a)
-        for _ in range(_STEPS):
+        def step(a: Floats) -> Floats:
             chances = sigmoid(self.G @ a)
             curvature = self.shares * chances * (1.0 - chances)
             slope = self.lam * a - self.shares * (self.targets - chances)
-            step = np.linalg.solve(self.lam * np.eye(a.size) + curvature[:, None] * self.G, slope)
-            if float(np.abs(step).max()) <= _TOLERANCE * max(1.0, float(np.abs(a).max())):
-                return np.asarray(a - step)
-            pace = 1.0
-            while (found := loss(a - pace * step)) > value + 1e-12 * abs(value) and pace > 1e-6:
-                pace *= 0.5
-            a, value = a - pace * step, found
-        raise ArithmeticError(f"the logistic estimate did not converge within {_STEPS} Newton steps")
+            return np.linalg.solve(self.lam * np.eye(a.size) + curvature[:, None] * self.G, slope)
+
+        return minimise(a, loss, step, "logistic")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"pairs": self.pairs, "targets": self.targets, "shares": self.shares, "a": self.a}

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.contextual.covariance import FullSpread
-from conquer.rivals.contextual.estimators import sigmoid
+from conquer.rivals.estimators.covariance import FullSpread
+from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.estimators.newton import minimise
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
-
-_STEPS, _TOLERANCE = 50, 1e-10
 
 
 def fit(Z: Floats, targets: Floats, weights: Floats, lam: float, start: Floats) -> Floats:
@@ -26,19 +25,13 @@ def fit(Z: Floats, targets: Floats, weights: Floats, lam: float, start: Floats) 
         margins = Z @ theta
         return float(0.5 * lam * theta @ theta + weights @ (np.logaddexp(0.0, margins) - targets * margins))
 
-    theta, value = start, loss(start)
-    for _ in range(_STEPS):
+    def step(theta: Floats) -> Floats:
         chances = sigmoid(Z @ theta)
         slope = lam * theta + Z.T @ (weights * (chances - targets))
         bend = lam * np.eye(theta.size) + (Z * (weights * chances * (1.0 - chances))[:, None]).T @ Z
-        step = np.linalg.solve(bend, slope)
-        if float(np.abs(step).max()) <= _TOLERANCE * max(1.0, float(np.abs(theta).max())):
-            return np.asarray(theta - step)
-        pace = 1.0
-        while (found := loss(theta - pace * step)) > value + 1e-12 * abs(value) and pace > 1e-6:
-            pace *= 0.5
-        theta, value = theta - pace * step, found
-    raise ArithmeticError(f"the logistic estimate did not converge within {_STEPS} Newton steps")
+        return np.linalg.solve(bend, slope)
+
+    return minimise(start, loss, step, "logistic")
 
 
 class Likelihood:
@@ -46,6 +39,12 @@ class Likelihood:
 
     Widths from V = lam I + sum z z' as in the papers that use it, or with `curved` from the Hessian
     lam I + sum sigma'(theta.z) z z' at the estimate. Time and memory grow with the answers.
+
+    >>> from conquer.rows import as_rows
+    >>> estimator, X = Likelihood(2, lam=1.0), as_rows(np.eye(2), 2)
+    >>> estimator.learn(X, 0, 1, +1.0)
+    >>> estimator.weights().round(3).tolist()
+    [0.337, -0.337]
     """
 
     def __init__(self, dim: int, *, lam: float, curved: bool = False) -> None:

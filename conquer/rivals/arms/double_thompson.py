@@ -1,0 +1,70 @@
+"""Double Thompson sampling: a sampled champion and its sampled challenger."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.checks import number
+from conquer.rivals.arms.method import fixed_arms, shares_and_bonus
+from conquer.rivals.learner import Arrays
+from conquer.tickets import Draws
+from conquer.types import Floats, Ints
+
+
+class DoubleThompson:
+    """A champion by sampled preferences among the optimistic Copeland winners, then its challenger.
+
+    Huasen Wu and Xin Liu: Double Thompson sampling for dueling bandits, 2016.
+
+    The challenger is the largest fresh sample of the champion's column among arms not surely beaten by it. Draws 0 to
+    K(K-1)/2 - 1 sample the pairs i < j in order, the K after that the column. The time is that of answers: rounds of
+    the champion against itself teach nothing and are not counted.
+
+    `alpha`: the widths are sqrt(alpha ln t/n).
+
+    >>> from conquer.registry import make
+    >>> learner = make("double-thompson", dim=3, alpha=0.51)
+    >>> learner.choose(np.eye(3), 7).shown
+    (1, 0)
+    """
+
+    def __init__(self, *, alpha: float) -> None:
+        self.alpha = alpha
+
+    def grow(self, count: int) -> None:
+        pass
+
+    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
+        from scipy.special import betaincinv
+
+        W, count = wins[np.ix_(here, here)], here.size
+        share, bonus = shares_and_bonus(W, self.alpha, clock)
+        upper, lower = share + bonus, share - bonus
+        np.fill_diagonal(upper, 0.5)
+        np.fill_diagonal(lower, 0.5)
+        copeland = (upper > 0.5).sum(axis=1)
+        rows, columns = np.triu_indices(count, 1)
+        uniforms = draws.uniforms(rows.size + count)
+        sampled = np.full((count, count), 0.5)
+        sampled[rows, columns] = betaincinv(W[rows, columns] + 1, W[columns, rows] + 1, uniforms[: rows.size])
+        sampled[columns, rows] = 1.0 - sampled[rows, columns]
+        beaten = np.where(copeland == copeland.max(), (sampled > 0.5).sum(axis=1), -1)
+        champion = draws.largest(beaten.astype(np.float64))
+        column = betaincinv(W[:, champion] + 1, W[champion] + 1, uniforms[rows.size :])
+        column[champion] = 0.5
+        column[lower[:, champion] > 0.5] = -1.0
+        return int(here[champion]), int(here[draws.largest(np.asarray(column, np.float64), tie=1)]), {}
+
+    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
+        pass
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def restore(self, arrays: Arrays, count: int) -> None:
+        pass
+
+
+build = fixed_arms(lambda values: DoubleThompson(alpha=number("alpha", values["alpha"], 0.0, above=True)))

@@ -1,0 +1,111 @@
+"""VACDB: layers of precision, each learning only what it does not know."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.checks import number
+from conquer.learners.algorithm import Values
+from conquer.rivals.contextual.view import View, better_first, largest_pair
+from conquer.rivals.estimators.build import estimator_of
+from conquer.rivals.estimators.estimator import Estimator
+from conquer.rivals.learner import Arrays, Method, Pick, duel
+from conquer.rows import SparseRows
+from conquer.tickets import Draws
+from conquer.types import Choice, Floats
+
+
+class VACDB:
+    """Layers of precision 2^-l, each with an estimator of its own that starts at 2^-2l I.
+
+    Qiwei Di, Tao Jin, Yue Wu, Heyang Zhao, Farzad Farnoud and Quanquan Gu: Variance-aware regret bounds for stochastic
+    contextual dueling bandits, 2024.
+
+    A round descends while its items are known to 2^-l in layer l, dropping those 2^-l beta behind; the first pair
+    that is not is played, with weight (2^-l/|z|)^2, and teaches that layer alone. Items known to alpha are played by
+    the joint pair UCB, which teaches nothing.
+
+    `layer(lam)`: an estimator that starts at lam I. `alpha`: the precision at which learning ends. `beta`: how far
+    behind an item may be.
+
+    >>> from conquer.registry import make
+    >>> learner = make("vacdb", dim=3, alpha=0.2)
+    >>> choice = learner.choose(np.eye(3), 7)
+    >>> choice.shown, choice.memo["layer"]
+    ((0, 2), 0)
+    """
+
+    duels = True
+    shows = 2
+
+    def __init__(self, layer: Callable[[float], Estimator], *, alpha: float, beta: float) -> None:
+        self.alpha, self.beta = alpha, beta
+        depth = max(1, math.ceil(math.log2(1.0 / alpha)))
+        self.layers = [layer(4.0 ** -(level + 1)) for level in range(depth)]
+
+    def pick(self, X: SparseRows, draws: Draws) -> Pick:
+        alive = np.arange(len(X))
+        for level, layer in enumerate(self.layers):
+            width = 2.0 ** -(level + 1)
+            items = X.take(alive)
+            view = View(*layer.measure(items), 0)
+            most = float(view.pairwidth.max())
+            if most <= self.alpha or (most <= width and level + 1 == len(self.layers)):
+                values = view.mean[:, None] + view.mean[None, :] + self.beta * view.pairwidth
+                best = draws.largest(values.ravel(), tie=1)
+                first, second = best // len(view), best % len(view)
+                first, second = (first, second) if view.mean[first] >= view.mean[second] else (second, first)
+                return duel(int(alive[first]), int(alive[second]), {"layer": -1, "weight": 0.0})
+            if most > width:
+                i, j = largest_pair(view.pairwidth, draws)
+                weight = (width / float(view.pairwidth[i, j])) ** 2
+                shown = better_first(view, i, j).shown
+                return duel(int(alive[shown[0]]), int(alive[shown[1]]), {"layer": level, "weight": weight})
+            alive = alive[view.mean >= view.mean.max() - width * self.beta]
+        raise AssertionError("the last layer always plays")
+
+    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
+        level, weight = choice.memo.get("layer"), choice.memo.get("weight")
+        if not isinstance(level, int) or not -1 <= level < len(self.layers) or not isinstance(weight, float):
+            raise ValueError(f"the choice must remember its layer and weight, got {level!r} and {weight!r}")
+        if not 0.0 <= weight <= 1.0:
+            raise ValueError(f"a weight must be in [0, 1], got {weight!r}")
+        if level >= 0:
+            self.layers[level].learn(X, choice.shown[0], choice.shown[1], answer, weight)
+
+    def scores(self, X: SparseRows) -> Floats:
+        """The deepest layer's scores that knows all these items; before any does, the first layer's."""
+        for level in range(len(self.layers) - 1, 0, -1):
+            view = View(*self.layers[level].measure(X), 0)
+            if view.pairwidth.max() <= 2.0 ** -(level + 1):
+                return view.mean
+        return self.layers[0].scores(X)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        found: dict[str, NDArray[Any]] = {}
+        for level, layer in enumerate(self.layers):
+            found |= {f"layer{level}.{name}": array for name, array in layer.arrays().items()}
+        return found
+
+    def restore(self, arrays: Arrays) -> None:
+        for level, layer in enumerate(self.layers):
+            start = f"layer{level}."
+            layer.restore({name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)})
+
+
+def build(dim: int, model: str, values: Values) -> Method:
+    number("lam", values["lam"], 0.0, above=True)
+    return VACDB(
+        partial(_layer, dim, model, values),
+        alpha=number("alpha", values["alpha"], 1e-6, 0.99),
+        beta=number("beta", values["beta"], 0.0),
+    )
+
+
+def _layer(dim: int, model: str, values: Values, lam: float) -> Estimator:
+    """The estimator of a layer whose prior is `lam` times the first one's."""
+    return estimator_of(dim, model, values, lam * values["lam"])

@@ -1,0 +1,112 @@
+"""UCB for the multinomial logit: the k best upper bounds, with an answer for none of these."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.answers import decode
+from conquer.checks import number, one_of
+from conquer.files import adopt
+from conquer.learners.algorithm import Values
+from conquer.rivals.estimators.covariance import SPREADS, Spread
+from conquer.rivals.learner import Arrays, Method, Pick
+from conquer.rivals.options import check_full
+from conquer.rivals.several.multinomial import fit, outside_chances, show_of, top
+from conquer.rows import SparseRows
+from conquer.tickets import Draws
+from conquer.types import Choice, Floats, Query
+
+
+class UCBMNL:
+    """The top k of theta.x + eta |x| under p(i|S) = e^(theta.x_i)/(1 + sum_S e^(theta.x)).
+
+    Min-hwan Oh and Garud Iyengar: Multinomial logit contextual bandits: provable optimality and practicality, 2021.
+
+    The 1 is "none of these". V = lam I + sum x x' over shown items. theta with `refit` (the paper's) is the maximum of
+    the likelihood of all answers, penalised by lam; else one online Newton step per answer on the multinomial loss,
+    with V times `curve` (the least share of curvature) as its Hessian. Ties of duels read as none.
+
+    `model`: V "full" or "diagonal". `show`: how many items. `eta`: the factor of the widths. `lam`: V starts at lam I.
+
+    >>> from conquer.registry import make
+    >>> learner = make("ucb-mnl", dim=4, show=3)
+    >>> len(learner.choose(np.eye(4), 7).shown)
+    3
+    """
+
+    duels = True
+
+    def __init__(
+        self, dim: int, *, model: str, show: int, eta: float, lam: float, curve: float, refit: bool = False
+    ) -> None:
+        self.dim, self.shows, self.eta, self.lam, self.curve, self.refit = dim, show, eta, lam, curve, refit
+        self.spread: Spread = SPREADS[model](dim, lam)
+        self.theta: Floats = np.zeros(dim)
+        self.items: Floats = np.zeros((0, show, dim))
+        self.shares: Floats = np.zeros((0, show))
+
+    def pick(self, X: SparseRows, draws: Draws) -> Pick:
+        columns, items = self.spread.local(X)
+        widths = np.sqrt(np.maximum(self.spread.gram(items, columns).diagonal(), 0.0))
+        values = items @ self.theta[columns] + self.eta * widths
+        return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL, {"outside": True})
+
+    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
+        shares = decode(answer, len(choice.shown))[:-1]
+        columns, items = self.spread.local(X.take(list(choice.shown)))
+        if self.refit:
+            self._refit(items, shares)
+        slope = (shares - outside_chances(items @ self.theta[columns])) @ items
+        for x in items:
+            self.spread.add(x, columns, 1.0)
+        if not self.refit:
+            self.theta[columns] += self.spread.times(slope, columns) / self.curve
+
+    def _refit(self, items: Floats, shares: Floats) -> None:
+        row, picked = np.full((1, self.shows, self.dim), np.nan), np.zeros((1, self.shows))
+        row[0, : len(items)], picked[0, : len(items)] = items, shares
+        history = np.concatenate([self.items, row]), np.concatenate([self.shares, picked])
+        self.theta = fit(*history, self.lam, self.theta)
+        self.items, self.shares = history
+
+    def scores(self, X: SparseRows) -> Floats:
+        columns, items = self.spread.local(X)
+        return np.asarray(items @ self.theta[columns])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        own = {"theta": self.theta, **self.spread.arrays()}
+        # Files hold no NaN: an empty place is known by the number of items shown.
+        shown = (~np.isnan(self.items[:, :, 0])).sum(axis=1)
+        history = {"items": np.nan_to_num(self.items), "shares": self.shares, "shown": shown.astype(np.int64)}
+        return {**own, **history} if self.refit else own
+
+    def restore(self, arrays: Arrays) -> None:
+        (theta,) = adopt(arrays, {"theta": (self.dim,)})
+        if self.refit:
+            items, shares = adopt(arrays, {"items": (-1, self.shows, self.dim), "shares": (-1, self.shows)})
+            (shown,) = adopt(arrays, {"shown": (-1,)}, np.int64)
+            if not len(items) == len(shares) == shown.size or (shown.size and not 1 <= shown.min() <= self.shows):
+                raise ValueError(f"one choice a round of shown items, got {len(items)}, {len(shares)}, {shown.size}")
+            if shares.size and not (shares.min() >= 0 and shares.sum(axis=1).max() <= 1):
+                raise ValueError("shares must be in [0, 1] and no round may have more than one")
+            items[np.arange(self.shows) >= shown[:, None]] = np.nan
+            self.items, self.shares = items, shares
+        self.spread.restore(arrays)
+        self.theta = theta
+
+
+def build(dim: int, model: str, values: Values) -> Method:
+    check_full(dim, model)
+    refit = bool(one_of("estimator", values["estimator"], {"newton": 0, "mle": 1}))
+    if refit and model != "full":
+        raise ValueError(f"estimator='mle' does not go with model={model!r}")
+    return UCBMNL(
+        dim,
+        model=model,
+        show=show_of(values),
+        eta=number("eta", values["eta"], 0.0),
+        lam=number("lam", values["lam"], 0.0, above=True),
+        curve=number("curve", values["curve"], 0.0, above=True),
+        refit=refit,
+    )

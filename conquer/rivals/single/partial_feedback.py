@@ -1,0 +1,104 @@
+"""Partial feedback: the set of items with the smallest estimated ranking loss; which is right?"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.answers import decode
+from conquer.checks import number, one_of, whole
+from conquer.files import adopt
+from conquer.learners.algorithm import Values
+from conquer.rivals.estimators.covariance import SPREADS, Spread
+from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.learner import Arrays, Method, Pick
+from conquer.rivals.options import check_full
+from conquer.rows import SparseRows
+from conquer.tickets import Draws
+from conquer.types import Choice, Floats, Query
+
+
+class PartialFeedback:
+    """Shows the set that minimises an estimated ranking loss and hears which are right.
+
+    Claudio Gentile and Francesco Orabona: On multilabel classification and ranking with partial feedback, 2012, and
+    with bandit feedback, 2014.
+
+    With p_i from the upper bound min(s_i + eps_i, 1), the prefix of size s of items sorted by p that minimises
+    sum_j c(j, s) - (a/(1-a) + c(j, s)) p_j, c(j, s) = (s - j + 1)/s; at least one item, at most `show`. Here one item
+    is right: the answer names it or none. Right items are pushed up, the other shown ones down: A += x x',
+    w += g(y s) y A^-1 x / curve, with g(m) = 1 - m (square) or 1/(1 + e^m) (logistic).
+
+    `model`: A "full" or "diagonal". `eta`: widths are sqrt(eta v). `a`: the price of a right item not shown. `lam`: A
+    starts at lam I. `loss` and `curve`: the loss and its least curvature. `show`: the largest set.
+
+    >>> from conquer.registry import make
+    >>> learner = make("partial-feedback", dim=3, show=2, eta=10.0)
+    >>> learner.choose(np.eye(3), 7).shown
+    (0, 2)
+    """
+
+    duels = False
+
+    def __init__(
+        self, dim: int, *, model: str, eta: float, a: float, lam: float, loss: str, curve: float, show: int
+    ) -> None:
+        self.dim, self.eta, self.a, self.curve, self.shows = dim, eta, a, curve, show
+        self.logistic = loss == "logistic"
+        self.spread: Spread = SPREADS[model](dim, lam)
+        self.w: Floats = np.zeros(dim)
+
+    def pick(self, X: SparseRows, draws: Draws) -> Pick:
+        columns, items = self.spread.local(X)
+        widths = np.sqrt(self.eta * self.spread.gram(items, columns).diagonal())
+        margins = np.clip(items @ self.w[columns] + widths, -1.0, 1.0)
+        p = 1.0 / (1.0 + np.exp(-margins)) if self.logistic else 0.5 * (1.0 + margins)
+        # Equal chances keep the ticket's order, so that nothing but the ticket breaks ties.
+        order = np.lexsort((draws.uniforms(len(X)), -p))[: self.shows]
+        sizes = range(1, order.size + 1)
+        best = min(sizes, key=lambda size: self.cost(p[order[:size]]))
+        shown = tuple(int(k) for k in order[:best])
+        return Pick(shown, Query.BEST) if best == 1 else Pick(shown, Query.DUEL, {"outside": True})
+
+    def cost(self, p: Floats) -> float:
+        """The estimated loss of showing items of these chances, largest first, over showing none."""
+        size = p.size
+        c = np.arange(size, 0, -1) / size
+        return float((c - (self.a / (1.0 - self.a) + c) * p).sum())
+
+    def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
+        shares = decode(answer, len(choice.shown))
+        for position, k in enumerate(choice.shown):
+            columns, items = self.spread.local(X.take([k]))
+            x, side = items[0], 2.0 * shares[position] - 1.0
+            margin = float(self.w[columns] @ x)
+            self.spread.add(x, columns, 1.0)
+            gain = 0.5 * (1.0 + side) - float(sigmoid(margin)) if self.logistic else side - margin
+            self.w[columns] += (gain / self.curve) * self.spread.times(x, columns)
+
+    def scores(self, X: SparseRows) -> Floats:
+        columns, items = self.spread.local(X)
+        return np.asarray(items @ self.w[columns])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"w": self.w, **self.spread.arrays()}
+
+    def restore(self, arrays: Arrays) -> None:
+        (w,) = adopt(arrays, {"w": (self.dim,)})
+        self.spread.restore(arrays)
+        self.w = w
+
+
+def build(dim: int, model: str, values: Values) -> Method:
+    check_full(dim, model)
+    one_of("loss", values["loss"], {"square": 0, "logistic": 1})
+    return PartialFeedback(
+        dim,
+        model=model,
+        eta=number("eta", values["eta"], 0.0),
+        a=number("a", values["a"], 0.0, 0.999),
+        lam=number("lam", values["lam"], 0.0, above=True),
+        loss=values["loss"],
+        curve=number("curve", values["curve"], 0.0, above=True),
+        show=whole("show", values["show"], 1, 1000),
+    )
