@@ -133,7 +133,7 @@ def test_bad_asks_change_nothing():
             session.ask(bad)
     with pytest.raises(ValueError, match="differ"):
         session.ask(["a", "b"], ids=["x", "x"])
-    with pytest.raises(ValueError, match="one id an item"):
+    with pytest.raises(ValueError, match="one id per item"):
         session.ask(["a", "b"], ids=["x", "y", "z"])
     assert session.ordinal == 0
     assert len(list(session.ledger.rows())) == rows

@@ -7,8 +7,7 @@ and can change no choice.
 
 import numpy as np
 
-from conquer.features.hashing import Entries, Grams, scratch
-from conquer.features.keys import PAIR, start
+from conquer.features.hashing import PAIR, Entries, Grams, scratch, start
 from conquer.kernels.text import hashing as kernel
 
 MOST_PRODUCTS = 2**24

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.features.hashing import Grams, code_points, joined, scratch
-from conquer.features.keys import CATEGORY, NUMBER, POSITION, start
+from conquer.features.hashing import CATEGORY, NUMBER, POSITION, Grams, code_points, joined, scratch, start
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints

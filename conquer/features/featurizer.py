@@ -4,21 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_dim
 from conquer.features.context import cross
-from conquer.features.dicts import features, hash_dicts, hash_vector
-from conquer.features.hashing import Entries, Grams, hash_texts, hashed
-from conquer.features.keys import CATEGORY, NUMBER, TEXT, feature_hash, signed_column, string_key
+from conquer.features.dicts import hash_dicts, hash_vector
+from conquer.features.fitted import FittedColumns, fit_columns, read_fitted
+from conquer.features.hashing import Entries, Grams, hash_texts, hashed, signed_column
 from conquer.features.kinds import ItemKind, Items, entries, sorted_items, vector_rows
-from conquer.features.text import ngrams as runs
-from conquer.features.text import tokens
-from conquer.features.vocabulary import KINDS, Kind, Vocabulary, build, checked_kind, rarity
+from conquer.features.names import named_hashes
+from conquer.features.vocabulary import KINDS, Kind, checked_kind
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
-from conquer.types import Floats
 
 Columns = Literal["hashing", "vocabulary"]
 VERSION = 1
@@ -29,14 +26,6 @@ _SETTINGS = ("dim", "kind", "columns", "ngrams", "least", "unit", "seed")
 
 class UnfittedError(RuntimeError):
     """A vocabulary or the rarity of words is needed, and nothing has been fitted."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """What fitting found: the columns (None: hashed ones) and their rarity (None: it does not count)."""
-
-    vocabulary: Vocabulary | None = None
-    idf: Floats | None = None
 
 
 def needs_fitting(kind: Kind, columns: Columns) -> bool:
@@ -72,7 +61,7 @@ class Featurizer:
     least: int = 1
     unit: bool = True
     seed: int = 0
-    fitted: Fitted | None = field(default=None, repr=False)
+    fitted: FittedColumns | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", checked_dim(self.dim))
@@ -99,13 +88,9 @@ class Featurizer:
         return self._fit(self._grams(kind, values))
 
     def _fit(self, grams: Grams) -> "Featurizer":
-        known = build(grams, most=self.dim, least=self.least) if self.columns == "vocabulary" else None
-        idf = None
-        if KINDS[self.kind].rarity:
-            _, columns, _ = hashed(grams, self.dim) if known is None else known.entries(grams)
-            frequency = np.bincount(columns, minlength=self.dim if known is None else len(known))
-            idf = rarity(frequency, len(grams))
-        return replace(self, fitted=Fitted(known, idf))
+        vocabulary = self.columns == "vocabulary"
+        found = fit_columns(grams, kind=self.kind, vocabulary=vocabulary, dim=self.dim, least=self.least)
+        return replace(self, fitted=found)
 
     def __call__(self, items: Items, context: Any = None) -> SparseRows:
         """The items as K rows of length 1; with a context (a text, a dict, a vector) also their products with it.
@@ -132,7 +117,7 @@ class Featurizer:
             data = data * fitted.idf[indices]
         return self._finished((indptr, indices, data), 0 if known is None else len(known), context)
 
-    def _needed(self) -> Fitted:
+    def _needed(self) -> FittedColumns:
         if self.fitted is not None:
             return self.fitted
         if needs_fitting(self.kind, self.columns):
@@ -140,7 +125,7 @@ class Featurizer:
                 f"kind {self.kind!r} with columns {self.columns!r} must be fitted first: "
                 "featurizer = featurizer.fit(texts) returns a fitted copy"
             )
-        return Fitted()
+        return FittedColumns()
 
     def _finished(self, rows: Entries, base: int, context: Any) -> SparseRows:
         """Rows of length 1, crossed with the context, whose products go to the columns from `base` on."""
@@ -163,19 +148,10 @@ class Featurizer:
         >>> Featurizer(columns="vocabulary").fit(["so good", "good"]).explain("good, so good")
         {'good': (0, 1), 'so': (1, 1), 'so good': (2, 1)}
         """
-        kind, _ = sorted_items([item])
-        if isinstance(item, str):
-            names = {run: (TEXT, run.split(" ")) for run in runs(tokens(item), *self.ngrams)}
-        elif kind == "dicts":
-            found = list(features(item, 0, binary=True))
-            names = {name: (NUMBER, [name]) for name, word, _ in found if word is None}
-            names |= {f"{name}={word}": (CATEGORY, [name, word]) for name, word, _ in found if word is not None}
-        else:
-            raise TypeError(f"explain takes one text or dict, got {item!r:.80}")
+        hashes = named_hashes(item, self.ngrams, self.seed)
         known = self._needed().vocabulary
         columns: dict[str, tuple[int, int]] = {}
-        for name, (salt, strings) in names.items():
-            hash_ = feature_hash(map(string_key, strings), self.seed, salt)
+        for name, hash_ in hashes.items():
             if known is None:
                 columns[name] = signed_column(hash_, self.dim)
             elif (column := known.column(hash_)) is not None:
@@ -193,9 +169,7 @@ class Featurizer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fitted arrays: `keys` of a vocabulary, `idf` where rarity counts; empty when there are none."""
-        fitted = self.fitted or Fitted()
-        found = {"keys": None if fitted.vocabulary is None else fitted.vocabulary.keys, "idf": fitted.idf}
-        return {name: array for name, array in found.items() if array is not None}
+        return {} if self.fitted is None else self.fitted.arrays()
 
     @classmethod
     def from_settings(
@@ -219,27 +193,12 @@ class Featurizer:
         featurizer = cls(**values)
         found = dict(arrays or {})
         if settings["fitted"]:
-            return replace(featurizer, fitted=featurizer._read(found))
+            vocabulary = featurizer.columns == "vocabulary"
+            fitted = read_fitted(found, kind=featurizer.kind, vocabulary=vocabulary, dim=featurizer.dim)
+            return replace(featurizer, fitted=fitted)
         if found:
             raise ValueError(f"an unfitted featurizer has no arrays, got {sorted(found)}")
         return featurizer
-
-    def _read(self, arrays: Mapping[str, NDArray[Any]]) -> Fitted:
-        wanted = ["keys"] * (self.columns == "vocabulary") + ["idf"] * KINDS[self.kind].rarity
-        if sorted(arrays) != sorted(wanted):
-            raise ValueError(f"a fitted featurizer of these settings has arrays {wanted}, got {sorted(arrays)}")
-        size, known, idf = self.dim, None, None
-        if "keys" in wanted:
-            keys = arrays["keys"]
-            if keys.dtype != np.uint64 or keys.ndim != 1 or keys.size > self.dim:
-                raise ValueError(f"keys must be at most {self.dim} uint64, got {keys.dtype} of shape {keys.shape}")
-            known = Vocabulary(keys)
-            size = len(known)
-        if "idf" in wanted:
-            idf = arrays["idf"]
-            if idf.dtype != np.float64 or idf.shape != (size,) or not np.isfinite(idf).all():
-                raise ValueError(f"idf must be {size} finite float64, got {idf.dtype} of shape {idf.shape}")
-        return Fitted(known, idf)
 
 
 def _is_whole(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from conquer.features.hashing import Entries, Grams, Hashes, hash_texts
 from conquer.kernels.text import columns as text_columns
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
+from conquer.rows.sparse import read_only
 from conquer.types import Floats, Ints
 
 Kind = Literal["binary", "counts", "tfidf", "idf"]
@@ -37,12 +38,6 @@ def _slots(entries: int) -> NDArray[np.int32]:
     return np.full(1 << max(3, (2 * entries).bit_length()), -1, np.int32)
 
 
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
     """The features that have a column: `keys` (V,) are their 64-bit hashes in column order.
@@ -55,7 +50,7 @@ class Vocabulary:
     slots: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        keys, slots = _fixed(np.array(self.keys, np.uint64)), _slots(len(self.keys))
+        keys, slots = read_only(np.array(self.keys, np.uint64)), _slots(len(self.keys))
         repeated = text_columns.number_keys(keys, slots)
         if repeated >= 0:
             raise ValueError(f"a vocabulary must hold each feature once, got entry {repeated} a second time")
@@ -131,7 +126,7 @@ def _numbers(train_rows: ArrayLike | None, size: int) -> Ints:
     chosen = np.asarray(train_rows)
     if chosen.dtype == bool:
         if chosen.shape != (size,):
-            raise ValueError(f"train_rows must have one truth value a row ({size}), got shape {chosen.shape}")
+            raise ValueError(f"train_rows must have one truth value per row ({size}), got shape {chosen.shape}")
         return np.flatnonzero(chosen)
     if chosen.ndim != 1 or not (chosen.size == 0 or np.issubdtype(chosen.dtype, np.integer)):
         raise ValueError(f"train_rows must be row numbers or truth values, got {chosen.dtype} of shape {chosen.shape}")
@@ -150,7 +145,7 @@ def rarity(frequency: Ints, documents: int) -> Floats:
 
 
 def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, unit: bool = True) -> SparseRows:
-    """All `rows` (counts) as someone sees them who knows only `train_rows` (row numbers, or a truth value a row).
+    """All `rows` (counts) as someone sees them who knows only `train_rows` (row numbers, or a truth value per row).
 
     Columns that no training row has are dropped, rarity comes from the training rows alone, and rows are scaled to
     length 1 (a row with nothing known stays empty). Entry order and dimension are kept.

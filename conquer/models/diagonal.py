@@ -11,17 +11,17 @@ from conquer.files import adopt
 from conquer.kernels.models import diagonal_calls
 from conquer.kernels.models.cells import ANSWERED, INVERSE, W
 from conquer.kernels.rounds import settings as st
-from conquer.models.model import CompiledModel
+from conquer.models.model import CompiledModel, check_mergeable
 from conquer.types import Floats
 
 UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDINATE}
 STORAGES = {"float64": 8, "float32": 4}
 _NUMBERED = 1 << 24
-"""So many whole numbers float32 tells apart."""
+"""How many whole numbers float32 tells apart."""
 
 
 def aligned_cells(dim: int, columns: int = 2, size: int = 8) -> NDArray[Any]:
-    """Zeros (dim, columns) of so many bytes each that start on a cache line, so that few features straddle two."""
+    """Zeros (dim, columns), `size` bytes each, that start on a cache line, so that few features straddle two."""
     room = np.zeros(columns * dim + 64 // size, f"f{size}")
     skip = (-room.ctypes.data // size) % (64 // size)
     return room[skip : skip + columns * dim].reshape(dim, columns)
@@ -134,15 +134,3 @@ class Diagonal(CompiledModel):
         w = (mine * self.weights() + theirs * other.weights()) / total
         self.cells[:, W], self.cells[:, 1:] = w, 1.0 / total[:, None]
         self.stats += other.stats
-
-
-def check_mergeable(one: CompiledModel, two: CompiledModel) -> None:
-    """Raise unless the statistics of the two models add."""
-    if type(one) is not type(two):
-        raise TypeError(f"models to merge must be of one kind, got {type(one).__name__} and {type(two).__name__}")
-    if one.dim != two.dim or one.lam != two.lam:
-        raise ValueError(f"models to merge need one dim and lam, got {one.dim}, {one.lam} and {two.dim}, {two.lam}")
-    if one.projection is not None or two.projection is not None:
-        raise ValueError("with projection the statistics do not add up, so models cannot be merged")
-    if one.stats[st.EXPOSED] > 0 or two.stats[st.EXPOSED] > 0:
-        raise ValueError("models with pairs counted on show cannot be merged")

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from conquer.files import adopt
 from conquer.kernels.models import full_calls
 from conquer.kernels.rounds import settings as st
-from conquer.models.diagonal import check_mergeable
-from conquer.models.model import CompiledModel
+from conquer.models.model import CompiledModel, check_mergeable
 from conquer.types import Floats
 
 
 class Full(CompiledModel):
-    """w and the whole A^-1: D^2 memory, D^2 work an answer.
+    """w and the whole A^-1: D^2 memory, and D^2 work per answer.
 
     >>> model = Full(2)
     >>> model.update([[1.0, 0.0], [0.0, 1.0]], {0: 0.5, 1: -0.5}, +1)

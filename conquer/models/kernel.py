@@ -6,20 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import one_of, positive
+from conquer.checks import one_of, positive, whole
 from conquer.files import adopt
 from conquer.kernels.models import dual_calls
 from conquer.kernels.models.pairs import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
 from conquer.kernels.rounds import settings as st
-from conquer.models.diagonal import check_mergeable
-from conquer.models.model import CompiledModel
+from conquer.models.model import CompiledModel, check_mergeable
 from conquer.rows import SparseRows
 from conquer.types import Ints
 
 KERNELS = {"linear": st.LINEAR, "rbf": st.RBF, "poly": st.POLY}
-
-
 _BLOCK = 256
+"""How many features `weights` asks about at a time."""
 
 
 def _units(ids: Ints, dim: int) -> SparseRows:
@@ -28,11 +26,11 @@ def _units(ids: Ints, dim: int) -> SparseRows:
 
 
 class Kernel(CompiledModel):
-    """Scores k_U(x)' (lam I + G)^-1 y over the shown half-differences U; t^2 work an answer.
+    """Scores k_U(x)' (lam I + G)^-1 y over the shown half-differences U; t^2 work per answer, t the stored pairs.
 
     `kernel`: "linear" (equals the full model), "rbf" exp(-scale ||x - y||^2), "poly" (scale x.y + 1)^degree, the last
-    two with k(x, x) = 1. `budget`: at most so many pairs; the one with the smallest |alpha| ||u|| goes, the oldest of
-    equals, never the newest.
+    two with k(x, x) = 1. `budget`: the largest number of stored pairs; the one with the smallest |alpha| ||u||
+    goes, the oldest of equals, never the newest.
 
     >>> model = Kernel(2, kernel="linear")
     >>> model.update([[1.0, 0.0], [0.0, 1.0]], {0: 0.5, 1: -0.5}, +1)
@@ -57,15 +55,11 @@ class Kernel(CompiledModel):
         super().__init__(dim, lam=lam, projection=projection)
         self.plan[st.KERNEL] = one_of("kernel", kernel, KERNELS)
         self.knobs[st.SCALE] = positive("scale", scale)
-        if isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= 20:
-            raise ValueError(f"degree must be a whole number in [1, 20], got {degree!r}")
-        self.knobs[st.DEGREE] = degree
+        self.knobs[st.DEGREE] = whole("degree", degree, 1, 20)
         if budget is not None:
-            if isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= 2**31:
-                raise ValueError(f"budget must be a whole number of at least 1, or None, got {budget!r}")
             if projection is not None:
                 raise ValueError("budget bounds the stored pairs, and projection stores items besides: choose one")
-            self.plan[st.BUDGET] = budget
+            self.plan[st.BUDGET] = whole("budget", budget, 1)
         self.counts: Ints = np.zeros(3, np.int64)
         self.dense = np.zeros(self.dim)
         self._allocate(pairs=16, items=64, entries=1024)

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from conquer.checks import checked_dim, one_of, positive
 from conquer.kernels.rounds import settings as st
-from conquer.models.projection import CODES as PROJECTIONS
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats, Ints
+
+PROJECTIONS = {None: st.NO_PROJECTION, "sequential": st.SEQUENTIAL, "exact": st.EXACT}
+"""How every item's score is kept within [-1, 1]. `sequential`, the paper's: slab after slab until all hold. `exact`:
+Hildreth's method, the true nearest point."""
 
 _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
@@ -132,3 +135,15 @@ class CompiledModel:
         """Prepare for pairs that count in the widths before they are answered."""
         if self.projection is not None:
             raise ValueError("pairs cannot be counted on show with projection: their w is recomputed with the answer")
+
+
+def check_mergeable(one: CompiledModel, two: CompiledModel) -> None:
+    """Raise unless the statistics of the two models add."""
+    if type(one) is not type(two):
+        raise TypeError(f"models to merge must be of one kind, got {type(one).__name__} and {type(two).__name__}")
+    if one.dim != two.dim or one.lam != two.lam:
+        raise ValueError(f"models to merge need one dim and lam, got {one.dim}, {one.lam} and {two.dim}, {two.lam}")
+    if one.projection is not None or two.projection is not None:
+        raise ValueError("with projection the statistics do not add up, so models cannot be merged")
+    if one.stats[st.EXPOSED] > 0 or two.stats[st.EXPOSED] > 0:
+        raise ValueError("models with pairs counted on show cannot be merged")

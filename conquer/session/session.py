@@ -96,7 +96,7 @@ class Session:
         rows = self._featurize(items, context).packed()
         names = names or [str(k) for k in range(len(rows))]
         if len(names) != len(rows):
-            raise ValueError(f"need one id an item, got {len(names)} ids for {len(rows)} items")
+            raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
         ticket = tickets.ticket(self._stream, self.ordinal)
         choice = self.learner.choose(rows, ticket)
         offer_id, shown = str(self.ordinal), tuple(names[k] for k in choice.shown)

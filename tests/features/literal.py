@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from conquer.features.keys import CATEGORY, NUMBER, TEXT, feature_hash, signed_column, string_key
+from conquer.features.hashing import CATEGORY, NUMBER, TEXT, feature_hash, signed_column, string_key
 from conquer.features.text import ngrams, tokens
 
 Row = list[tuple[int, float]]

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from conquer.features.featurizer import Featurizer, Fitted, UnfittedError, featurize
+from conquer.features.featurizer import Featurizer, UnfittedError, featurize
+from conquer.features.fitted import FittedColumns
 from conquer.features.vocabulary import KINDS, restrict, tabulate
 from conquer.rows import SparseRows
 
@@ -231,6 +232,6 @@ def test_explain_dicts_and_nothing_else() -> None:
 
 def test_an_empty_fit_is_nothing_for_hashed_counts() -> None:
     fitted = Featurizer().fit(REVIEWS)
-    assert isinstance(fitted.fitted, Fitted)
+    assert isinstance(fitted.fitted, FittedColumns)
     assert fitted.arrays() == {}
     assert read(fitted(REVIEWS)) == read(Featurizer()(REVIEWS))

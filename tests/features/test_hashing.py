@@ -14,8 +14,7 @@ from conquer.features import dicts as named
 from conquer.features import hashing
 from conquer.features.dicts import hash_dicts
 from conquer.features.featurizer import Featurizer
-from conquer.features.hashing import hash_texts, hashed
-from conquer.features.keys import feature_hash, signed_column, string_key
+from conquer.features.hashing import feature_hash, hash_texts, hashed, signed_column, string_key
 
 
 def _compiled(items: Any, **settings: Any) -> Any:

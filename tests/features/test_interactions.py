@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conquer.features import context as interactions
 from conquer.features.featurizer import Featurizer, featurize
-from conquer.features.keys import PAIR, POSITION, feature_hash, signed_column
+from conquer.features.hashing import PAIR, POSITION, feature_hash, signed_column
 
 
 def _crossed(row: list[tuple[int, float]], context: dict[int, float], base: int, dim: int, seed: int) -> Any:

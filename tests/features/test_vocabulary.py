@@ -124,7 +124,7 @@ def test_frequencies_and_rarity() -> None:
         ([3], IndexError, r"must be in \[0, 2\)"),
         ([-1], IndexError, r"must be in \[0, 2\)"),
         ([0.5], ValueError, "row numbers or truth values, got float64"),
-        ([True], ValueError, r"one truth value a row \(2\)"),
+        ([True], ValueError, r"one truth value per row \(2\)"),
         ([[0]], ValueError, "row numbers or truth values"),
     ],
 )

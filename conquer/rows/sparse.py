@@ -1,25 +1,25 @@
-"""Sparse rows and rounds: the one shape in which items reach the kernels, checked here and nowhere else."""
+"""Sparse rows: the one shape in which items reach the kernels, checked here and nowhere else."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conquer.checks import checked_dim
-from conquer.kernels.core import validate as checking
-from conquer.types import Floats, Ints, Round
+from conquer.kernels.core import validate
+from conquer.types import Floats, Ints
 
 
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only view: kernels see one array type."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-def _vector(values: ArrayLike, dtype: Any, name: str) -> NDArray[Any]:
+def vector(values: ArrayLike, dtype: Any, name: str) -> NDArray[Any]:
+    """`values` as a contiguous (n,) array of this type, or an error that names them where they do not fit."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
@@ -29,10 +29,10 @@ def _vector(values: ArrayLike, dtype: Any, name: str) -> NDArray[Any]:
         limits = np.iinfo(dtype)
         if array.min() < limits.min or array.max() > limits.max:
             raise ValueError(f"{name} must fit {np.dtype(dtype).name}, got values in [{array.min()}, {array.max()}]")
-    return _own(np.ascontiguousarray(array, dtype=dtype), values)
+    return owned(np.ascontiguousarray(array, dtype=dtype), values)
 
 
-def _own(array: NDArray[Any], given: Any) -> NDArray[Any]:
+def owned(array: NDArray[Any], given: Any) -> NDArray[Any]:
     """The array, copied if the caller could still write to it: what has been checked must stay as it was."""
     shared = isinstance(given, np.ndarray) and array.flags.writeable and np.may_share_memory(array, given)
     return array.copy() if shared else array
@@ -60,27 +60,27 @@ class SparseRows:
 
     def __init__(self, indptr: ArrayLike, indices: ArrayLike, data: ArrayLike, dim: int) -> None:
         dim = checked_dim(dim)
-        starts = _vector(indptr, np.int64, "indptr")
-        ids = _vector(indices, np.int32, "indices")
-        values = _vector(data, np.float64, "data")
-        code, row = checking.check_rows(_fixed(starts), _fixed(ids), _fixed(values), dim)
-        if code == checking.BAD_INDPTR or starts[0] != 0:
+        starts = vector(indptr, np.int64, "indptr")
+        ids = vector(indices, np.int32, "indices")
+        values = vector(data, np.float64, "data")
+        code, row = validate.check_rows(read_only(starts), read_only(ids), read_only(values), dim)
+        if code == validate.BAD_INDPTR or starts[0] != 0:
             raise ValueError(
                 f"indptr must rise from 0 to at most {min(ids.size, values.size)}; it does not at row {row}"
             )
-        if code == checking.BAD_INDEX:
+        if code == validate.BAD_INDEX:
             raise ValueError(f"row {row} has an index outside [0, {dim})")
-        if code == checking.NOT_FINITE:
+        if code == validate.NOT_FINITE:
             raise ValueError(f"row {row} has a value that is not finite")
-        if code == checking.REPEATED:
+        if code == validate.REPEATED:
             starts, ids, values = _summed(starts, ids, values, dim)
             if not np.isfinite(values).all():
                 raise ValueError("the values of a repeated index add up to more than a number can hold")
         self._set(starts, ids, values, dim, np.arange(starts.size - 1, dtype=np.int64))
 
     def _set(self, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int, rows: Ints) -> None:
-        self.indptr, self.indices, self.data = _fixed(indptr), _fixed(indices), _fixed(data)
-        self.dim, self.rows = dim, _fixed(rows)
+        self.indptr, self.indices, self.data = read_only(indptr), read_only(indices), read_only(data)
+        self.dim, self.rows = dim, read_only(rows)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,12 +97,13 @@ class SparseRows:
 
     def take(self, rows: ArrayLike) -> "SparseRows":
         """The rows with these positions, as a view: nothing is copied but the positions."""
-        chosen = _vector(rows, np.int64, "rows")
+        chosen = vector(rows, np.int64, "rows")
         if chosen.size and (chosen.min() < 0 or chosen.max() >= self.rows.size):
             raise IndexError(f"rows must be in [0, {self.rows.size}), got [{chosen.min()}, {chosen.max()}]")
-        return self._view(self.rows[chosen])
+        return self.view(self.rows[chosen])
 
-    def _view(self, rows: Ints) -> "SparseRows":
+    def view(self, rows: Ints) -> "SparseRows":
+        """The rows with these numbers of the whole, unchecked, for callers that know them to be within it."""
         view = object.__new__(SparseRows)
         view.indptr, view.indices, view.data, view.dim = self.indptr, self.indices, self.data, self.dim
         rows.flags.writeable = False
@@ -157,7 +158,7 @@ def as_rows(X: Any, dim: int) -> SparseRows:
     [1, 0]
     """
     if type(X) is not SparseRows:
-        X = _converted(X)
+        X = converted(X)
     if X.dim != dim:
         raise ValueError(f"items must have {dim} features, got {X.dim}")
     if X.rows.size == 0:
@@ -166,7 +167,8 @@ def as_rows(X: Any, dim: int) -> SparseRows:
     return checked
 
 
-def _converted(X: Any) -> SparseRows:
+def converted(X: Any) -> SparseRows:
+    """An array or a scipy matrix as checked rows of its own dimension."""
     if hasattr(X, "tocsr"):
         matrix = _as_csr(X)
         return SparseRows(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
@@ -184,7 +186,7 @@ def _converted(X: Any) -> SparseRows:
     indptr = np.empty(dense.shape[0] + 1, np.int64)
     indices = np.empty(dense.size, np.int32)
     data = np.empty(dense.size, np.float64)
-    bad = checking.compress(_fixed(dense), indptr, indices, data)
+    bad = validate.compress(read_only(dense), indptr, indices, data)
     if bad >= 0:
         raise ValueError(f"row {bad} has a value that is not finite")
     rows = object.__new__(SparseRows)
@@ -205,79 +207,6 @@ def _as_csr(X: Any) -> Any:
     elif X.format != "csr" and hasattr(X, "check_format"):
         X.check_format(full_check=True)
     return X.tocsr()
-
-
-@dataclass(frozen=True, slots=True, eq=False, init=False)
-class Rounds:
-    """All rounds of a simulation: `sets` (T, K) are rows of `X` (-1 pads short rounds), `rewards` one per row.
-
-    `ratings` (N, R), NaN-padded, are the ratings people gave each row, for the `raters` judge.
-
-    >>> rounds = Rounds([[1.0, 0.0], [0.0, 1.0]], [[0, 1], [1, -1]], [1.0, -1.0])
-    >>> len(rounds), rounds[1].rewards.tolist()
-    (2, [-1.0])
-    """
-
-    X: SparseRows
-    sets: Ints
-    sizes: Ints
-    rewards: Floats
-    ratings: Floats
-
-    def __init__(self, X: Any, sets: ArrayLike, rewards: ArrayLike, ratings: ArrayLike | None = None) -> None:
-        rows = X if type(X) is SparseRows else _converted(X)
-        if not np.array_equal(rows.rows, np.arange(rows.indptr.size - 1)):
-            rows = rows.packed()
-        members = np.asarray(sets)
-        if members.ndim != 2 or not (members.size == 0 or np.issubdtype(members.dtype, np.integer)):
-            raise ValueError(
-                f"sets must be a (T, K) array of row numbers, got {members.dtype} of shape {members.shape}"
-            )
-        members = _own(np.ascontiguousarray(members, dtype=np.int64), sets)
-        sizes = np.zeros(members.shape[0], np.int64)
-        bad = checking.check_sets(members, sizes, len(rows))
-        if bad >= 0:
-            raise ValueError(
-                f"round {bad} must hold row numbers in [0, {len(rows)}) and then only -1, got {members[bad].tolist()}"
-            )
-        values = _vector(rewards, np.float64, "rewards")
-        if values.size != len(rows):
-            raise ValueError(f"rewards must have one value a row ({len(rows)}), got {values.size}")
-        if values.size and not (np.isfinite(values).all() and values.min() >= -1 and values.max() <= 1):
-            raise ValueError("rewards must be finite and in [-1, 1]")
-        object.__setattr__(self, "X", rows)
-        object.__setattr__(self, "sets", _fixed(members))
-        object.__setattr__(self, "sizes", _fixed(sizes))
-        object.__setattr__(self, "rewards", _fixed(values))
-        object.__setattr__(self, "ratings", _fixed(_ratings(ratings, len(rows))))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Rounds, (self.X, self.sets, self.rewards, self.ratings if self.ratings.size else None)
-
-    def __len__(self) -> int:
-        return int(self.sets.shape[0])
-
-    def __getitem__(self, t: int) -> Round:
-        if not -len(self) <= t < len(self):
-            raise IndexError(f"round must be in [0, {len(self)}), got {t}")
-        members = self.sets[t, : self.sizes[t]]
-        ratings = self.ratings[members] if self.ratings.size else None
-        return Round(self.X._view(members.copy()), self.rewards[members], ratings)
-
-    def __iter__(self) -> Iterator[Round]:
-        return (self[t] for t in range(len(self)))
-
-
-def _ratings(ratings: ArrayLike | None, items: int) -> Floats:
-    if ratings is None:
-        return np.empty((0, 0))
-    values = _own(np.ascontiguousarray(ratings, dtype=np.float64), ratings)
-    if values.ndim != 2 or values.shape[0] != items:
-        raise ValueError(f"ratings must be ({items}, R), got shape {values.shape}")
-    present = np.isfinite(values)
-    if np.isinf(values).any() or not present[:, :1].all() or (np.diff(present.astype(np.int8), axis=1) > 0).any():
-        raise ValueError("ratings must be finite, at least one a row, with NaN only after the last rating of a row")
-    return values
 
 
 def stack(parts: Sequence[SparseRows]) -> SparseRows:
