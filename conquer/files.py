@@ -1,10 +1,14 @@
-"""Arrays with a JSON header as one safetensors file: nothing in it can run, and its size bounds what is allocated."""
+"""Files written whole or not at all, and model files: arrays with a JSON header, as safetensors.
+
+Nothing in a model file can run, and its size bounds what is allocated.
+"""
 
 import json
 import os
 import struct
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,22 +60,39 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that a crash leaves the old one or the new one, never a part."""
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty file beside `path` to be written in parts; at the end it takes the place of `path`.
+
+    A crash or an error leaves the old file or the new one, never a part.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as room:
+    ...         _ = room.write_text("new")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['a.txt']
+    """
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    room = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
+        yield room
+        with room.open("rb+") as file:
             os.fsync(file.fileno())
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
+        room.chmod(0o666 & ~mask)
+        room.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        room.unlink(missing_ok=True)
         raise
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that a crash leaves the old one or the new one, never a part."""
+    with replacing(path) as room:
+        room.write_bytes(data)
 
 
 def adopt(

@@ -1,4 +1,4 @@
-"""One table of algorithms by name: CONQUER's family here, the other systems from `rivals` when they are asked for."""
+"""One table of algorithms by name: CONQUER's family here, the other systems from `rivals` when one is asked for."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -120,8 +120,10 @@ def table() -> Mapping[str, Algorithm]:
 
 @cache
 def groups() -> Mapping[str, tuple[str, ...]]:
-    """Names by group: paper (with our additions), rivals, contextual (rivals for fresh items and any number of
-    features), all."""
+    """Names by group: paper (with our additions), rivals, contextual and all.
+
+    Contextual are the rivals that take fresh items in every round and any number of features.
+    """
     rivals = tuple(name for name in table() if name not in _FAMILY)
     anywhere = (name for name in rivals if table()[name].largest is None and "arms" not in table()[name].takes)
     return {"paper": tuple(_FAMILY), "rivals": rivals, "contextual": tuple(anywhere), "all": tuple(table())}

@@ -1,4 +1,4 @@
-"""The nouns everyone shares: a round's choice, an offer, a trace, and the protocols between the layers."""
+"""The nouns everyone shares: a round's choice, an offer, and the protocols between the layers."""
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,24 +58,11 @@ class Round:
     ratings: Floats | None = None
 
 
-class Rows(Protocol):
-    """Sparse rows: row i is entries indptr[rows[i]] to indptr[rows[i] + 1] of indices and data."""
-
-    @property
-    def indptr(self) -> Ints: ...
-    @property
-    def indices(self) -> NDArray[np.int32]: ...
-    @property
-    def data(self) -> Floats: ...
-    @property
-    def rows(self) -> Ints: ...
-    @property
-    def dim(self) -> int: ...
-    def __len__(self) -> int: ...
-
-
 class Model(Protocol):
-    """Second-order state over D features; `X` is anything `rows.as_rows` takes, K items."""
+    """What a rule written in Python sees of a model: second-order state over D features.
+
+    `X` is anything `rows.as_rows` takes, K items.
+    """
 
     @property
     def dim(self) -> int: ...

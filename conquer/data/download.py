@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import http.client
-import os
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from conquer.data.catalogue import Dataset, Remote, datasets
+from conquer.files import write_atomically
 
 Progress = Callable[[str, int, int | None], None]
 """Called with (file name, bytes so far, bytes in all or None)."""
@@ -97,8 +97,8 @@ def fetch(remote: Remote, folder: Path, progress: Progress = _silent, *, delay: 
         if remote.sha256 is None:
             remedy += f", and {record} as well if the publisher changed the file since that was recorded"
         digest = _check(part, expected, remedy)
-        record.write_text(f"{digest}  {remote.name}\n")
-        os.replace(part, path)
+        write_atomically(record, f"{digest}  {remote.name}\n".encode())
+        part.replace(path)  # kept until here, whatever fails: the next command goes on from it
         _validator(part).unlink(missing_ok=True)
     return path
 

@@ -7,8 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from conquer.data import json_rows as objects
-from conquer.data import tabular as tables
+from conquer.data import json_rows, tabular
 from conquer.data.compression import COMPRESSED, NoReviewsError, ReviewFileError, UnreadableError, first_bytes
 
 # The usual names, most telling first, as `plain` writes them: `Review Text` and review/text are both reviewtext.
@@ -124,18 +123,18 @@ def _is_review_file(path: Path) -> bool:
     return name.endswith(_SUFFIXES) and not readme and not path.is_dir()
 
 
-_READERS: tuple[tuple[bytes, Callable[[Path, tables.Wanted], objects.Rows]], ...] = (
-    (rb"\{", lambda path, missing: objects.json_lines(path)),
-    (rb"\[\s*[{\]]", lambda path, missing: objects.json_array(path)),
-    (rb"PAR1", tables.parquet),
-    (rb"<review>", lambda path, missing: tables.pseudo_xml(path)),
-    (rb"product/productId:", lambda path, missing: tables.blocks(path)),
-    (rb"[^\n]*\t", lambda path, missing: tables.delimited(path, "\t", missing)),
-    (rb".", lambda path, missing: tables.delimited(path, ",", missing)),
+_READERS: tuple[tuple[bytes, Callable[[Path, tabular.Wanted], json_rows.Rows]], ...] = (
+    (rb"\{", lambda path, missing: json_rows.json_lines(path)),
+    (rb"\[\s*[{\]]", lambda path, missing: json_rows.json_array(path)),
+    (rb"PAR1", tabular.parquet),
+    (rb"<review>", lambda path, missing: tabular.pseudo_xml(path)),
+    (rb"product/productId:", lambda path, missing: tabular.blocks(path)),
+    (rb"[^\n]*\t", lambda path, missing: tabular.delimited(path, "\t", missing)),
+    (rb".", lambda path, missing: tabular.delimited(path, ",", missing)),
 )
 
 
-def _rows(path: Path, missing: tables.Wanted) -> objects.Rows:
+def _rows(path: Path, missing: tabular.Wanted) -> json_rows.Rows:
     """(line, row): a row is a mapping of fields, or an UnreadableError where the line is none."""
     start = first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n")
     for begins, reader in _READERS:

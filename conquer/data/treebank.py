@@ -12,6 +12,8 @@ from typing import Literal
 from conllu.exceptions import ParseException
 from conllu.parser import parse_id_value, parse_int_value
 
+from conquer.files import write_atomically
+
 Heads = Literal["tree", "forest", "ignore"]
 """What the HEAD column must hold: one tree, several trees under the root, or anything (it is not looked at)."""
 
@@ -245,18 +247,4 @@ def write(path: str | os.PathLike[str], sentences: Iterable[Sentence]) -> None:
         raw = gzip.compress(raw, mtime=0)
     elif path.suffix == ".xz":
         raw = lzma.compress(raw)
-    replace_file(path, raw)
-
-
-def replace_file(path: Path, raw: bytes) -> None:
-    """Put `raw` at `path` in one step, so that a reader sees the old file or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with temporary.open("wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_atomically(path, raw)

@@ -1,4 +1,4 @@
-"""The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron are rows of one table."""
+"""The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron differ only in these two."""
 
 import math
 import operator
@@ -23,10 +23,14 @@ _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a mic
 
 
 class Conquer:
-    """`choose` is pure but for its rng, `learn` and `expose` are the only mutations. Not thread-safe.
+    """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
-    `name` and `parameters` say how the registry made it. `eta`: a number, or "theory" (the paper's bound, needs
-    projection) or "tight" (ours), both for full and kernel models, with U >= ||u*||, Q and delta.
+    `choose` changes nothing but its rng; `learn` and `expose` are the only mutations. The policy's settings belong to
+    the learner, what is learnt to the model: several learners may share one model.
+
+    `eta`: the factor of the widths, a number, or "theory" (the paper's bound, needs projection) or "tight" (ours), both
+    for full and kernel models, with U >= ||u*||, Q and delta. `gamma`: Banditron's share of exploration. `alpha`:
+    Confidit's. `name` and `parameters` say how the registry made it.
 
     >>> from conquer.models.diagonal import Diagonal
     >>> from conquer.policies import TTG
@@ -56,10 +60,13 @@ class Conquer:
         self.model, self.policy, self.name, self.dim = model, policy, name, model.dim
         self.parameters: Mapping[str, Any] = dict(parameters or {})
         # Copies: two learners on one model keep their own rules, and the model keeps none.
-        self.plan, self.knobs, self._compiled = model.plan.copy(), model.knobs.copy(), policy.compiled
+        self.plan, self.knobs = model.plan.copy(), model.knobs.copy()
+        self.compiled = policy.compiled
+        """Whether the compiled loop can run it."""
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)
         """Whether it shows two items and so needs at least two."""
         self.shows = 2 if self.duels else 1
+        """How many items it shows."""
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
@@ -90,11 +97,6 @@ class Conquer:
     def eta(self) -> float:
         """The factor under the root of the widths in the next round."""
         return float(current_eta(self.plan, self.knobs, self.model.stats))
-
-    @property
-    def compiled(self) -> bool:
-        """Whether the compiled loop can run it."""
-        return self._compiled
 
     @property
     def fresh(self) -> bool:
@@ -128,7 +130,7 @@ class Conquer:
         if rows.rows.size < 2 and self.duels:
             raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
         ticket = draw_ticket(rng)
-        if not self._compiled:
+        if not self.compiled:
             return self._choose_plainly(rows, ticket)
         model = self.model
         if model.work.shape[1] < rows.rows.size:
@@ -155,7 +157,7 @@ class Conquer:
         return Choice((a,), _QUERIES[query], ticket, memo)
 
     def _choose_plainly(self, rows: SparseRows, ticket: int) -> Choice:
-        """The same round with rules written in Python; the codes among them by numpy."""
+        """The same round where a rule or the gate is written in Python; the other rules by numpy."""
         policy, count = self.policy, rows.rows.size
         a, _ = pick(self._values(policy.first, rows, None, ticket), count, -1, np.uint64(ticket), np.uint64(0))
         b, _ = pick(self._values(policy.second, rows, a, ticket), count, a, np.uint64(ticket), np.uint64(1))
@@ -219,14 +221,14 @@ class Conquer:
         if not 0 <= operator.index(choice.ticket) < FULL_RANGE:
             raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
         if memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
-            raise ValueError("the choice says it was counted on show, and this learner has counted none")
+            raise ValueError("the choice says its pair was counted on show, but this learner has counted none")
         low = -1 if self.policy.second == st.ALONE else 0
         if not (0 <= first < count and low <= other < count):
             raise ValueError(f"shown items must be in [0, {count}), got {(first, other)}")
         return first, other
 
     def expose(self, X: Any, choice: Choice) -> Choice:
-        """Count a shown pair in the widths before its answer; returns the choice to learn from later."""
+        """Count a shown pair in the widths before its answer. Learn later from the choice that this returns."""
         rows = as_rows(X, self.dim)
         if not self.duels:
             raise ValueError(f"{self.name} shows one item, so no pair can be counted on show")

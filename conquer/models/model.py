@@ -1,4 +1,4 @@
-"""What every second-order model shares: parameters as plan and knobs, scratch that grows, calls into the kernels."""
+"""What every model shares: its settings as the kernels take them, scratch that grows, and calls into the kernels."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,8 @@ _FAILURES = {
 class CompiledModel:
     """A model whose arithmetic is compiled; subclasses own the arrays.
 
-    `stats` counts what was learnt and sums what the widths need; `arrays` and `restore` are its file form.
+    `plan` and `knobs` are its settings, whole numbers and reals; a learner copies them and adds its own. `stats` counts
+    what was learnt and sums what the widths need. `arrays` and `restore` are its file form.
     """
 
     calls: ModuleType

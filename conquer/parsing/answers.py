@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conquer.data.treebank import Sentence, TreebankError, replace_file
+from conquer.data.treebank import Sentence, TreebankError
+from conquer.files import write_atomically
 from conquer.parsing.annotator import ANSWERS
 from conquer.parsing.training import Question
 
@@ -18,7 +19,7 @@ def write(path: str | os.PathLike[str], sentences: Sequence[Sentence], log: Iter
         json.dumps({"sentence": sentences[q.sentence].id, "word": q.word, "heads": list(q.heads), "answer": q.answer})
         for q in log
     ]
-    replace_file(Path(path), "".join(line + "\n" for line in lines).encode())
+    write_atomically(path, "".join(line + "\n" for line in lines).encode())
 
 
 def read(path: str | os.PathLike[str], sentences: Sequence[Sentence]) -> list[Question]:

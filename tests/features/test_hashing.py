@@ -10,7 +10,7 @@ from features.literal import dict_weights, dicts, hashed_row, names, numbers, re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.features import dicts as named
+from conquer.features import dicts as dict_features
 from conquer.features import hashing
 from conquer.features.dicts import hash_dicts
 from conquer.features.featurizer import Featurizer
@@ -61,7 +61,7 @@ def same_alone_and_together(items: list[Any], module: Any, limit: str, value: in
 
 @given(st.lists(dicts | plain_dicts, min_size=1, max_size=8), st.integers(1, 3))
 def test_dicts_do_not_depend_on_their_neighbours(items: list[Any], group: int) -> None:
-    same_alone_and_together(items, named, "_GROUP", group)
+    same_alone_and_together(items, dict_features, "_GROUP", group)
 
 
 @given(plain_dicts)

@@ -1,10 +1,10 @@
 """Backups: every table of a store, as of one moment, into another store."""
 
-import os
 from pathlib import Path
 
 from sqlalchemy import Connection, func, insert, select, text
 
+from conquer.files import replacing
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.schema import metadata, models
 
@@ -33,22 +33,18 @@ def back_up(address: str, path: Path) -> dict[str, int]:
     """Write a store, also one in use, to one new SQLite file, all or nothing."""
     if path.exists():
         raise StoreError(f"{path} exists already; a backup never overwrites")
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
     source = Database(address)
     try:
-        target = Database(f"sqlite:///{part}")
-        try:
-            with source.reading() as reading, target.writing() as writing:
-                copied = copy_all(reading, writing)
-        finally:
-            # The last connection's end moves everything into the one file.
-            target.close()
-        os.replace(part, path)
-        return copied
+        with replacing(path) as room:
+            target = Database(f"sqlite:///{room}")
+            try:
+                with source.reading() as reading, target.writing() as writing:
+                    return copy_all(reading, writing)
+            finally:
+                # The last connection's end moves everything into the one file.
+                target.close()
     finally:
         source.close()
-        part.unlink(missing_ok=True)
 
 
 def bring_back(path: Path, address: str) -> dict[str, int]:

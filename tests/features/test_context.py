@@ -6,7 +6,6 @@ from features.literal import dict_weights, dicts, read, unit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.features import context as interactions
 from conquer.features.featurizer import Featurizer, featurize
 from conquer.features.hashing import PAIR, POSITION, feature_hash, signed_column
 
@@ -89,7 +88,7 @@ def test_bad_contexts(featurizer: Any, items: Any, context: Any, error: type[Exc
 
 
 def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interactions, "MOST_PRODUCTS", 8)
+    monkeypatch.setattr("conquer.features.context.MOST_PRODUCTS", 8)
     assert len(featurize(["a", "b"], context="x y")) == 2
     with pytest.raises(ValueError, match="give 9 products, expected at most 8"):
         featurize(["a b"], context="x y")
