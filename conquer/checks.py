@@ -2,7 +2,6 @@
 
 import math
 import operator
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,12 +30,15 @@ def number(
     ValueError: delta must be a finite number in (0, 1), got 1
     """
     real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    # Whole numbers of any size compare with floats; only those within a float's range can become one.
-    fits = real and low <= value <= high and abs(value) <= sys.float_info.max
-    if not fits or (above and value == low) or (below and value == high):
+    try:
+        found = float(value) if real else math.nan
+    except OverflowError:  # a whole number beyond a float's range
+        found = math.nan
+    fits = math.isfinite(found) and low <= found <= high
+    if not fits or (above and found == low) or (below and found == high):
         ends = f"{'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
         raise ValueError(f"{name} must be a finite number in {ends}, got {value!r}")
-    return float(value)
+    return found
 
 
 def positive(name: str, value: Any) -> float:

@@ -7,7 +7,6 @@ from rivals.driving import world
 from conquer.judges import LawJudge
 from conquer.offpolicy import OverlapError, compare_targets, evaluate, learn_by_replay, matches, read_log
 from conquer.registry import make
-from conquer.saving import dumps, loads
 from conquer.session import Session
 
 DIM, COUNT = 4, 4
@@ -98,18 +97,6 @@ def test_recorded_chances_are_the_frequencies():
     for found in seen.values():
         assert len(set(found)) == 1
         assert abs(len(found) / 4000 - found[0]) < 5 * np.sqrt(found[0] * (1 - found[0]) / 4000)
-
-
-def test_explore_travels_with_the_learner():
-    learner = session_log(50, 8, explore=0.2)[0].learner
-    again = loads(dumps(learner))[0]
-    X = world(1, COUNT, DIM, 6)[0][0]
-    assert again.parameters["explore"] == 0.2
-    assert [again.choose(X, t) for t in range(30)] == [learner.choose(X, t) for t in range(30)]
-    with pytest.raises(ValueError, match="two items"):
-        make("confidit", dim=3, explore=0.1)
-    with pytest.raises(ValueError, match="explore"):
-        make("ttg", dim=3, explore=1.5)
 
 
 def test_targets_are_compared_and_learners_trained_on_logs():

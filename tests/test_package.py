@@ -26,6 +26,18 @@ def test_making_a_learner_needs_numba_and_nothing_heavier():
     assert run(code.replace("HEAVY", heavy)).strip() == "[]"
 
 
+@pytest.mark.parametrize(("name", "most", "rivals"), [("gnc", 35, set()), ("rucb", 45, {"arms.rucb"})])
+def test_making_a_learner_imports_no_other_algorithm(name, most, rivals):
+    loaded = run(f"import conquer, sys; conquer.make({name!r}, dim=3); print(*sys.modules)").split()
+    modules = [m for m in loaded if m.partition(".")[0] == "conquer"]
+    assert len(modules) <= most, sorted(modules)
+    rooms = ("arms.", "contextual.", "single.", "several.", "estimators.")
+    inside = {m.removeprefix("conquer.rivals.") for m in modules if m.startswith("conquer.rivals.")}
+    found = {m for m in inside if m.startswith(rooms) and m.partition(".")[2] not in ("table", "method")}
+    assert found == rivals
+    assert bool(inside) == bool(rivals)
+
+
 def test_help_imports_only_typer():
     code = "import sys; import conquer.cli; print([m for m in ('numpy', 'numba', 'scipy', 'rich') if m in sys.modules])"
     assert run(code).strip() == "[]"

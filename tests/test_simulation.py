@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from conquer.judges import LawJudge
 from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
 from conquer.policies import CONFIDENT, GREEDY, RELATIVE_UCB, Policy
 from conquer.registry import make
 from conquer.rows import Rounds, SparseRows
 from conquer.simulation import simulate
+from conquer.tickets import stream, tickets
+from conquer.types import Query
 
 
 def world(rounds=100, dim=5, count=4, ratings=None, seed=0):
@@ -149,3 +152,65 @@ def test_wrong_calls_are_refused():
     single = simulate("confidit", Rounds(np.eye(2), [[0, -1]], [0.0, 0.0]))
     assert single.shown.tolist() == [[0, -1]]
     assert simulate("gnc", Rounds(np.eye(2), np.empty((0, 2), int), [0.0, 0.0])).regret.size == 0
+
+
+def test_regret_is_that_of_the_best_shown():
+    rounds = world(70, count=6)
+    trace = simulate("rank-breaking", rounds, show=4, seed=1)
+    for t, here in enumerate(rounds):
+        worth = [float(here.rewards[k]) for k in trace.shown[t] if k >= 0]
+        top = here.rewards.max()
+        assert trace.regret[t] == top - max(worth)
+        assert trace.average_regret[t] == pytest.approx(sum(top - w for w in worth) / len(worth))
+        assert trace.strong_regret[t] == 2 * trace.average_regret[t]
+    assert {"first", "second", "shown_2", "shown_3"} <= set(trace.to_frame().columns)
+
+
+def test_two_shown_have_the_same_regrets_either_way():
+    rounds = world(70, count=6)
+    trace = simulate("ttg", rounds, seed=1)
+    gaps = trace.best[:, None] - trace.rewards
+    np.testing.assert_array_equal(trace.regret, gaps.min(axis=1))
+    np.testing.assert_allclose(trace.strong_regret, 2 * gaps.mean(axis=1), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["gnr", "toptwo", "rank-breaking"])
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("delay", "batch"), [(7, 1), (3, 4), (200, 1), (0, 300)])
+def test_late_answers_are_learnt_in_their_turn_and_the_last_ones_at_the_end(name, compiled, delay, batch):
+    rounds = world()
+    trace = simulate(name, rounds, judge="perfect", delay=delay, batch=batch, compiled=compiled)
+    assert trace.learner.answers == (trace.query == Query.DUEL).sum() > 50
+    learner, choices, learnt = make(name, dim=5), [], 0
+    own = tickets(stream("policy", 0), 0, len(rounds))
+    for t, here in enumerate(rounds):
+        choices.append(learner.choose(here.items, int(own[t])))
+        np.testing.assert_array_equal([k for k in trace.shown[t] if k >= 0], choices[t].shown)
+        due = len(rounds) if t + 1 == len(rounds) else t + 1 - delay if (t + 1) % batch == 0 else 0
+        while learnt < due:
+            if choices[learnt].query == Query.DUEL:
+                learner.learn(rounds[learnt].items, choices[learnt], float(trace.answers[learnt]))
+            learnt += 1
+    for key, array in learner.arrays().items():
+        np.testing.assert_array_equal(array, trace.learner.arrays()[key], err_msg=key)
+
+
+def test_a_sequence_of_judges_has_one_for_every_round():
+    rounds = world()
+    perfect = LawJudge("perfect")
+
+    def contrary(choice, rewards, ticket):
+        return -perfect(choice, rewards, ticket)
+
+    judges = [perfect if t % 2 else contrary for t in range(len(rounds))]
+    trace = simulate("gnr", rounds, judge=judges, seed=5)
+    signs = np.sign(trace.rewards[:, 0] - trace.rewards[:, 1])
+    np.testing.assert_array_equal(trace.answers, np.where(np.arange(100) % 2, signs, -signs))
+    alike = simulate("gnr", rounds, judge=[perfect] * 100, seed=5)
+    np.testing.assert_array_equal(alike.shown, simulate("gnr", rounds, judge="perfect", seed=5).shown)
+    with pytest.raises(ValueError, match="one per round, got 99 for 100"):
+        simulate("gnr", rounds, judge=judges[1:])
+    with pytest.raises(ValueError, match="function of choice"):
+        simulate("gnr", rounds, judge=[*judges[1:], 3])
+    with pytest.raises(ValueError, match="ratings"):
+        simulate("gnr", rounds, judge=[*judges[1:], LawJudge("raters")])

@@ -1,8 +1,11 @@
-"""What a learner refuses: choices that are none, answers that are none, parameters without a working range."""
+"""What a learner refuses (choices, answers, parameters), and that learners on one model keep to themselves."""
 
 import numpy as np
 import pytest
 
+from conquer.learners.conquer import Conquer
+from conquer.models.full import Full
+from conquer.policies import CONFIDIT, GNC, GNR, GNT, GNW, TTU
 from conquer.registry import algorithms, make
 from conquer.types import Choice, Query
 
@@ -96,3 +99,34 @@ def test_chances_that_depend_on_the_ticket_are_not_claimed():
     shown = [bandit.choose(X, t) for t in range(4000)]
     assert all(c.memo["chance"] == pytest.approx(0.25) for c in shown)
     assert abs(np.mean([c.shown == (2,) for c in shown]) - 0.25) < 4.5 * np.sqrt(0.1875 / 4000)
+
+
+def taught(dim=5):
+    """A full model that has learnt a little, the same one every time."""
+    model, rng = Full(dim), np.random.default_rng(4)
+    for _ in range(12):
+        model.update(rng.normal(size=(2, dim)), {0: 0.5, 1: -0.5}, float(rng.choice([-1.0, 1.0])))
+    return model
+
+
+SETTINGS = [(GNC, 0.05), (GNC, 3.0), (TTU, 0.1), (TTU, 30.0), (GNR, None), (GNW, None), (GNT, 0.3), (CONFIDIT, 1.0)]
+
+
+def test_learners_on_one_model_do_not_disturb_each_other():
+    """Each chooses, and learns, as a learner of its policy does alone on an equal model."""
+    shared = taught()
+    together = [Conquer(shared, policy, eta=eta) for policy, eta in SETTINGS]
+    alone = [Conquer(taught(), policy, eta=eta) for policy, eta in SETTINGS]
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        Z, ticket = rng.normal(size=(6, 5)), int(rng.integers(0, 2**63))
+        choices = [learner.choose(Z, ticket) for learner in together]
+        assert choices == [learner.choose(Z, ticket) for learner in alone]
+        assert [learner.eta for learner in together] == [learner.eta for learner in alone]
+        turn = int(rng.integers(len(together)))
+        if choices[turn].query != Query.NONE:
+            together[turn].learn(Z, choices[turn], 1.0)
+            for learner in alone:  # each model learns what the shared one learnt, by that learner's rule
+                Conquer(learner.model, SETTINGS[turn][0], eta=SETTINGS[turn][1]).learn(Z, choices[turn], 1.0)
+    assert len({choice.shown for choice in choices}) > 2
+    assert shared.stats[0] > 10

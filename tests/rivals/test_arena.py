@@ -1,4 +1,4 @@
-"""The arena end to end, little; its worlds, its page, and the judges of more than two."""
+"""The arena end to end, little; its worlds and its page."""
 
 import json
 import math
@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conquer.answers import decode
-from conquer.judges import LawJudge
 from conquer.registry import find, groups, make
 from conquer.study.arena.contenders import VARIANTS, contender, names_of
 from conquer.study.arena.page import ranking, ratio_interval, verdicts
@@ -138,26 +136,6 @@ def test_groups_cover_the_registry():
             make(name, dim=2049)
     with pytest.raises(ValueError, match="no algorithm nobody"):
         names_of("ttg,nobody")
-
-
-@pytest.mark.parametrize("law", ["linear", "logistic"])
-@pytest.mark.parametrize("outside", [False, True])
-def test_picks_come_as_often_as_the_law_says(law, outside):
-    rewards, shown, n = np.array([0.6, -0.2, 0.1, -0.9]), (2, 0, 3), 6000
-    judge = LawJudge(law, 2.0, outside)
-    choice = Choice(shown, Query.DUEL, 0, {"outside": True})
-    counts = sum(decode(judge(choice, rewards, ticket), 3) for ticket in range(n)) / n
-    worth = np.append(rewards[list(shown)], [0.0] if outside else [])
-    if law == "logistic":
-        expected = np.exp(2 * worth) / np.exp(2 * worth).sum()
-    else:
-        expected, up = np.zeros(worth.size), (1 + worth) / 2
-        for bits in np.ndindex(*[2] * worth.size):
-            chance = math.prod(p if b else 1 - p for p, b in zip(up, bits, strict=True))
-            best = np.flatnonzero(np.array(bits) == max(bits))
-            expected[best] += chance / best.size
-    expected = np.append(expected, [] if outside else [0.0])
-    np.testing.assert_array_less(np.abs(counts - expected), 5 * np.sqrt(expected * (1 - expected) / n) + 1e-9)
 
 
 @pytest.mark.parametrize(("world", "name"), [("drifting", "gnt"), ("delayed", "gnc+on-show"), ("logistic", "ttu")])

@@ -1,6 +1,5 @@
 """More than two shown, all the way: session, ledger, replay, files, simulation and regret."""
 
-import itertools
 import math
 
 import numpy as np
@@ -85,26 +84,6 @@ def test_the_ledger_rebuilds_the_learner(name, settings, judge):
         np.testing.assert_array_equal(array, trace.learner.arrays()[key], err_msg=key)
 
 
-def test_regret_is_that_of_the_best_shown():
-    rounds = world()
-    trace = simulate("rank-breaking", rounds, show=4, seed=1)
-    for t, here in enumerate(rounds):
-        worth = [float(here.rewards[k]) for k in trace.shown[t] if k >= 0]
-        top = here.rewards.max()
-        assert trace.regret[t] == top - max(worth)
-        assert trace.average_regret[t] == pytest.approx(sum(top - w for w in worth) / len(worth))
-        assert trace.strong_regret[t] == 2 * trace.average_regret[t]
-    assert {"first", "second", "shown_2", "shown_3"} <= set(trace.to_frame().columns)
-
-
-def test_two_shown_have_the_same_regrets_either_way():
-    rounds = world()
-    trace = simulate("ttg", rounds, seed=1)
-    gaps = trace.best[:, None] - trace.rewards
-    np.testing.assert_array_equal(trace.regret, gaps.min(axis=1))
-    np.testing.assert_allclose(trace.strong_regret, 2 * gaps.mean(axis=1), rtol=0, atol=1e-15)
-
-
 def test_what_can_be_said_of_three():
     session = Session(make("rank-breaking", dim=4, show=3), seed=0)
     offer = session.ask(np.eye(4), ids=["a", "b", "c", "d"])
@@ -131,41 +110,3 @@ def test_none_of_these_is_learnt_where_the_learner_has_an_answer_for_it(show):
         assert (scores[shown] < 0).all() if name == "ucb-mnl" else (scores == 0).all()
         again = restore(session.dumps())
         assert again.tell(offer.id, "both_bad") == "repeat"
-
-
-def test_every_item_is_in_every_place_equally_often():
-    n = 6000
-    places = np.bincount([leftmost(ticket, 3) for ticket in range(n)], minlength=3) / n
-    np.testing.assert_array_less(np.abs(places - 1 / 3), 4.5 * math.sqrt(2 / 9 / n))
-
-
-def test_explored_sets_are_uniform_and_their_chances_true():
-    learner, n = make("rank-breaking", dim=4, model="full", show=3, explore=1.0), 6000
-    counts = dict.fromkeys(itertools.permutations(range(4), 3), 0)
-    for ticket in range(n):
-        choice = learner.choose(np.eye(4), ticket)
-        assert choice.memo["chance"] == pytest.approx(1 / 24)
-        counts[choice.shown] += 1
-    assert max(abs(c / n - 1 / 24) for c in counts.values()) < 4.5 * math.sqrt(23 / 24**2 / n)
-
-
-@pytest.mark.parametrize("law", ["linear", "noisy", "logistic", "perfect"])
-def test_of_two_the_judge_of_several_is_the_judge_of_duels(law):
-    rounds = world()
-    one = simulate("gnr", rounds, judge=law, seed=4)
-    two = simulate("gnr", rounds, judge=LawJudge(law), seed=4)
-    np.testing.assert_array_equal(one.answers, two.answers)
-    with pytest.raises(ValueError, match="judge must be"):
-        LawJudge("nobody")
-
-
-def test_raters_name_the_best_of_several_by_drawn_ratings():
-    ratings = np.tile([[1.0, 3.0, np.nan]], (4, 1))
-    ratings[2] = [2.0, np.nan, np.nan]
-    rounds = Rounds(np.eye(4), [[0, 1, 2, 3]] * 2000, [0.0] * 4, ratings)
-    trace = simulate("rank-breaking", rounds, judge="raters", show=4, lam=1e6, seed=0)
-    third = sum(
-        decode(float(answer), 4)[list(shown).index(2)] for answer, shown in zip(trace.answers, trace.shown, strict=True)
-    )
-    # Item 2 wins where the three others all draw 1.
-    assert abs(third / 2000 - 1 / 8) < 4.5 * math.sqrt(7 / 64 / 2000)

@@ -1,0 +1,35 @@
+"""A uniform share on top of a learner: what is drawn, how likely it was, and that it travels in files."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from conquer.registry import make
+from conquer.saving import dumps, loads
+
+
+def test_explored_sets_are_uniform_and_their_chances_true():
+    learner, n = make("rank-breaking", dim=4, model="full", show=3, explore=1.0), 6000
+    counts = dict.fromkeys(itertools.permutations(range(4), 3), 0)
+    for ticket in range(n):
+        choice = learner.choose(np.eye(4), ticket)
+        assert choice.memo["chance"] == pytest.approx(1 / 24)
+        counts[choice.shown] += 1
+    assert max(abs(c / n - 1 / 24) for c in counts.values()) < 4.5 * math.sqrt(23 / 24**2 / n)
+
+
+def test_explore_travels_with_the_learner():
+    learner, rng = make("ttg", dim=4, model="full", explore=0.2), np.random.default_rng(8)
+    for _ in range(50):
+        X = rng.normal(size=(4, 4))
+        learner.learn(X, learner.choose(X, rng), float(rng.choice([-1.0, 1.0])))
+    again = loads(dumps(learner))[0]
+    X = rng.normal(size=(4, 4))
+    assert again.parameters["explore"] == 0.2
+    assert [again.choose(X, t) for t in range(30)] == [learner.choose(X, t) for t in range(30)]
+    with pytest.raises(ValueError, match="two items"):
+        make("confidit", dim=3, explore=0.1)
+    with pytest.raises(ValueError, match="explore"):
+        make("ttg", dim=3, explore=1.5)
