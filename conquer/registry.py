@@ -7,7 +7,7 @@ from typing import Any
 
 from conquer import policies
 from conquer.checks import checked_dim, number
-from conquer.learners.algorithm import MODELS, Algorithm, Parameter, Values, grid
+from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Values, grid
 from conquer.learners.conquer import Conquer
 from conquer.policies import Policy
 from conquer.types import Learner
@@ -16,12 +16,6 @@ LAM = Parameter("lam", 1.0, "a number above 0: how strongly w is pulled to 0 at 
 UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
 STORAGE = Parameter("storage", "float64", "'float64', or 'float32' for half the memory and seven digits", ("diagonal",))
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
-KERNEL = (
-    Parameter("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
-    Parameter("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
-    Parameter("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
-    Parameter("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
-)
 SECOND_ORDER = (LAM, UPDATE, STORAGE, PROJECTION, *KERNEL)
 BOUND = (
     Parameter("U", 1.0, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),

@@ -62,7 +62,7 @@ class Trace:
         return float((self.query != Query.NONE).mean()) if self.query.size else 0.0
 
     def to_frame(self) -> Any:
-        """One polars row a round; items shown beyond two are columns shown_2, shown_3, ..."""
+        """One polars row per round; items shown beyond two are columns shown_2, shown_3, ..."""
         import polars
 
         return polars.DataFrame(

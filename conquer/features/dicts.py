@@ -70,8 +70,8 @@ def _numbers(item: Mapping[str, Any]) -> tuple[list[str], Floats] | None:
 def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: bool = False) -> Grams:
     """The features of each dict: a number weighs itself under its name, a word 1 under name and word.
 
-    A bool is the number 1 or 0, a list of words is one feature a word, None is no feature. `binary` counts a word that
-    a list repeats once. The order of names, and of words in a list, does not matter.
+    A bool is the number 1 or 0, a list of words is one feature per word, None is no feature. With `binary` a word that
+    a list repeats counts once. The order of names, and of words in a list, does not matter.
 
     >>> hash_dicts([{"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": True}]).weights.tolist()
     [1.0, 1.0, 3.5, 1.0, 1.0]

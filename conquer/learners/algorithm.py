@@ -26,6 +26,15 @@ class Parameter:
     models: tuple[str, ...] = MODELS
 
 
+KERNEL = (
+    Parameter("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
+    Parameter("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
+    Parameter("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
+    Parameter("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
+)
+"""What every algorithm takes with model="kernel"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """`models` are the values that model= may take, default first; `largest` the most features it takes, None: any.

@@ -5,7 +5,7 @@ Nothing here imports a rival: a row names the module of its algorithm, which is 
 
 from importlib import import_module
 
-from conquer.learners.algorithm import Algorithm, Parameter, Values
+from conquer.learners.algorithm import KERNEL, Algorithm, Parameter, Values
 from conquer.types import Learner
 
 LARGEST_FULL = 2048
@@ -14,12 +14,6 @@ LARGEST_FULL = 2048
 _MATRIX = ("diagonal", "full")
 LAM = Parameter("lam", 1.0, "a number above 0: V starts at lam I, in the scale of z = x_i - x_j")
 HORIZON = Parameter("horizon", 2000, "a whole number of at least 2: the T of eta='practice'")
-KERNEL = (
-    Parameter("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
-    Parameter("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
-    Parameter("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
-    Parameter("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
-)
 ESTIMATION = (
     Parameter(
         "estimator",

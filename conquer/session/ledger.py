@@ -1,4 +1,4 @@
-"""The ledger: one row an event, from which any learner is rebuilt exactly."""
+"""The ledger: one row per event, from which any learner is rebuilt exactly."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

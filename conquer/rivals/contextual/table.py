@@ -71,7 +71,7 @@ CONTEXTUAL = (
             Parameter("mu", 0.01, "a number of at least 0: the weight of feeling good"),
             LAM,
             Parameter("pace", 0.5, "a number above 0: Langevin steps are pace/(lam + eta answers)"),
-            Parameter("steps", 10, "Langevin steps an answer, a whole number in [1, 1000]"),
+            Parameter("steps", 10, "Langevin steps per answer, a whole number in [1, 1000]"),
             Parameter("batch", 32, "rounds in a minibatch, a whole number in [1, 1000]"),
             Parameter("history", 1000, "how many rounds are kept"),
         ),

@@ -100,7 +100,9 @@ class KernelLikelihood:
         shapes = {"pairs": (-1, 2, self.dim), "targets": (-1,), "shares": (-1,), "a": (-1,)}
         pairs, targets, shares, a = adopt(arrays, shapes)
         if not len(pairs) == targets.size == shares.size == a.size:
-            raise ValueError(f"one target, weight and coefficient a pair, got {len(pairs)}, {targets.size}, {a.size}")
+            raise ValueError(
+                f"expected one target, weight and coefficient per pair, got {len(pairs)}, {targets.size}, {a.size}"
+            )
         if targets.size and not (targets.min() >= 0 and targets.max() <= 1 and shares.min() >= 0):
             raise ValueError("targets must be in [0, 1] and weights not negative")
         self.pairs, self.targets, self.shares, self.a = pairs, targets, shares, a

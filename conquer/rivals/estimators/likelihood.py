@@ -102,7 +102,9 @@ class Likelihood:
         shapes = {"theta": (self.dim,), "Z": (-1, self.dim), "targets": (-1,), "shares": (-1,)}
         theta, Z, targets, shares = adopt(arrays, shapes)
         if not len(Z) == targets.size == shares.size:
-            raise ValueError(f"one target and weight a difference, got {len(Z)}, {targets.size} and {shares.size}")
+            raise ValueError(
+                f"expected one target and one weight per difference, got {len(Z)}, {targets.size} and {shares.size}"
+            )
         if targets.size and not (targets.min() >= 0 and targets.max() <= 1 and shares.min() >= 0):
             raise ValueError("targets must be in [0, 1] and weights not negative")
         self.spread.restore(arrays)

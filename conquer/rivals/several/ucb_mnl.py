@@ -87,7 +87,7 @@ class UCBMNL:
             items, shares = adopt(arrays, {"items": (-1, self.shows, self.dim), "shares": (-1, self.shows)})
             (shown,) = adopt(arrays, {"shown": (-1,)}, np.int64)
             if not len(items) == len(shares) == shown.size or (shown.size and not 1 <= shown.min() <= self.shows):
-                raise ValueError(f"one choice a round of shown items, got {len(items)}, {len(shares)}, {shown.size}")
+                raise ValueError(f"expected one choice per round, got {len(items)}, {len(shares)}, {shown.size}")
             if shares.size and not (shares.min() >= 0 and shares.sum(axis=1).max() <= 1):
                 raise ValueError("shares must be in [0, 1] and no round may have more than one")
             items[np.arange(self.shows) >= shown[:, None]] = np.nan

@@ -1,7 +1,7 @@
 """Rows of the rivals that show one item, or a set, and hear whether it is the best."""
 
-from conquer.learners.algorithm import MODELS, Parameter, grid
-from conquer.rivals.options import KERNEL, rival
+from conquer.learners.algorithm import KERNEL, MODELS, Parameter, grid
+from conquer.rivals.options import rival
 
 _LAM = Parameter("lam", 1.0, "a number above 0: A starts at lam I, in the scale of items")
 _GAMMA = Parameter("gamma", 0.1, "a number in (0, 1], the share of exploration")
