@@ -60,9 +60,7 @@ class Conquer:
         self.model, self.policy, self.name, self.dim = model, policy, name, model.dim
         self.parameters: Mapping[str, Any] = dict(parameters or {})
         # Copies: two learners on one model keep their own rules, and the model keeps none.
-        self.plan, self.knobs = model.plan.copy(), model.knobs.copy()
-        self.compiled = policy.compiled
-        """Whether the compiled loop can run it."""
+        self.plan, self.knobs, self._compiled = model.plan.copy(), model.knobs.copy(), policy.compiled
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)
         """Whether it shows two items and so needs at least two."""
         self.shows = 2 if self.duels else 1
@@ -99,6 +97,11 @@ class Conquer:
         return float(current_eta(self.plan, self.knobs, self.model.stats))
 
     @property
+    def compiled(self) -> bool:
+        """Whether the compiled loop can run it."""
+        return self._compiled
+
+    @property
     def fresh(self) -> bool:
         """Whether it has learnt nothing and counted nothing yet."""
         return not self.model.stats.any()
@@ -130,7 +133,7 @@ class Conquer:
         if rows.rows.size < 2 and self.duels:
             raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
         ticket = draw_ticket(rng)
-        if not self.compiled:
+        if not self._compiled:
             return self._choose_plainly(rows, ticket)
         model = self.model
         if model.work.shape[1] < rows.rows.size:

@@ -19,7 +19,7 @@ from conquer.types import Choice, Floats, Ints
 LARGEST_ROLL = 1024
 
 
-class Rule(Protocol):
+class ArmRule(Protocol):
     """Which two arms meet. `here` are the arms of the round, `wins` (n, n) the table over all arms, `clock` the time.
 
     `choose` is pure and gives (first, second, notes); `learn` is handed the notes back with the answer. Equal arms
@@ -43,7 +43,7 @@ class Arms:
     duels = True
     shows = 2
 
-    def __init__(self, rule: Rule, *, identity: str) -> None:
+    def __init__(self, rule: ArmRule, *, identity: str) -> None:
         self.rule, self.by_features = rule, identity == "features"
         self.fixed_arms = not self.by_features
         self.keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
@@ -65,7 +65,7 @@ class Arms:
         wins[:old, :old] = self.wins
         return wins
 
-    def _grown(self, count: int) -> Rule:
+    def _grown(self, count: int) -> ArmRule:
         """A copy of the rule with room for so many arms: choosing must leave the rule itself as it is."""
         rule = copy.copy(self.rule)
         rule.grow(count)
@@ -114,7 +114,7 @@ class Arms:
         self.keys, self.wins, self.clock = keys, wins, float(clock[0])
 
 
-def fixed_arms(rule: Callable[[Values], Rule]) -> MethodBuilder:
+def fixed_arms(rule: Callable[[Values], ArmRule]) -> MethodBuilder:
     """The `build` of a rival that is a rule over fixed arms; `rule(values)` makes the rule."""
 
     def build(dim: int, model: str, values: Values) -> Method:
