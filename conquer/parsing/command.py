@@ -7,14 +7,15 @@ from pathlib import Path
 
 from conquer.data import treebank
 from conquer.data.treebank import Heads, Sentence, TreebankError
-from conquer.parsing import answers as recorded
 from conquer.parsing import parser as parsers
+from conquer.parsing import recorded
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
 from conquer.parsing.evaluation import Evaluation, evaluate
-from conquer.parsing.learner import Rule
 from conquer.parsing.parser import Parser
-from conquer.parsing.training import Recipe, Training, settle, supervise
+from conquer.parsing.rule import Rule
+from conquer.parsing.supervision import settle, supervise
+from conquer.parsing.training import Recipe, Training
 
 PathLike = str | os.PathLike[str]
 FULL = "full-supervision"

@@ -12,8 +12,8 @@ from conquer.data.treebank import TreebankError, read, text_of, write
 from conquer.files import FileError, unpack
 from conquer.parsing import command
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import Rule
 from conquer.parsing.parser import dumps, load, loads
+from conquer.parsing.rule import Rule
 from conquer.parsing.training import Recipe, Training
 
 SMALL = {"features": "standard", "bits": 9}

@@ -5,10 +5,12 @@ import pytest
 from parsing.treebanks import conllu, random_treebank
 
 from conquer.data.treebank import parse, tree_fault
+from conquer.kernels.parsing.numbering import row_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, EdgeLearner, Rule
+from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.rule import ASK, Rule
 from conquer.session import Session, replay
 from conquer.types import Choice, Query
 
@@ -132,7 +134,7 @@ def test_learning_is_the_models_update(scale):
 def test_rehearsing_approaches_a_whole_answer_and_leaves_what_has_it():
     sentence = next(s for s in BANK if len(s) == 4)
     head = sentence.heads[0]
-    own = head - (head > 1)
+    own = row_of(1, head)
     learner = fresh()
     for _ in range(300):
         learner.rehearse(sentence, 1, head)

@@ -13,8 +13,11 @@ from conquer.kernels.rounds import primitives
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, EdgeLearner, Rule
-from conquer.parsing.training import Recipe, Training, check_status, parse_heads, settle, supervise
+from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.parser import parse_heads
+from conquer.parsing.rule import ASK, Rule
+from conquer.parsing.supervision import check_status, settle, supervise
+from conquer.parsing.training import Recipe, Training
 
 FEATURES = Features("standard", bits=9)
 BANK = random_treebank(2, 60)

@@ -12,8 +12,9 @@ import numpy as np
 
 from conquer import tickets
 from conquer.models.full import Full
-from conquer.parsing.learner import EdgeLearner, Rule
+from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.mst import best_tree
+from conquer.parsing.rule import Rule
 from conquer.rows import as_rows
 from conquer.theory import theorem2
 from conquer.types import Floats

@@ -10,9 +10,11 @@ import numpy as np
 from conquer.data import treebank
 from conquer.kernels.parsing.edges import hash_edges
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, Rule
 from conquer.parsing.mst import best_tree
-from conquer.parsing.training import Recipe, Training, parse_heads, supervise
+from conquer.parsing.parser import parse_heads
+from conquer.parsing.rule import ASK, Rule
+from conquer.parsing.supervision import supervise
+from conquer.parsing.training import Recipe, Training
 from conquer.study.parsing.run import bank, files
 
 
