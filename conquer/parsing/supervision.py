@@ -1,6 +1,6 @@
 """Training on known heads, in a compiled loop: whole trees are the ceiling, a few heads what annotators have said."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -67,7 +67,17 @@ def supervise(
         yield model, averaged(model, sums, int(clock))
 
 
-def settle(text: Text, features: Features, seed: int = 0) -> Floats:
-    """(D,): weights fitted to the heads that are known, however few."""
-    *_, (_, weights) = islice(supervise(text, features, average=False, seed=seed), SETTLE_PASSES)
+def last_weights(
+    passes: Iterator[tuple[Diagonal, Floats]], count: int, progress: Callable[[int], None] | None = None
+) -> Floats:
+    """(D,): the weights after `count` passes; `progress(done)` is called after each."""
+    for number, (_, found) in enumerate(islice(passes, count), start=1):
+        weights = found
+        if progress:
+            progress(number)
     return weights
+
+
+def settle(text: Text, features: Features, seed: int = 0, progress: Callable[[int], None] | None = None) -> Floats:
+    """(D,): weights fitted to the heads that are known, however few."""
+    return last_weights(supervise(text, features, average=False, seed=seed), SETTLE_PASSES, progress)

@@ -1,5 +1,6 @@
 """Training by questions over whole treebanks, in a compiled loop."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,8 +23,8 @@ from conquer.types import Floats, Ints
 class Recipe:
     """Everything that training by questions takes beside the treebank.
 
-    `questions` a visit of a sentence, each followed by `replay` rehearsals of earlier answers; a word is asked once,
-    and words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
+    `questions` per visit of a sentence, each followed by `replay` rehearsals of earlier answers. A word is asked about
+    once; words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
     """
 
     rule: Rule = field(default_factory=Rule)
@@ -55,8 +56,8 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One line of the log: sentence (0 on), word, the two heads shown, the answer."""
+class EdgeQuestion:
+    """One line of the log: sentence (from 0), word, the two heads shown, the answer."""
 
     sentence: int
     word: int
@@ -75,7 +76,7 @@ class Training:
         self.text, self.features, self.recipe, self.seed = text, features, recipe, seed
         self.model = Diagonal(features.dim, lam=recipe.lam, update=recipe.update)
         words = text.codes.shape[0]
-        self.progress = kernel.Progress(
+        self.progress = kernel.TrainingState(
             asked=np.zeros(words, bool),
             memory=np.zeros((words, kernel.MEMORY_COLUMNS), np.int64),
             log=np.zeros((words, kernel.LOG_COLUMNS), np.int64),
@@ -126,14 +127,16 @@ class Training:
         """(D,): what to parse with."""
         return averaged(self.model, self.progress.average, int(self.progress.counts[2]))
 
-    def settled(self) -> Floats:
+    def settled(self, progress: Callable[[int], None] | None = None) -> Floats:
         """(D,): weights fitted anew to all answers so far; better than `weights`, which met each answer in its turn."""
         known = np.full(self.text.heads.size, -1, np.int64)
         sentence, word, head = self.progress.memory[: self.progress.counts[0]].T
         known[self.text.offsets[sentence] + word] = head
-        return settle(self.text._replace(heads=known), self.features, self.seed) if word.size else self.weights()
+        if not word.size:
+            return self.weights()
+        return settle(self.text._replace(heads=known), self.features, self.seed, progress)
 
-    def log(self) -> list[Question]:
+    def log(self) -> list[EdgeQuestion]:
         """Every question so far."""
         rows = self.progress.log[: self.questions].tolist()
-        return [Question(s, j, (first, second), ANSWERS[said]) for s, j, first, second, said in rows]
+        return [EdgeQuestion(s, j, (first, second), ANSWERS[said]) for s, j, first, second, said in rows]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from parsing.treebanks import conllu, random_treebank
 
-from conquer.data.treebank import parse, tree_fault
+from conquer.data.sentence import tree_fault
+from conquer.data.treebank import parse
 from conquer.kernels.parsing.numbering import row_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full

@@ -46,7 +46,7 @@ class Ask(NamedTuple):
     refusal: float
 
 
-class Progress(NamedTuple):
+class TrainingState(NamedTuple):
     """What training has done so far: asked (N,) words, memory of answers, counts [answers, log rows, clock]."""
 
     asked: NDArray[bool_]
