@@ -14,7 +14,7 @@ from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
 from conquer.parsing.evaluation import Evaluation, evaluate
 from conquer.parsing.parser import Parser
-from conquer.parsing.rule import Rule
+from conquer.parsing.rule import EdgeRule
 from conquer.parsing.supervision import SETTLE_PASSES, last_weights, settle, supervise
 from conquer.parsing.training import Recipe, Training
 
@@ -81,7 +81,7 @@ def train(
         about |= {"ask": FULL, "questions": words}
         said = "whole trees"
     else:
-        rule = Rule(ask=ask, eta=eta, neither=neither, scale=scale, several_roots=several_roots)
+        rule = EdgeRule(ask=ask, eta=eta, neither=neither, scale=scale, several_roots=several_roots)
         recipe = Recipe(rule=rule, annotator=Annotator(error, refusal), questions=questions, replay=replay)
         recipe = replace(recipe, average=average, punctuation=punctuation, lam=0.3 if lam is None else lam)
         training = Training(space.encode(sentences), space, recipe, seed)

@@ -15,7 +15,7 @@ from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel
 from conquer.parsing.edges import EdgeRows, Features
 from conquer.parsing.mst import best_tree
-from conquer.parsing.rule import ASK, NEITHER, Rule
+from conquer.parsing.rule import ASK, NEITHER, EdgeRule
 from conquer.rows import SparseRows
 from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Ints, Learner, Query
@@ -48,10 +48,10 @@ class EdgeLearner:
     compiled = False
     """The compiled loop over sentences is `training.Training`; the one over rounds cannot run it."""
 
-    def __init__(self, model: CompiledModel, rule: Rule | None = None, *, features: Features | None = None) -> None:
+    def __init__(self, model: CompiledModel, rule: EdgeRule | None = None, *, features: Features | None = None) -> None:
         if features is not None and features.dim != model.dim:
             raise ValueError(f"the features have {features.dim} cells, the model {model.dim}")
-        self.model, self.rule, self.features = model, rule or Rule(), features
+        self.model, self.rule, self.features = model, rule or EdgeRule(), features
 
     @property
     def dim(self) -> int:
@@ -159,7 +159,7 @@ class EdgeLearner:
         return int(shown[0]), int(shown[1])
 
     def learn(self, X: Any, choice: Choice, answer: float) -> None:
-        """+1: the first edge is right, -1: the second, 0: neither (see `Rule`), or a strength between."""
+        """+1: the first edge is right, -1: the second, 0: neither (see `EdgeRule`), or a strength between."""
         edges = self._edges(X)
         pair = self.check(choice, len(edges.rows))
         target = checked_answer(answer)

@@ -17,7 +17,7 @@ SCALE = {"edge": 0, "tree": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EdgeRule:
     """How to ask and how to learn.
 
     `ask`: "confusion" (widest), "margin" (closest race), "gnc" (likeliest better), "pair" (gnc that prefers pairs

@@ -14,7 +14,7 @@ from conquer.kernels.rounds.primitives import Diagonal as Cells
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import ANSWERS, Annotator
 from conquer.parsing.edges import Features
-from conquer.parsing.rule import ASK, NEITHER, Rule
+from conquer.parsing.rule import ASK, NEITHER, EdgeRule
 from conquer.parsing.supervision import averaged, check_status, check_trees, settle
 from conquer.types import Floats, Ints
 
@@ -27,7 +27,7 @@ class Recipe:
     once; words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
     """
 
-    rule: Rule = field(default_factory=Rule)
+    rule: EdgeRule = field(default_factory=EdgeRule)
     annotator: Annotator = field(default_factory=Annotator)
     lam: float = 0.3
     update: str = "margin"

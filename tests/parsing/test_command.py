@@ -15,7 +15,7 @@ from conquer.files import FileError, unpack
 from conquer.parsing import command
 from conquer.parsing.edges import Features
 from conquer.parsing.parser import dumps, load, loads
-from conquer.parsing.rule import Rule
+from conquer.parsing.rule import EdgeRule
 from conquer.parsing.training import Recipe, Training
 
 SMALL = {"features": "standard", "bits": 9}
@@ -92,7 +92,7 @@ def test_the_learner_of_the_paper_from_the_command_line(tmp_path, bank):
     options = ["--ask", "confusion", "--replay", "0", "--scale", "tree", "--neither", "coin", "--no-settled"]
     files = ["--treebank", str(bank), "--model", str(tmp_path / "model")]
     assert CliRunner().invoke(commands, ["train", *files, *options]).exit_code == 0
-    recipe = Recipe(rule=Rule(ask="confusion", scale="tree", neither="coin"), replay=0)
+    recipe = Recipe(rule=EdgeRule(ask="confusion", scale="tree", neither="coin"), replay=0)
     made = Training(Features().encode(read(bank)), Features(), recipe)
     made.visit(80)
     parser = load(tmp_path / "model")

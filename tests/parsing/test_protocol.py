@@ -14,7 +14,7 @@ from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner
-from conquer.parsing.rule import NEITHER, Rule
+from conquer.parsing.rule import NEITHER, EdgeRule
 from conquer.parsing.training import Recipe, Training
 from conquer.rows import Rounds, stack
 from conquer.session import Session, replay
@@ -27,7 +27,7 @@ SAID = {"first": "first", "second": "second", "neither": "both_bad", "refused": 
 
 
 def fresh(lam=1.0, update="implicit", **rule):
-    return EdgeLearner(Diagonal(FEATURES.dim, lam=lam, update=update), Rule(**rule), features=FEATURES)
+    return EdgeLearner(Diagonal(FEATURES.dim, lam=lam, update=update), EdgeRule(**rule), features=FEATURES)
 
 
 def trained(**rule):
@@ -114,7 +114,7 @@ def test_a_choice_of_an_earlier_version_is_learnt_as_before(neither):
 @pytest.mark.parametrize("update", ["implicit", "margin"])
 @pytest.mark.parametrize("neither", list(NEITHER))
 def test_the_compiled_loop_and_a_session_learn_the_same_bits(neither, update):
-    rule, person, seed, count = Rule(ask="pair", neither=neither), Annotator(0.2, 0.2), 6, len(BANK)
+    rule, person, seed, count = EdgeRule(ask="pair", neither=neither), Annotator(0.2, 0.2), 6, len(BANK)
     recipe = Recipe(rule=rule, annotator=person, lam=0.5, update=update, replay=0, punctuation=True)
     training = Training(FEATURES.encode(BANK), FEATURES, recipe, seed)
     training.visit(count)

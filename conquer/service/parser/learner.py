@@ -14,7 +14,7 @@ from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.parser import Parser
-from conquer.parsing.rule import Rule
+from conquer.parsing.rule import EdgeRule
 from conquer.service.commands.reading import decode_items
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import ModelSettings
@@ -45,7 +45,7 @@ class ParserBrain:
             raise ValueError(f"a parser takes {', '.join((*_RULE, *_MODEL))}, features and bits; got {sorted(unknown)}")
         self.settings = settings
         self.features = Features(given["features"], given["bits"])
-        rule = Rule(**{name: given[name] for name in _RULE if name in given})
+        rule = EdgeRule(**{name: given[name] for name in _RULE if name in given})
         model = Diagonal(self.features.dim, **{name: given[name] for name in _MODEL})
         self.learner = EdgeLearner(model, rule, features=self.features)
         self._stream = stream("policy", settings.seed)
