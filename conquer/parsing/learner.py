@@ -14,9 +14,9 @@ from conquer.kernels.parsing.numbering import edge_of, row_of
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel
 from conquer.parsing.edges import EdgeRows, Features
+from conquer.parsing.exposing import expose_pair, learn_exposed
 from conquer.parsing.mst import best_tree
 from conquer.parsing.rule import ASK, NEITHER, EdgeRule
-from conquer.rows import SparseRows
 from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Ints, Learner, Query
 
@@ -168,7 +168,7 @@ class EdgeLearner:
             if math.isnan(target):
                 return
         if choice.memo.get("exposed"):
-            self._learn_exposed(edges.rows.take(pair), target, choice.ticket)
+            learn_exposed(self.model, edges.rows.take(pair), target, choice.ticket)
         else:
             self._move(edges, pair, target, choice.ticket)
 
@@ -180,17 +180,6 @@ class EdgeLearner:
             model.update(edges.rows, {a: half, b: -half}, target, ticket)
         else:
             model.update(edges.rows.take([a, b]), {0: half, 1: -half}, target)
-
-    def _learn_exposed(self, two: SparseRows, target: float, ticket: int) -> None:
-        """The same for a pair that the widths have counted already."""
-        model = self.model
-        model.reserve(two)
-        model.make_room(two)
-        model.ticket[0] = ticket
-        arrays, common = (two.indptr, two.indices, two.data, two.rows), (model.plan, model.knobs, model.work)
-        status = model.calls.learn(*arrays, *model.state, *common, model.ticket, 0, 1, target, True)
-        if status != st.OK:
-            model.fail(status)
 
     def rehearse(self, X: Any, word: int, head: int) -> None:
         """Learn a known head once more, against its best rival, unless it leads by a whole answer already."""
@@ -216,12 +205,7 @@ class EdgeLearner:
         if choice.memo.get("exposed"):
             raise ValueError("this choice has been counted already")
         self.begin_exposing()
-        two, model = edges.rows.take(pair), self.model
-        model.reserve(two)
-        arrays = two.indptr, two.indices, two.data, two.rows
-        status = model.calls.expose(*arrays, *model.state, model.plan, model.knobs, 0, 1)
-        if status != st.OK:
-            model.fail(status)
+        expose_pair(self.model, edges.rows.take(pair))
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
 
 
