@@ -6,12 +6,11 @@ import os
 import platform
 import tempfile
 import time
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from conquer.bench import decisions, dense, growth, report
+from conquer.bench import decisions, dense, footprint, growth, report, texts
 
 _PACKAGES = (
     "numpy", "numba", "scipy", "scikit-learn", "vowpalwabbit", "river", "mabwiser", "contextualbandits",
@@ -49,7 +48,6 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
     )
     grown = growth.measure(quick=quick, note=_note)
     _note("files, memory, text")
-    text = growth.texts(quick=quick)
     return {
         "quick": quick,
         "machine": platform.processor() or platform.machine(),
@@ -64,8 +62,8 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
             **{f"full matrix, {name}": report.race_rows(race) for name, race in full.items()},
         },
         "growth": report.growth_rows(grown),
-        "files": growth.files_and_memory(quick=quick),
-        "texts": {**text, "ratio": asdict(text["ratio"]), "shown": str(text["ratio"])},
+        "files": footprint.measure(quick=quick),
+        "texts": texts.measure(quick=quick),
         "cannot": decisions.CANNOT,
         "largest": dense.LARGEST,
         "missing": sorted({*missing, *also_missing}),
@@ -74,7 +72,6 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
 
 def run_bench(*, quick: bool, service: bool, out: Path) -> int:
     """Measure, print the table and write `out`/bench.json, bench.md and growth.png; returns an exit code."""
-
     importlib.import_module("scipy.linalg")  # the limit reaches only what has been loaded
     limits = importlib.import_module("threadpoolctl").threadpool_limits
     out.mkdir(parents=True, exist_ok=True)

@@ -11,34 +11,33 @@ import numpy as np
 from conquer.bench.timing import Race, each, processor_seconds, race
 from conquer.bench.work import PAPER_DIM, draw_rounds, named_items, zipf_items
 from conquer.features.featurizer import Featurizer
+from conquer.kernels.bench.streaming import read_rows
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.study.streaming import stream
 from conquer.learners.conquer import Conquer
 from conquer.policies import TTG
 from conquer.registry import make
 from conquer.rows import Rounds
 from conquer.simulation import simulate
-from conquer.tickets import stream as stream_of
-from conquer.tickets import tickets
+from conquer.tickets import stream, tickets
 from conquer.types import Choice, Learner, Query
 
 ALGORITHMS = ("ttg", "gnr", "gnw", "gnu", "gnc", "gnt", "confidit")
 CANNOT = {
-    "contextualbandits": "one model an arm over a context that all arms share: items have no features of their own",
+    "contextualbandits": "one model per arm over a context that all arms share: items have no features of their own",
     "bayesianbandits": "a precision matrix of D x D, also when sparse: not at 6 million features",
-    "mabwiser": "dense contexts and a D x D matrix an arm",
-    "river": "a dense D x D matrix an arm",
+    "mabwiser": "dense contexts and a D x D matrix per arm",
+    "river": "a dense D x D matrix per arm",
 }
 
 SEED = 0
 DICTS = 100
-"""Rounds of dicts."""
+"""Rounds whose items are dicts."""
 
 Contenders = dict[str, Callable[[], float]]
 
 
 def anew(learner: Learner, work: Callable[[], object], rounds: int) -> Callable[[], float]:
-    """Microseconds a round of `work` by a learner that knows nothing at the start of each turn.
+    """Microseconds per round of `work` by a learner that knows nothing at the start of each turn.
 
     Its memory has been touched; without forgetting, a rule with a gate would ask less and less from turn to turn.
     """
@@ -76,7 +75,7 @@ def calls(learner: Learner, rounds: Rounds) -> Callable[[], list[Choice]]:
     """The rounds of the compiled loop with its tickets and answers; returns the choices."""
     trace = simulate(make(learner.name, dim=rounds.X.dim), rounds, seed=SEED)
     views = [rounds[t].items for t in range(len(rounds))]
-    numbers = tickets(stream_of("policy", SEED), 0, len(views)).tolist()
+    numbers = tickets(stream("policy", SEED), 0, len(views)).tolist()
     answers = trace.answers.tolist()
 
     def work() -> list[Choice]:
@@ -127,7 +126,7 @@ def with_scipy(rounds: Rounds, limit: int) -> Callable[[], float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Effort:
     """How much is measured: `counts` are the K, `rounds` those at K = 10; others get as many items in all."""
 
     rounds: int
@@ -139,11 +138,11 @@ class Work:
     dim: int = PAPER_DIM
 
 
-FULL = Work(10_000, 9, (5, 10, 20, 50), (True, False))
-QUICK = Work(2000, 5, (10,), (True,))
+FULL = Effort(10_000, 9, (5, 10, 20, 50), (True, False))
+QUICK = Effort(2000, 5, (10,), (True,))
 
 
-def measure(folder: Path, work: Work, note: Callable[[str], None]) -> tuple[dict[str, Race], list[str]]:
+def measure(folder: Path, work: Effort, note: Callable[[str], None]) -> tuple[dict[str, Race], list[str]]:
     """{what: race} for each K and order of ids, and the names of the rivals that are not installed."""
     races: dict[str, Race] = {}
     missing: set[str] = set()
@@ -165,7 +164,7 @@ def contenders(rounds: Rounds, folder: Path, *, main: bool) -> tuple[Contenders,
     field |= {f"{name} float32": compiled(name, rounds, storage="float32") for name in ("ttg", "gnc")}
     X = rounds.X
     for name, ahead in (("stream", False), ("stream, rows fetched ahead", True)):
-        field[name] = each(partial(stream, X.indptr, X.indices, X.data, rounds.sets, ahead), len(rounds))
+        field[name] = each(partial(read_rows, X.indptr, X.indices, X.data, rounds.sets, ahead), len(rounds))
     field |= {f"{name} calls": by_calls(name, rounds) for name in ("ttg", "gnc", "gnt")}
     if main:
         field |= {"random": compiled("random", rounds), "ttg without learning": choosing_only(rounds)}

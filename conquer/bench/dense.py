@@ -95,7 +95,7 @@ RIVALS = {
     "contextualbandits LinUCB": _contextualbandits,
     "bayesianbandits UCB": _bayesianbandits,
 }
-"""Each keeps one D x D matrix an arm over a shared context: K arms stand for K items."""
+"""Each keeps one D x D matrix per arm over a shared context: K arms stand for K items."""
 
 
 def rounds_of(dim: int, count: int) -> Rounds:
@@ -139,7 +139,7 @@ def measure(*, quick: bool, note: Callable[[str], None]) -> tuple[dict[str, Race
 def packages(dim: int) -> tuple[dict[str, Callable[[], float]], set[str]]:
     """The rivals that are measured at this size, and those of them that are not installed.
 
-    They take milliseconds to seconds a decision: ten are enough.
+    They take milliseconds to seconds per decision: ten are enough.
     """
     contexts = np.random.default_rng(1).normal(size=(ITEMS, dim)) / np.sqrt(dim)
     field: dict[str, Callable[[], float]] = {}

@@ -1,20 +1,14 @@
-"""How cost grows with rounds, features, items and non-zeros; memory and files; text beside scikit-learn."""
+"""How cost grows with rounds, features, items and non-zeros."""
 
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from conquer.bench.timing import Ratio, each, processor_seconds, race
-from conquer.bench.work import PAPER_DIM, draw_rounds, zipf_items
-from conquer.features.featurizer import Featurizer
-from conquer.models.diagonal import Diagonal
+from conquer.bench.timing import each, race
+from conquer.bench.work import draw_rounds, zipf_items
 from conquer.registry import make
 from conquer.rows import Rounds, SparseRows
-from conquer.session import load, save
 from conquer.simulation import simulate
 
 Points = dict[str, list[float]]
@@ -30,7 +24,7 @@ def slope(x: list[float], y: list[float]) -> float:
 
 
 def over_rounds(most: int) -> Points:
-    """Cost a round after t rounds, one learner living on, in blocks of a thousand rounds.
+    """Cost per round after t rounds, one learner living on, in blocks of a thousand rounds.
 
     Each of the last blocks before a mark is followed by one of a learner of the first mark's age: a machine that is
     slower for a minute slows both, so their ratio is what counts.
@@ -59,7 +53,7 @@ def over_rounds(most: int) -> Points:
 
 
 def over(values: list[int], rounds_for: Callable[[int], Rounds], turns: int) -> Points:
-    """Median microseconds a round of ttg for each value, all taking turns."""
+    """Median microseconds per round of ttg for each value, all taking turns."""
     field = {}
     for value in values:
         rounds = rounds_for(value)
@@ -70,7 +64,7 @@ def over(values: list[int], rounds_for: Callable[[int], Rounds], turns: int) -> 
 
 
 def kernel_over_rounds(most: int, budget: int | None) -> Points:
-    """Cost a round of gnc with the kernel model around t answers, the median of three learners."""
+    """Cost per round of gnc with the kernel model around t answers, the median of three learners."""
     runs = [_kernel_run(most, budget) for _ in range(3)]
     middle = np.median([run["microseconds"] for run in runs], axis=0)
     return {"x": runs[0]["x"], "microseconds": middle.tolist()}
@@ -119,44 +113,3 @@ def measure(*, quick: bool, note: Callable[[str], None]) -> dict[str, Points]:
         "kernel, answers t": kernel_over_rounds(300 if quick else 800, None),
         "kernel, budget 100": kernel_over_rounds(300 if quick else 800, 100),
     }
-
-
-def files_and_memory(*, quick: bool) -> dict[str, float]:
-    """Bytes a feature, and saving and loading a learner of the paper's size after some rounds."""
-    size = 2000 if quick else 20_000
-    rounds = draw_rounds(zipf_items(10_000, 150, PAPER_DIM, seed=0), size, 10, seed=1)
-    learner = make("ttg", dim=PAPER_DIM)
-    simulate(learner, rounds, seed=0)
-    assert isinstance(learner.model, Diagonal)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "learner.safetensors"
-        saving = processor_seconds(lambda: save(learner, path))
-        loading = processor_seconds(lambda: load(path))
-        stored = path.stat().st_size
-    moved = learner.model.arrays()["ids"].size
-    return {
-        "bytes_a_feature": learner.model.cells.nbytes / PAPER_DIM,
-        "bytes_a_feature_float32": Diagonal(1000, storage="float32").cells.nbytes / 1000,
-        "features_moved": moved,
-        "save_seconds": saving,
-        "load_seconds": loading,
-        "file_megabytes": stored / 1e6,
-    }
-
-
-def texts(*, quick: bool) -> dict[str, Any]:
-    """Documents a second from raw text to rows, uni- and bigrams, beside scikit-learn's HashingVectorizer."""
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    rng = np.random.default_rng(0)
-    ranks = np.exp(rng.random((500 if quick else 2000, 100)) * np.log(50_000)).astype(int)
-    documents = [" ".join(f"word{rank}" for rank in line) for line in ranks.tolist()]
-    featurizer = Featurizer(dim=2**20)
-    vectorizer = HashingVectorizer(ngram_range=(1, 2), n_features=2**20, binary=True)
-    field = {
-        "conquer": each(lambda: featurizer(documents), len(documents)),
-        "HashingVectorizer": each(lambda: vectorizer.transform(documents), len(documents)),
-    }
-    turns = race(field, 3 if quick else 7)
-    ratio: Ratio = turns.ratio("HashingVectorizer", "conquer")
-    return {"documents_a_second": {name: 1e6 / turns.median(name) for name in field}, "ratio": ratio}

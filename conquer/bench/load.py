@@ -1,4 +1,4 @@
-"""A load generator in a process of its own: raw sockets, bodies encoded beforehand, nothing but counting."""
+"""A load generator in a process of its own: raw sockets, bodies encoded beforehand, only counting."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
 
 
 def bodies(count: int, items: int, width: int, seed: int) -> list[bytes]:
-    """Rounds of vectors as JSON; about 45 bytes an item and 6 a number."""
+    """Rounds of vectors as JSON; about 45 bytes per item and 6 per number."""
     rng = random.Random(seed)
     return [
         json.dumps(

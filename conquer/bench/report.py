@@ -11,7 +11,7 @@ from conquer.bench.timing import Race, Ratio
 
 FLAT = ("rounds t", "features D, 10,000 in use", "features D, all in use")
 LIMITS = {"rounds t": 0.05, "features D, 10,000 in use": 0.05}
-"""Changes a decade that stay within their aim; with all features in use the caches come in as well."""
+"""Changes per decade that stay within their aim; with all features in use the caches come in as well."""
 MAIN = "K = 10, ids by frequency"
 
 
@@ -104,7 +104,7 @@ def goal_rows(goals: list[Goal]) -> list[dict[str, Any]]:
 
 
 def race_rows(race: Race) -> dict[str, dict[str, float]]:
-    """{contender: median, fastest and slowest microseconds a round}."""
+    """{contender: median, fastest and slowest microseconds per round}."""
     return {
         name: {"median": race.median(name), "low": float(turns.min()), "high": float(turns.max())}
         for name, turns in race.turns.items()
@@ -112,7 +112,7 @@ def race_rows(race: Race) -> dict[str, dict[str, float]]:
 
 
 def growth_rows(growth: Mapping[str, Points]) -> dict[str, dict[str, Any]]:
-    """The points with the fitted power of growth and the change a decade.
+    """The points with the fitted power of growth and the change per decade.
 
     What should be flat is fitted over all points, what should grow over the upper half: below, the fixed cost of a
     round hides the growth.
@@ -143,18 +143,20 @@ def table(results: Mapping[str, Any]) -> str:
     for part, row in results["parts"].items():
         lines.append(f"| {part} | {row['median']:.1f} ({row['low']:.1f} to {row['high']:.1f}) |")
     for title, race in results["races"].items():
-        lines += ["", f"**{title}**, microseconds a round: median (fastest to slowest turn)", ""]
+        lines += ["", f"**{title}**, microseconds per round: median (fastest to slowest turn)", ""]
         lines += ["| contender | microseconds |", "|---|---|"]
         for name, row in race.items():
             lines.append(f"| {name} | {row['median']:.1f} ({row['low']:.1f} to {row['high']:.1f}) |")
-    lines += ["", "| growth with | power | change a decade | must |", "|---|---|---|---|"]
+    lines += ["", "| growth with | power | change per decade | must |", "|---|---|---|---|"]
     for name, row in results["growth"].items():
         change, limit = row["change_a_decade"], LIMITS.get(name)
         aim = "" if limit is None else f"< {limit:.0%}: {'reached' if change < limit else 'missed'}"
         lines.append(f"| {name} | {row['power']:.2f} | {change:+.0%} | {aim} |")
-    lines += ["", *(f"- {name.replace('_', ' ')}: {value:,.6g}" for name, value in results["files"].items())]
+    lines.append("")
+    for name, value in results["files"].items():
+        lines.append(f"- {name.replace('_a_', '_per_').replace('_', ' ')}: {value:,.6g}")
     text = results["texts"]
-    lines += [f"- documents a second, {name}: {value:,.0f}" for name, value in text["documents_a_second"].items()]
+    lines += [f"- documents per second, {name}: {value:,.0f}" for name, value in text["documents_a_second"].items()]
     lines.append(f"- text, HashingVectorizer / conquer: {text['shown']}")
     lines += [f"- full matrix: {name} is measured up to D = {dim:,}" for name, dim in results["largest"].items()]
     lines += [f"- {name} cannot take this work: {why}" for name, why in results["cannot"].items()]

@@ -1,4 +1,4 @@
-"""The service under load: durable pairs a second, one by one and in batches, and its delay at half that rate."""
+"""The service under load: durable pairs per second, one by one and in batches, and its delay at half that rate."""
 
 import json
 import os

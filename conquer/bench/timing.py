@@ -15,7 +15,7 @@ _WIDEST = 0.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Race:
-    """Microseconds of processor time a round, one value for each turn of each contender."""
+    """Microseconds of processor time per round, one value for each turn of each contender."""
 
     turns: Mapping[str, Floats]
 
@@ -82,5 +82,5 @@ def race(contenders: Mapping[str, Callable[[], float]], turns: int) -> Race:
 
 
 def each(work: Callable[[], object], rounds: int) -> Callable[[], float]:
-    """A contender: microseconds a round of `work`, which runs `rounds` rounds."""
+    """A contender: microseconds per round of `work`, which runs `rounds` rounds."""
     return lambda: processor_seconds(work) / rounds * 1e6

@@ -13,7 +13,7 @@ _PASSES = 5
 
 
 def example_lines(rounds: Rounds) -> list[list[str]]:
-    """The rounds as VW's text: one line an item, the logged one (drawn at random) with its cost and chance."""
+    """The rounds as VW's text: one line per item, the logged one (drawn at random) with its cost and chance."""
     X = rounds.X
     rng = np.random.default_rng(0)
     texts: dict[int, str] = {}
@@ -33,7 +33,7 @@ def example_lines(rounds: Rounds) -> list[list[str]]:
 
 
 def contenders(rounds: Rounds, folder: Path, dicts: list[list[dict[str, float]]]) -> dict[str, Callable[[], float]]:
-    """Microseconds a round. `folder` must be empty: Vowpal Wabbit prefers any cache it finds to the text.
+    """Microseconds per round. `folder` must be empty: Vowpal Wabbit prefers any cache it finds to the text.
 
     "vw cache" is the difference of runs over `_PASSES` passes and over one, so that its start and the first touch of
     its memory cancel out, as our learner's has been touched; from "one pass" and "text" a run on nothing is taken off,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from conquer.cli.extras import need
+from conquer.cli.progress import showing
 
 commands = typer.Typer(
     help="A dependency parser trained by single-edge questions.", no_args_is_help=True, rich_markup_mode=None
@@ -51,7 +52,7 @@ def train(
     treebank: Annotated[Path, typer.Option(help="CoNLL-U, plain, gz or xz.")],
     model: Annotated[Path, typer.Option(help="The file to write.")],
     ask: Annotated[str, typer.Option(help="Which question to ask; full-supervision learns whole trees.")] = "gnc",
-    questions: Annotated[int, typer.Option(help="Questions a sentence.")] = 1,
+    questions: Annotated[int, typer.Option(help="Questions per sentence and pass.")] = 1,
     passes: int = 1,
     seed: int = 0,
     answers: Annotated[Path | None, typer.Option(help="Learn from recorded answers instead.")] = None,
@@ -67,15 +68,15 @@ def train(
 ) -> None:
     """Train a parser from a treebank's simulated answers, or from recorded ones."""
     need("parse")
-    from conquer.parsing.command import train as run
+    with showing("reading and compiling") as progress:
+        from conquer.parsing.command import train as run
 
-    typer.echo(
-        run(
+        said = run(
             treebank, model, ask=ask, questions=questions, passes=passes, seed=seed, answers=answers,
             save_answers=save_answers, error=error, refusal=refusal, replay=replay, scale=scale, neither=neither,
-            punctuation=punctuation, settled=settled, several_roots=several_roots,
-        )
-    )  # fmt: skip
+            punctuation=punctuation, settled=settled, several_roots=several_roots, progress=progress,
+        )  # fmt: skip
+    typer.echo(said)
 
 
 @commands.command("predict")

@@ -1,23 +1,31 @@
 """What `conquer parse train|predict|evaluate` do: files in, files out, a few lines said."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
 
 from conquer.data import treebank
 from conquer.data.treebank import Heads, Sentence, TreebankError
-from conquer.parsing import answers as recorded
 from conquer.parsing import parser as parsers
+from conquer.parsing import recorded
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
 from conquer.parsing.evaluation import Evaluation, evaluate
-from conquer.parsing.learner import Rule
 from conquer.parsing.parser import Parser
-from conquer.parsing.training import Recipe, Training, settle, supervise
+from conquer.parsing.rule import EdgeRule
+from conquer.parsing.supervision import SETTLE_PASSES, last_weights, settle, supervise
+from conquer.parsing.training import Recipe, Training
 
 PathLike = str | os.PathLike[str]
+Progress = Callable[[str, int, int], None]
+"""Called now and then while it works: (what is going on, how much there is of it, how much is done)."""
 FULL = "full-supervision"
+
+
+def quietly(what: str, total: int, done: int) -> None:
+    """No word about the progress."""
 
 
 def train(
@@ -43,6 +51,7 @@ def train(
     features: str = "standard",
     bits: int = 16,
     several_roots: bool = False,
+    progress: Progress = quietly,
 ) -> str:
     """Train a parser and write it to the file `model`; returns a line that says what was done.
 
@@ -62,27 +71,37 @@ def train(
         log = recorded.read(answers, sentences)
         if not any(question.answer in ("first", "second") for question in log):
             raise TreebankError(f"{answers}: no answer names a head, so there is nothing to learn")
-        weights = settle(space.encode(recorded.known_heads(sentences, log)), space, seed)
+        text = space.encode(recorded.known_heads(sentences, log))
+        weights = settle(text, space, seed, partial(progress, "fitting", SETTLE_PASSES))
         about |= {"ask": "recorded", "questions": len(log)}
         said = f"{len(log)} recorded answers"
     elif ask == FULL:
         going = supervise(space.encode(sentences), space, lam=1.0 if lam is None else lam, seed=seed)
-        *_, (_, weights) = islice(going, passes)
+        weights = last_weights(going, passes, partial(progress, "learning whole trees", passes))
         about |= {"ask": FULL, "questions": words}
         said = "whole trees"
     else:
-        rule = Rule(ask=ask, eta=eta, neither=neither, scale=scale, several_roots=several_roots)
+        rule = EdgeRule(ask=ask, eta=eta, neither=neither, scale=scale, several_roots=several_roots)
         recipe = Recipe(rule=rule, annotator=Annotator(error, refusal), questions=questions, replay=replay)
         recipe = replace(recipe, average=average, punctuation=punctuation, lam=0.3 if lam is None else lam)
         training = Training(space.encode(sentences), space, recipe, seed)
-        training.visit(passes * len(sentences))
-        weights = training.settled() if settled else training.weights()
+        _visit(training, passes * len(sentences), progress)
+        fitted = partial(progress, "fitting", SETTLE_PASSES)
+        weights = training.settled(fitted) if settled else training.weights()
         about |= {"recipe": recipe.as_dict(), "questions": training.questions, "settled": settled}
         said = f"{training.questions} questions ({training.questions / words:.1%} of {words} edges)"
         if save_answers is not None:
             recorded.write(save_answers, sentences, training.log())
     parsers.save(Parser(space, weights, several_roots, about), model)
     return f"{model}: trained on {len(sentences)} sentences with {said}"
+
+
+def _visit(training: Training, total: int, progress: Progress) -> None:
+    """Visit the next `total` sentences in a hundred parts, which give the same weights as one."""
+    part = max(1, total // 100)
+    while training.visits < total:
+        training.visit(min(part, total - training.visits))
+        progress("asking", total, training.visits)
 
 
 def predict(model: PathLike, source: PathLike, target: PathLike) -> str:

@@ -1,89 +1,24 @@
 """What an edge looks like to the model: templates over head, word and what lies between, hashed into blocks."""
 
 import hashlib
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from conquer.data.treebank import Sentence
-from conquer.kernels.parsing import edges as kernel
-from conquer.kernels.parsing.training import Text
-from conquer.rows import SparseRows
-
-ATTRIBUTES = ("form", "lemma", "upos", "xpos", "feats", "suffix")
-GEOMETRIES = {
-    "nothing": kernel.NOTHING,
-    "side": kernel.SIDE,
-    "distance": kernel.DISTANCE,
-    "tags": kernel.TAGS,
-    "same": kernel.SAME,
-    "marks": kernel.MARKS,
-}
-"""What a template sees between head and word: nothing, the side, the side and distance, the set of tags, how many
-words of the head's and the word's own tag, or how many verbs, commas, conjunctions and other marks."""
-
-LONGEST = 1000
-"""Words of the longest sentence taken: its n * n edges are scored at once."""
-
-_TAGS = """
-distance: h.upos w.upos
-side: h.upos w.upos
-distance: h.upos
-distance: w.upos
-side: h.upos h-1.upos w.upos w-1.upos
-side: h.upos h+1.upos w.upos w-1.upos
-side: h.upos h-1.upos w.upos w+1.upos
-side: h.upos h+1.upos w.upos w+1.upos
-side: h.upos h+1.upos w.upos
-side: h.upos h-1.upos w.upos
-side: h.upos w.upos w+1.upos
-side: h.upos w.upos w-1.upos
-tags: h.upos w.upos
-same: h.upos w.upos
-marks: h.upos w.upos
-"""
-_WORDS = """
-distance: h.lemma
-distance: w.lemma
-side: h.lemma w.lemma
-side: h.lemma w.upos
-side: h.upos w.lemma
-distance: h.xpos w.xpos
-side: h.xpos w.xpos
-side: h.form w.xpos
-side: h.xpos w.form
-side: h.xpos h+1.xpos w.xpos
-side: h.xpos h-1.xpos w.xpos
-side: h.xpos w.xpos w+1.xpos
-side: h.xpos w.xpos w-1.xpos
-side: h.feats w.feats
-side: h.feats w.upos
-side: h.upos w.feats
-side: h.suffix w.suffix
-"""
-SETS = {"tags": _TAGS, "standard": _TAGS + _WORDS}
-_LEXICAL = frozenset({"form", "lemma", "feats", "suffix"})
-
-_UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
-_CLASSES = {tag: number for number, tag in enumerate(_UPOS.split(), start=1)}
-_OTHER_CLASS = 19
-
-
-@lru_cache(maxsize=2**18)
-def _code(attribute: str, value: str) -> int:
-    return zlib.crc32(f"{attribute}\x1f{value}".encode())
-
-
-def _atoms(text: str) -> dict[str, list[tuple[int, int]]]:
-    sides: dict[str, list[tuple[int, int]]] = {"h": [], "w": []}
-    for atom in text.split():
-        place, attribute = atom.split(".")
-        sides[place[0]].append((ATTRIBUTES.index(attribute), int(place[1:] or 0)))
-    return sides
+from conquer.kernels.parsing.edges import Hashed, hash_edges
+from conquer.kernels.parsing.numbering import edge_of
+from conquer.kernels.parsing.sentences import Text
+from conquer.kernels.parsing.templates import CLASSES, Table
+from conquer.parsing.templates import GEOMETRIES, SETS, is_lexical, sides_of
+from conquer.parsing.words import LONGEST, encode
+from conquer.rows import SparseRows, as_rows
+from conquer.types import Floats
 
 
 @dataclass(frozen=True)
@@ -114,7 +49,7 @@ class Features:
 
     @property
     def width(self) -> int:
-        """Features an edge."""
+        """Features per edge."""
         return len(self.templates)
 
     @property
@@ -129,20 +64,19 @@ class Features:
 
     @cached_property
     def _block_bits(self) -> list[int]:
-        lexical = [any(word in atoms for word in _LEXICAL) or len(atoms.split()) > 2 for _, atoms in self.templates]
-        return [self.bits if many else self.bits - 3 for many in lexical]
+        return [self.bits if is_lexical(atoms) else self.bits - 3 for _, atoms in self.templates]
 
     @cached_property
-    def table(self) -> kernel.Table:
+    def table(self) -> Table:
         """The templates as the kernels want them."""
-        sides = [_atoms(atoms) for _, atoms in self.templates]
+        sides = [sides_of(atoms) for _, atoms in self.templates]
         widest = max(len(side) for pair in sides for side in pair.values())
         arrays = {key: np.full((self.width, widest, 2), -1, np.int64) for key in "hw"}
         for t, pair in enumerate(sides):
             for key, atoms in pair.items():
                 arrays[key][t, : len(atoms)] = np.array(atoms).reshape(-1, 2)
         base = np.cumsum([0, *(1 << bits for bits in self._block_bits)])[:-1]
-        return kernel.Table(
+        return Table(
             heads=arrays["h"],
             words=arrays["w"],
             geometry=np.array([GEOMETRIES[name] for name, _ in self.templates], np.int32),
@@ -165,42 +99,17 @@ class Features:
         return features
 
     def encode(self, sentences: Sequence[Sentence]) -> Text:
-        """Sentences as arrays of codes; heads are -1 where they are not known."""
-        codes: list[list[int]] = []
-        classes: list[int] = []
-        heads: list[int] = []
-        offsets = [0]
-        root = [_code(attribute, "<root>") for attribute in ATTRIBUTES]
-        for sentence in sentences:
-            if len(sentence) > LONGEST:
-                raise ValueError(f"sentence {sentence.id} has {len(sentence)} words, at most {LONGEST} are taken")
-            codes.append(root)
-            classes.append(kernel.ROOT_CLASS)
-            heads.append(-1)
-            columns = sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats
-            for form, lemma, upos, xpos, feats in zip(*columns, strict=True):
-                low = form.lower()
-                values = (low, low if lemma == "_" else lemma, upos, upos if xpos == "_" else xpos, feats, low[-3:])
-                codes.append([_code(attribute, value) for attribute, value in zip(ATTRIBUTES, values, strict=True)])
-                comma = upos == "PUNCT" and form == ","
-                classes.append(kernel.COMMA if comma else _CLASSES.get(upos, _OTHER_CLASS))
-            heads.extend(sentence.heads or [-1] * len(sentence))
-            offsets.append(len(codes))
-        return Text(
-            np.array(codes, np.uint32).reshape(-1, len(ATTRIBUTES)),
-            np.array(classes, np.int64),
-            np.array(heads, np.int64),
-            np.array(offsets, np.int64),
-        )
+        """Sentences as arrays of codes, the same for all features."""
+        return encode(sentences)
 
-    def source(self, sentence: Sentence) -> kernel.Hashed:
+    def source(self, sentence: Sentence) -> Hashed:
         """The sentence as the kernels want it, with room for the edges of one word."""
         text = self.encode([sentence])
         size, width = len(sentence), self.width
-        return kernel.Hashed(
+        return Hashed(
             text.codes, text.classes, self.table,
             np.empty((size + 1, width), np.uint32), np.empty((size + 1, width), np.uint32),
-            np.zeros(kernel.GEOMETRIES, np.uint32), np.zeros(kernel.CLASSES, np.int64),
+            np.zeros(len(GEOMETRIES), np.uint32), np.zeros(CLASSES, np.int64),
             np.arange(size + 1, dtype=np.int64) * width, np.empty(size * width, np.int32),
             np.full(size * width, self.value), np.arange(size, dtype=np.int64),
         )  # fmt: skip
@@ -209,6 +118,38 @@ class Features:
         """(n * n, dim): the edges into word 1 from heads 0, 2, 3, ..., then those into word 2, and so on."""
         size, width = len(sentence), self.width
         out = np.empty(size * size * width, np.int32)
-        kernel.hash_edges(self.source(sentence), out)
+        hash_edges(self.source(sentence), out)
         starts = np.arange(size * size + 1, dtype=np.int64) * width
         return SparseRows(starts, out, np.full(out.size, self.value), self.dim)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRows:
+    """The n * n edges of a sentence of n words as rows, numbered by `edge_of`."""
+
+    rows: SparseRows
+    size: int
+
+    @staticmethod
+    def read(X: Any, dim: int, features: Features | None) -> "EdgeRows":
+        """The edges of a sentence, or rows that are the edges of one already."""
+        if isinstance(X, Sentence):
+            if features is None:
+                raise TypeError("a learner without features takes rows, not a Sentence")
+            X = features.rows(X)
+        rows = as_rows(X, dim)
+        size = math.isqrt(len(rows))
+        if size * size != len(rows) or not 1 <= size <= LONGEST:
+            raise ValueError(f"a sentence of n words has n * n edges, n in [1, {LONGEST}], got {len(rows)} rows")
+        return EdgeRows(rows, size)
+
+    def into(self, word: int) -> SparseRows:
+        """The n edges into a word."""
+        first = edge_of(word, 0, self.size)
+        return self.rows.take(np.arange(first, first + self.size))
+
+    def table(self, flat: Floats) -> Floats:
+        """(n * n,) by edge as (n + 1, n + 1) by word and head; row 0 and the diagonal are 0."""
+        table = np.zeros((self.size + 1, self.size + 1))
+        table[1:][~np.eye(self.size + 1, dtype=bool)[1:]] = flat
+        return table

@@ -1,56 +1,24 @@
 """The parser as ask/tell: a sentence's edges are the items, two edges into one word are shown."""
 
 import math
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from conquer.checks import checked_answer, number, one_of
-from conquer.data.treebank import Sentence
+from conquer.checks import checked_answer
 from conquer.kernels.parsing import questions as kernel
+from conquer.kernels.parsing.numbering import edge_of, row_of
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel
-from conquer.parsing.edges import LONGEST, Features
+from conquer.parsing.edges import EdgeRows, Features
+from conquer.parsing.exposing import expose_pair, learn_exposed
 from conquer.parsing.mst import best_tree
-from conquer.rows import SparseRows, as_rows
-from conquer.tickets import draw_ticket
-from conquer.types import Choice, Floats, Ints, Query
-
-ASK = {
-    "pair": kernel.PAIR,
-    "gnc": kernel.GNC,
-    "margin": kernel.MARGIN,
-    "confusion": kernel.CONFUSION,
-    "random": kernel.RANDOM,
-}
-NEITHER = {"skip": kernel.SKIP, "tie": kernel.TIE, "coin": kernel.COIN}
-SCALE = {"edge": 0, "tree": 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How to ask and how to learn.
-
-    `ask`: "confusion" (widest), "margin" (closest race), "gnc" (likeliest better), "pair" (gnc that prefers pairs
-    with a lead over the third candidate, so that fewer answers are "neither") or "random". `neither`: an answer of 0
-    is skipped, learnt as a tie, or as a coin's toss. `scale`: steps of an edge, or of an edge over the sentence's
-    length. `silent`: ask nothing when the tree's edge leads by more than the width sqrt(eta c).
-    """
-
-    ask: str = "gnc"
-    eta: float = 0.5
-    neither: str = "skip"
-    scale: str = "edge"
-    silent: bool = False
-    several_roots: bool = False
-
-    def __post_init__(self) -> None:
-        one_of("ask", self.ask, ASK)
-        one_of("neither", self.neither, NEITHER)
-        one_of("scale", self.scale, SCALE)
-        number("eta", self.eta, 0.0)
+from conquer.parsing.rule import ASK, NEITHER, EdgeRule
+from conquer.tickets import FULL_RANGE, draw_ticket
+from conquer.types import Choice, Floats, Ints, Learner, Query
 
 
 class EdgeLearner:
@@ -73,19 +41,30 @@ class EdgeLearner:
     """
 
     name = "parser"
+    shows = 2
+    duels = False
+    """It takes a sentence of one word, which has one edge and nothing to ask."""
+    fixed_arms = False
+    compiled = False
+    """The compiled loop over sentences is `training.Training`; the one over rounds cannot run it."""
 
-    def __init__(self, model: CompiledModel, rule: Rule | None = None, *, features: Features | None = None) -> None:
+    def __init__(self, model: CompiledModel, rule: EdgeRule | None = None, *, features: Features | None = None) -> None:
         if features is not None and features.dim != model.dim:
             raise ValueError(f"the features have {features.dim} cells, the model {model.dim}")
-        self.model, self.rule, self.features = model, rule or Rule(), features
+        self.model, self.rule, self.features = model, rule or EdgeRule(), features
 
     @property
     def dim(self) -> int:
         return self.model.dim
 
     @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The rule by name."""
+        return asdict(self.rule)
+
+    @property
     def fresh(self) -> bool:
-        """Whether it has learnt nothing yet."""
+        """Whether it has learnt and counted nothing yet."""
         return not self.model.stats.any()
 
     @property
@@ -93,77 +72,77 @@ class EdgeLearner:
         """How many steps have been learnt."""
         return int(self.model.stats[st.LEARNT])
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything learnt, by name."""
+        return self.model.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh learner only."""
+        self.model.restore(arrays)
+
     def begin_exposing(self) -> None:
-        """Prepare to count pairs on show."""
+        """Prepare to count pairs on show; a ValueError where that has no meaning."""
+        if self.rule.scale == "tree":
+            raise ValueError("with scale='tree' pairs are counted when they are answered, not when they are shown")
         self.model.begin_exposing()
 
-    def _edges(self, X: Any) -> tuple[SparseRows, int]:
-        if isinstance(X, Sentence):
-            if self.features is None:
-                raise TypeError("a learner without features takes rows, not a Sentence")
-            X = self.features.rows(X)
-        rows = as_rows(X, self.dim)
-        size = math.isqrt(len(rows))
-        if size * size != len(rows) or not 1 <= size <= LONGEST:
-            raise ValueError(f"a sentence of n words has n * n edges, n in [1, {LONGEST}], got {len(rows)} rows")
-        return rows, size
-
-    def _of_word(self, rows: SparseRows, size: int, word: int) -> SparseRows:
-        return rows.take(np.arange((word - 1) * size, word * size))
-
-    def _table(self, flat: Floats, size: int) -> Floats:
-        """(n * n,) by edge as (n + 1, n + 1) by word and head."""
-        table = np.zeros((size + 1, size + 1))
-        table[1:][~np.eye(size + 1, dtype=bool)[1:]] = flat
-        return table
+    def _edges(self, X: Any) -> EdgeRows:
+        return EdgeRows.read(X, self.dim, self.features)
 
     def scores(self, X: Any) -> Floats:
         """(n * n,): the score of every edge."""
-        rows, size = self._edges(X)
-        if self.model.projection is not None:
-            return self.model.scores(rows)
-        return np.concatenate([self._word_scores(rows, size, word) for word in range(1, size + 1)])
+        return self._scores(self._edges(X))
 
-    def _word_scores(self, rows: SparseRows, size: int, word: int) -> Floats:
-        return self.model.scores(self._of_word(rows, size, word))
+    def _scores(self, edges: EdgeRows) -> Floats:
+        if self.model.projection is not None:
+            return self.model.scores(edges.rows)
+        return np.concatenate([self.model.scores(edges.into(word)) for word in range(1, edges.size + 1)])
+
+    def _word_scores(self, edges: EdgeRows, word: int) -> Floats:
+        if self.model.projection is None:
+            return self.model.scores(edges.into(word))
+        first = edge_of(word, 0, edges.size)
+        return self._scores(edges)[first : first + edges.size]
 
     def tree(self, X: Any) -> Ints:
         """(n,): the head of every word in the best tree."""
-        rows, size = self._edges(X)
-        return best_tree(self._table(self.scores(rows), size), several_roots=self.rule.several_roots)
+        edges = self._edges(X)
+        return best_tree(edges.table(self._scores(edges)), several_roots=self.rule.several_roots)
 
     def choose(self, X: Any, rng: np.random.Generator | int, asked: Collection[int] = ()) -> Choice:
         """The question about this sentence: `shown` are two edges into `memo["word"]`, whose heads are `memo["heads"]`.
 
-        Words in `asked` are left alone. Nothing to ask (one word, all asked, or silent): query NONE.
+        Words in `asked` are left alone. Nothing to ask (one word, all asked, or silent): query NONE. `memo["outside"]`
+        says that "neither" is an answer to learn from.
         """
-        rows, size = self._edges(X)
-        ticket = np.uint64(draw_ticket(rng))
-        mask = np.zeros(size + 1, dtype=bool)
+        edges = self._edges(X)
+        size, ticket = edges.size, draw_ticket(rng)
+        done = np.zeros(size + 1, dtype=bool)
         for word in asked:
             if not 1 <= word <= size:
                 raise ValueError(f"words are numbered 1 to {size}, got {word!r} as asked")
-            mask[word] = True
-        scores = self._table(self.scores(rows), size)
+            done[word] = True
+        scores = edges.table(self._scores(edges))
         heads = np.zeros(size + 1, np.int64)
         heads[0] = -1
         heads[1:] = best_tree(scores, several_roots=self.rule.several_roots)
         code = ASK[self.rule.ask]
         widths = np.zeros_like(scores)
         if self.rule.silent or code in kernel.WITH_WIDTHS:
-            for open_word in (np.flatnonzero(~mask[1:]) + 1).tolist():
-                pivot = int(heads[open_word]) - int(heads[open_word] > open_word)
-                line = self.model.contrasts(self._of_word(rows, size, open_word), pivot)
-                widths[open_word, np.arange(size + 1) != open_word] = line
+            for word in (np.flatnonzero(~done[1:]) + 1).tolist():
+                line = self.model.contrasts(edges.into(word), row_of(word, int(heads[word])))
+                widths[word, np.arange(size + 1) != word] = line
         values = np.empty(size * (size + 1))
         word, rival = kernel.pick_question(
-            code, float(self.rule.eta), self.rule.silent, scores, widths, heads, mask, values, ticket
+            code, float(self.rule.eta), self.rule.silent, scores, widths, heads, done, values, np.uint64(ticket)
         )
         if word == 0:
-            return Choice((int(heads[1] - (heads[1] > 1)),), Query.NONE, int(ticket), {"chance": None})
+            return Choice((edge_of(1, int(heads[1]), size),), Query.NONE, ticket, {"chance": None})
         pair = int(heads[word]), int(rival)
-        shown = tuple((word - 1) * size + head - (head > word) for head in pair)
-        return Choice(shown, Query.DUEL, int(ticket), {"word": int(word), "heads": pair, "chance": None})
+        memo: dict[str, Any] = {"word": int(word), "heads": pair, "chance": None}
+        if self.rule.neither != "skip":
+            memo["outside"] = True
+        return Choice(tuple(edge_of(int(word), head, size) for head in pair), Query.DUEL, ticket, memo)
 
     def check(self, choice: Choice, count: int) -> tuple[int, int]:
         """The two rows shown, or a ValueError if they are no two edges into one word of `count` edges."""
@@ -173,71 +152,62 @@ class EdgeLearner:
             raise ValueError(f"nothing to learn: expected a duel of two edges, got {choice.query.name} of {shown}")
         if not all(0 <= edge < count for edge in shown) or shown[0] // size != shown[1] // size:
             raise ValueError(f"expected two of {count} edges into one of {size} words, got {shown}")
+        if not 0 <= choice.ticket < FULL_RANGE:
+            raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
+        if choice.memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
+            raise ValueError("the choice says it was counted on show, and this learner has counted none")
         return int(shown[0]), int(shown[1])
 
-    def _move(
-        self, rows: SparseRows, size: int, pair: tuple[int, int], target: float, ticket: int, exposed: bool = False
-    ) -> None:
-        a, b = pair
-        half = 0.5 / size if self.rule.scale == "tree" else 0.5
-        model = self.model
-        if exposed:
-            two = rows.take([a, b])
-            model.reserve(two)
-            model.make_room(two)
-            arrays = two.indptr, two.indices, two.data, two.rows
-            model.ticket[0] = ticket
-            common = model.plan, model.knobs, model.work, model.ticket
-            status = model.calls.learn(*arrays, *model.state, *common, 0, 1, target, True)
-            if status != st.OK:
-                model.fail(status)
-        elif model.projection is not None:
-            model.update(rows, {a: half, b: -half}, target, ticket)
-        else:
-            model.update(rows.take([a, b]), {0: half, 1: -half}, target)
-
     def learn(self, X: Any, choice: Choice, answer: float) -> None:
-        """+1: the first edge is right, -1: the second, 0: neither (see `Rule`), or a strength between."""
-        rows, size = self._edges(X)
-        a, b = self.check(choice, len(rows))
+        """+1: the first edge is right, -1: the second, 0: neither (see `EdgeRule`), or a strength between."""
+        edges = self._edges(X)
+        pair = self.check(choice, len(edges.rows))
         target = checked_answer(answer)
-        if answer == 0:
+        if target == 0:
             target = kernel.target(kernel.NEITHER, NEITHER[self.rule.neither], np.uint64(choice.ticket))
             if math.isnan(target):
                 return
-        self._move(rows, size, (a, b), target, choice.ticket, bool(choice.memo.get("exposed")))
+        if choice.memo.get("exposed"):
+            learn_exposed(self.model, edges.rows.take(pair), target, choice.ticket)
+        else:
+            self._move(edges, pair, target, choice.ticket)
+
+    def _move(self, edges: EdgeRows, pair: tuple[int, int], target: float, ticket: int) -> None:
+        """One step along half the difference of two edges."""
+        (a, b), model = pair, self.model
+        half = 0.5 / edges.size if self.rule.scale == "tree" else 0.5
+        if model.projection is not None:
+            model.update(edges.rows, {a: half, b: -half}, target, ticket)
+        else:
+            model.update(edges.rows.take([a, b]), {0: half, 1: -half}, target)
 
     def rehearse(self, X: Any, word: int, head: int) -> None:
         """Learn a known head once more, against its best rival, unless it leads by a whole answer already."""
-        rows, size = self._edges(X)
+        edges = self._edges(X)
+        size = edges.size
         if not 1 <= word <= size or not 0 <= head <= size or word == head:
             raise ValueError(f"expected a word in [1, {size}] and another as its head or 0, got {word!r} and {head!r}")
         if size == 1:
             return
-        first, own = (word - 1) * size, head - (head > word)
-        constrained = self.model.projection is not None
-        line = self.scores(rows)[first : first + size] if constrained else self._word_scores(rows, size, word)
+        first, own = edge_of(word, 0, size), row_of(word, head)
+        line = self._word_scores(edges, word)
         others = line.copy()
         others[own] = -np.inf
         rival = int(others.argmax())
         factor = 1.0 / size if self.rule.scale == "tree" else 1.0
         if 0.5 * factor * (line[own] - line[rival]) < 1.0:
-            self._move(rows, size, (first + own, first + rival), 1.0, 0)
+            self._move(edges, (first + own, first + rival), 1.0, 0)
 
     def expose(self, X: Any, choice: Choice) -> Choice:
         """Count a shown pair in the widths before its answer; returns the choice to learn from later."""
-        rows, _ = self._edges(X)
-        a, b = self.check(choice, len(rows))
+        edges = self._edges(X)
+        pair = self.check(choice, len(edges.rows))
         if choice.memo.get("exposed"):
             raise ValueError("this choice has been counted already")
-        if self.rule.scale == "tree":
-            raise ValueError("with scale='tree' pairs are counted when they are answered, not when they are shown")
         self.begin_exposing()
-        two = rows.take([a, b])
-        model = self.model
-        model.reserve(two)
-        arrays = two.indptr, two.indices, two.data, two.rows
-        status = model.calls.expose(*arrays, *model.state, model.plan, model.knobs, 0, 1)
-        if status != st.OK:
-            model.fail(status)
+        expose_pair(self.model, edges.rows.take(pair))
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
+
+
+if TYPE_CHECKING:
+    _checked: type[Learner] = EdgeLearner

@@ -10,9 +10,10 @@ import numpy as np
 
 from conquer.data.treebank import Sentence
 from conquer.files import FileError, pack, unpack, write_atomically
+from conquer.kernels.parsing.predict import fill_heads
+from conquer.kernels.parsing.sentences import Text
 from conquer.parsing.edges import Features
-from conquer.parsing.training import parse_heads
-from conquer.types import Floats
+from conquer.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,13 @@ class Parser:
         return [
             sentence.with_heads(heads[starts[t] + 1 : starts[t + 1]].tolist()) for t, sentence in enumerate(sentences)
         ]
+
+
+def parse_heads(text: Text, features: Features, weights: Floats, several_roots: bool = False) -> Ints:
+    """(N,): the head of every word in the best tree of its sentence, -1 at roots."""
+    out = np.empty(text.codes.shape[0], np.int64)
+    fill_heads(np.ascontiguousarray(weights), text, features.table, features.value, several_roots, out)
+    return out
 
 
 def dumps(parser: Parser) -> bytes:

@@ -1,38 +1,33 @@
-"""Training over whole treebanks in compiled loops: by questions, or by full supervision as the ceiling."""
+"""Training by questions over whole treebanks, in a compiled loop."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from conquer import tickets
-from conquer.kernels.models.cells import W
 from conquer.kernels.parsing import training as kernel
-from conquer.kernels.parsing.edges import COMMA, PUNCT
-from conquer.kernels.parsing.training import Text
-from conquer.kernels.rounds import settings as st
+from conquer.kernels.parsing.sentences import Text
+from conquer.kernels.parsing.templates import COMMA, PUNCT
 from conquer.kernels.rounds.primitives import Diagonal as Cells
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import ANSWERS, Annotator
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, NEITHER, Rule
+from conquer.parsing.rule import ASK, NEITHER, EdgeRule
+from conquer.parsing.supervision import averaged, check_status, check_trees, settle
 from conquer.types import Floats, Ints
-
-SETTLE_PASSES = 5
-"""More make no difference that the development parts would show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Everything that training by questions takes beside the treebank.
 
-    `questions` a visit of a sentence, each followed by `replay` rehearsals of earlier answers; a word is asked once,
-    and words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
+    `questions` per visit of a sentence, each followed by `replay` rehearsals of earlier answers. A word is asked about
+    once; words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
     """
 
-    rule: Rule = field(default_factory=Rule)
+    rule: EdgeRule = field(default_factory=EdgeRule)
     annotator: Annotator = field(default_factory=Annotator)
     lam: float = 0.3
     update: str = "margin"
@@ -61,8 +56,8 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One line of the log: sentence (0 on), word, the two heads shown, the answer."""
+class EdgeQuestion:
+    """One line of the log: sentence (from 0), word, the two heads shown, the answer."""
 
     sentence: int
     word: int
@@ -81,7 +76,7 @@ class Training:
         self.text, self.features, self.recipe, self.seed = text, features, recipe, seed
         self.model = Diagonal(features.dim, lam=recipe.lam, update=recipe.update)
         words = text.codes.shape[0]
-        self.progress = kernel.Progress(
+        self.progress = kernel.TrainingState(
             asked=np.zeros(words, bool),
             memory=np.zeros((words, kernel.MEMORY_COLUMNS), np.int64),
             log=np.zeros((words, kernel.LOG_COLUMNS), np.int64),
@@ -132,75 +127,16 @@ class Training:
         """(D,): what to parse with."""
         return averaged(self.model, self.progress.average, int(self.progress.counts[2]))
 
-    def settled(self) -> Floats:
+    def settled(self, progress: Callable[[int], None] | None = None) -> Floats:
         """(D,): weights fitted anew to all answers so far; better than `weights`, which met each answer in its turn."""
         known = np.full(self.text.heads.size, -1, np.int64)
         sentence, word, head = self.progress.memory[: self.progress.counts[0]].T
         known[self.text.offsets[sentence] + word] = head
-        return settle(self.text._replace(heads=known), self.features, self.seed) if word.size else self.weights()
+        if not word.size:
+            return self.weights()
+        return settle(self.text._replace(heads=known), self.features, self.seed, progress)
 
-    def log(self) -> list[Question]:
+    def log(self) -> list[EdgeQuestion]:
         """Every question so far."""
         rows = self.progress.log[: self.questions].tolist()
-        return [Question(s, j, (first, second), ANSWERS[said]) for s, j, first, second, said in rows]
-
-
-def averaged(model: Diagonal, sums: Floats, clock: int) -> Floats:
-    """w, or the mean of w over time if it was summed."""
-    w = np.ascontiguousarray(model.cells[:, W])
-    return w - sums / clock if sums.size else w
-
-
-def check_trees(text: Text, partly: bool = False) -> None:
-    """Raise unless there is something to train on: a head for every word, or with `partly` for some."""
-    if text.offsets.size < 2:
-        raise ValueError("no sentences to train on")
-    inner = np.ones(text.heads.size, bool)
-    inner[text.offsets[:-1]] = False
-    known = text.heads[inner] >= 0
-    if not (known.any() if partly else known.all()):
-        raise ValueError("training needs heads; these sentences were read without them")
-
-
-def check_status(status: int, sentence: int) -> None:
-    """Raise what a kernel's status means."""
-    if status != st.OK:
-        raise ArithmeticError(
-            f"the model diverged at sentence {sentence + 1}: a larger lam or update='implicit' keeps it finite"
-        )
-
-
-def supervise(
-    text: Text, features: Features, *, lam: float = 1.0, update: str = "margin", average: bool = True, seed: int = 0
-) -> Iterator[tuple[Diagonal, Floats]]:
-    """Full supervision, pass after pass without end: (model, weights to parse with) after each.
-
-    Every word with a known head is learnt against its best rival, by the same step as a remembered answer.
-    """
-    check_trees(text, partly=True)
-    model = Diagonal(features.dim, lam=lam, update=update)
-    sums = np.zeros(features.dim if average else 0)
-    clock, number = 1, 0
-    while True:
-        rng = np.random.default_rng(tickets.stream("order", seed, number))
-        order = rng.permutation(text.offsets.size - 1).astype(np.int64)
-        status, sentence, clock = kernel.supervise(
-            Cells(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
-            order, False, sums, clock,
-        )  # fmt: skip
-        check_status(status, sentence)
-        number += 1
-        yield model, averaged(model, sums, int(clock))
-
-
-def settle(text: Text, features: Features, seed: int = 0) -> Floats:
-    """(D,): weights fitted to the heads that are known, however few."""
-    *_, (_, weights) = islice(supervise(text, features, average=False, seed=seed), SETTLE_PASSES)
-    return weights
-
-
-def parse_heads(text: Text, features: Features, weights: Floats, several_roots: bool = False) -> Ints:
-    """(N,) heads aligned with the text's words, -1 at roots."""
-    out = np.empty(text.codes.shape[0], np.int64)
-    kernel.parse(np.ascontiguousarray(weights), text, features.table, features.value, several_roots, out)
-    return out
+        return [EdgeQuestion(s, j, (first, second), ANSWERS[said]) for s, j, first, second, said in rows]

@@ -5,11 +5,11 @@ import pytest
 
 from conquer.bench import decisions
 from conquer.bench.work import draw_rounds, named_items, zipf_items
-from conquer.kernels.study.streaming import stream
+from conquer.kernels.bench.streaming import read_rows
 from conquer.registry import make
 from conquer.simulation import simulate
 
-SMALL = decisions.Work(rounds=4, turns=1, counts=(5, 10), orders=(True, False), items=30, nonzeros=7, dim=200)
+SMALL = decisions.Effort(rounds=4, turns=1, counts=(5, 10), orders=(True, False), items=30, nonzeros=7, dim=200)
 
 
 def test_a_small_run_has_every_contender_at_every_size(tmp_path):
@@ -51,7 +51,7 @@ def test_the_floor_reads_every_entry():
     total = sum(X.data[7 * row : 7 * row + 7].sum() for row in sets.ravel())
     expected = total + np.bitwise_xor.reduce(ids)
     for ahead in (False, True):
-        assert stream(X.indptr, X.indices, X.data, sets, ahead) == pytest.approx(expected)
+        assert read_rows(X.indptr, X.indices, X.data, sets, ahead) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ["ttg", "gnc", "gnt"])

@@ -1,19 +1,21 @@
 """Train, predict, evaluate from files to files, recorded answers, and what bad input gets."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 from parsing.treebanks import conllu, random_treebank
 from typer.testing import CliRunner
 
+from conquer.cli import progress
 from conquer.cli.parse import commands
 from conquer.data.treebank import TreebankError, read, text_of, write
 from conquer.files import FileError, unpack
 from conquer.parsing import command
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import Rule
 from conquer.parsing.parser import dumps, load, loads
+from conquer.parsing.rule import EdgeRule
 from conquer.parsing.training import Recipe, Training
 
 SMALL = {"features": "standard", "bits": 9}
@@ -49,11 +51,48 @@ def test_the_same_command_gives_the_same_file(tmp_path, bank):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@pytest.mark.parametrize("options", [{}, {"ask": "full-supervision", "passes": 3}, {"settled": False, "passes": 2}])
+def test_progress_is_told_to_the_end_and_changes_nothing(tmp_path, bank, options):
+    told = []
+    command.train(bank, tmp_path / "told", progress=lambda *row: told.append(row), **options, **SMALL)
+    command.train(bank, tmp_path / "quiet", **options, **SMALL)
+    assert (tmp_path / "told").read_bytes() == (tmp_path / "quiet").read_bytes()
+    for what in {row[0] for row in told}:
+        done = [row[2] for row in told if row[0] == what]
+        (total,) = {row[1] for row in told if row[0] == what}
+        assert done == sorted(done)
+        assert done[-1] == total
+    assert ("asking" in {row[0] for row in told}) == ("ask" not in options)
+
+
+def test_a_long_command_says_how_far_it_is_and_a_short_one_nothing(capsys, monkeypatch):
+    with progress.showing("reading") as show:
+        show("asking", 10, 3)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    with progress.showing("reading") as show:
+        show("asking", 10, 3)
+        show("asking", 10, 4)
+    assert capsys.readouterr().err == "asking: 3 of 10\n"
+
+
+def test_the_bar_of_a_terminal_begins_after_a_while_and_leaves_nothing(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    with progress.showing("reading") as show:
+        for _ in range(100):
+            show("asking", 10, 3)
+            time.sleep(0.02)
+            if "asking" in (seen := capsys.readouterr().err):
+                break
+        assert "asking" in seen
+
+
 def test_the_learner_of_the_paper_from_the_command_line(tmp_path, bank):
     options = ["--ask", "confusion", "--replay", "0", "--scale", "tree", "--neither", "coin", "--no-settled"]
     files = ["--treebank", str(bank), "--model", str(tmp_path / "model")]
     assert CliRunner().invoke(commands, ["train", *files, *options]).exit_code == 0
-    recipe = Recipe(rule=Rule(ask="confusion", scale="tree", neither="coin"), replay=0)
+    recipe = Recipe(rule=EdgeRule(ask="confusion", scale="tree", neither="coin"), replay=0)
     made = Training(Features().encode(read(bank)), Features(), recipe)
     made.visit(80)
     parser = load(tmp_path / "model")

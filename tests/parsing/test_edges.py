@@ -5,8 +5,10 @@ import pytest
 from parsing.treebanks import conllu, random_treebank
 
 from conquer.data.treebank import parse
-from conquer.kernels.parsing import edges as kernel
-from conquer.parsing.edges import ATTRIBUTES, GEOMETRIES, SETS, Features, _code
+from conquer.kernels.parsing import templates as kernel
+from conquer.parsing.edges import Features
+from conquer.parsing.templates import ATTRIBUTES, GEOMETRIES, SETS
+from conquer.parsing.words import code_of
 
 M32 = 2**32
 
@@ -52,7 +54,7 @@ def literal_rows(features, sentence):
             if atom[0] == place:
                 where, attribute = atom.split(".")
                 at = position + int(where[1:] or 0)
-                h = mixed(h, _code(attribute, words[at][attribute]) if 0 <= at <= n else (at + 7) % M32)
+                h = mixed(h, code_of(attribute, words[at][attribute]) if 0 <= at <= n else (at + 7) % M32)
         return h
 
     rows = []

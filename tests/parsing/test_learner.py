@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from parsing.treebanks import conllu, random_treebank
 
-from conquer.data.treebank import parse, tree_fault
+from conquer.data.sentence import tree_fault
+from conquer.data.treebank import parse
+from conquer.kernels.parsing.numbering import row_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, EdgeLearner, Rule
+from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.rule import ASK, EdgeRule
 from conquer.session import Session, replay
 from conquer.types import Choice, Query
 
@@ -17,7 +20,7 @@ BANK = [s for s in random_treebank(5, 40) if len(s) > 1]
 
 
 def fresh(model=Diagonal, **rule):
-    return EdgeLearner(model(FEATURES.dim), Rule(**rule), features=FEATURES)
+    return EdgeLearner(model(FEATURES.dim), EdgeRule(**rule), features=FEATURES)
 
 
 def trained(count=25, model=Diagonal, **rule):
@@ -102,7 +105,7 @@ def test_words_left_alone_and_silence():
     alone = parse(conllu(["Yes"], ["INTJ"], [0]))[0]
     assert learner.choose(alone, 1).query == Query.NONE
     learner.rehearse(alone, 1, 0)
-    sure = EdgeLearner(learner.model, Rule(eta=0.0, silent=True), features=FEATURES)
+    sure = EdgeLearner(learner.model, EdgeRule(eta=0.0, silent=True), features=FEATURES)
     assert sure.choose(sentence, 1).query == Query.NONE
 
 
@@ -132,7 +135,7 @@ def test_learning_is_the_models_update(scale):
 def test_rehearsing_approaches_a_whole_answer_and_leaves_what_has_it():
     sentence = next(s for s in BANK if len(s) == 4)
     head = sentence.heads[0]
-    own = head - (head > 1)
+    own = row_of(1, head)
     learner = fresh()
     for _ in range(300):
         learner.rehearse(sentence, 1, head)
@@ -148,7 +151,7 @@ def test_rehearsing_approaches_a_whole_answer_and_leaves_what_has_it():
 def test_any_model_and_projection():
     small = Features("tags", bits=4)
     for model in (Full(small.dim), Full(small.dim, projection="exact")):
-        learner = EdgeLearner(model, Rule(ask="confusion"), features=small)
+        learner = EdgeLearner(model, EdgeRule(ask="confusion"), features=small)
         for t, sentence in enumerate(BANK[:8]):
             choice = learner.choose(sentence, t)
             learner.learn(sentence, choice, truth(sentence, choice))
@@ -205,9 +208,9 @@ def test_refusals_leave_the_state():
         (lambda: learner.choose(sentence, 1, asked=(99,)), "numbered 1 to"),
         (lambda: learner.rehearse(sentence, 1, 1), "another as its head"),
         (lambda: EdgeLearner(Diagonal(3), features=FEATURES), "the model 3"),
-        (lambda: Rule(ask="best"), "ask must be one of"),
-        (lambda: Rule(eta=-1.0), "eta must be"),
-        (lambda: Rule(neither="maybe"), "neither must be one of"),
+        (lambda: EdgeRule(ask="best"), "ask must be one of"),
+        (lambda: EdgeRule(eta=-1.0), "eta must be"),
+        (lambda: EdgeRule(neither="maybe"), "neither must be one of"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

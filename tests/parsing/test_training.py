@@ -13,8 +13,11 @@ from conquer.kernels.rounds import primitives
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, EdgeLearner, Rule
-from conquer.parsing.training import Recipe, Training, check_status, parse_heads, settle, supervise
+from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.parser import parse_heads
+from conquer.parsing.rule import ASK, EdgeRule
+from conquer.parsing.supervision import check_status, settle, supervise
+from conquer.parsing.training import Recipe, Training
 
 FEATURES = Features("standard", bits=9)
 BANK = random_treebank(2, 60)
@@ -59,12 +62,12 @@ def by_hand(recipe, seed, visits):
     return learner, log
 
 
-RECIPES = [Recipe(rule=Rule(ask=ask), replay=2, punctuation=True) for ask in ASK]
+RECIPES = [Recipe(rule=EdgeRule(ask=ask), replay=2, punctuation=True) for ask in ASK]
 RECIPES += [
-    Recipe(rule=Rule(ask="gnc", neither="tie", scale="tree"), questions=2, replay=0, update="implicit"),
-    Recipe(rule=Rule(ask="gnc", neither="coin", several_roots=True), update="coordinate", replay=1, lam=2.0),
-    Recipe(rule=Rule(ask="margin", silent=True, eta=3.0), annotator=Annotator(0.3, 0.2), replay=3, questions=3),
-    Recipe(rule=Rule(ask="pair"), replay=1),
+    Recipe(rule=EdgeRule(ask="gnc", neither="tie", scale="tree"), questions=2, replay=0, update="implicit"),
+    Recipe(rule=EdgeRule(ask="gnc", neither="coin", several_roots=True), update="coordinate", replay=1, lam=2.0),
+    Recipe(rule=EdgeRule(ask="margin", silent=True, eta=3.0), annotator=Annotator(0.3, 0.2), replay=3, questions=3),
+    Recipe(rule=EdgeRule(ask="pair"), replay=1),
 ]
 
 

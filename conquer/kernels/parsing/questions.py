@@ -6,7 +6,8 @@ import numpy as np
 
 from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import jit, part
-from conquer.kernels.parsing.edges import block, length, slot
+from conquer.kernels.parsing.edges import block, length
+from conquer.kernels.parsing.numbering import head_of, row_of
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import pick
@@ -29,7 +30,7 @@ def score_words(state, source, plan, knobs, line, scores):
         primitives.prepare(state, items, plan, knobs)
         primitives.scores(state, items, knobs, line)
         for i in range(length(source)):
-            scores[j, i if i < j else i + 1] = line[i]
+            scores[j, head_of(j, i)] = line[i]
 
 
 @part
@@ -38,9 +39,9 @@ def widths_of(state, source, j, head, plan, knobs, line, widths):
     items = block(source, j)
     primitives.prepare(state, items, plan, knobs)
     primitives.widen(state, items, plan, knobs)
-    primitives.contrasts(state, items, slot(head, j), plan, knobs, line)
+    primitives.contrasts(state, items, row_of(j, head), plan, knobs, line)
     for i in range(length(source)):
-        widths[j, i if i < j else i + 1] = line[i]
+        widths[j, head_of(j, i)] = line[i]
 
 
 @part

@@ -1,18 +1,18 @@
-"""Training and parsing as compiled loops over sentences; the per-call learner uses the same steps one by one."""
+"""Training as compiled loops over sentences; the per-call learner takes the same steps one by one."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy import bool_, float64, int64, uint32
+from numpy import bool_, float64, int64
 from numpy.typing import NDArray
 
 from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import jit, part
-from conquer.kernels.core.sparse import dot
 from conquer.kernels.models import diagonal
 from conquer.kernels.parsing.arborescence import span
-from conquer.kernels.parsing.edges import CLASSES, GEOMETRIES, Hashed, block, length, prepare_parts, slot
+from conquer.kernels.parsing.edges import block, length
+from conquer.kernels.parsing.numbering import row_of
 from conquer.kernels.parsing.questions import (
     FIRST,
     SECOND,
@@ -23,20 +23,12 @@ from conquer.kernels.parsing.questions import (
     target_of,
     width_words,
 )
+from conquer.kernels.parsing.sentences import make_room, open_sentence, square
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 
 LOG_COLUMNS = 5
 MEMORY_COLUMNS = 3
-
-
-class Text(NamedTuple):
-    """Sentences one after another, each behind its root: codes (N, attributes), classes, heads (N,; -1 at roots)."""
-
-    codes: NDArray[uint32]
-    classes: NDArray[int64]
-    heads: NDArray[int64]
-    offsets: NDArray[int64]
 
 
 class Ask(NamedTuple):
@@ -54,7 +46,7 @@ class Ask(NamedTuple):
     refusal: float
 
 
-class Progress(NamedTuple):
+class TrainingState(NamedTuple):
     """What training has done so far: asked (N,) words, memory of answers, counts [answers, log rows, clock]."""
 
     asked: NDArray[bool_]
@@ -62,67 +54,6 @@ class Progress(NamedTuple):
     log: NDArray[int64]
     counts: NDArray[int64]
     average: NDArray[float64]
-
-
-class Room(NamedTuple):
-    """Scratch for the longest sentence."""
-
-    by_head: NDArray[uint32]
-    by_word: NDArray[uint32]
-    parts: NDArray[uint32]
-    counts: NDArray[int64]
-    indptr: NDArray[int64]
-    indices: NDArray[np.int32]
-    data: NDArray[float64]
-    rows: NDArray[int64]
-    line: NDArray[float64]
-    scores: NDArray[float64]
-    widths: NDArray[float64]
-    values: NDArray[float64]
-    heads: NDArray[int64]
-    free: NDArray[int64]
-    before: NDArray[float64]
-
-
-@part
-def make_room(offsets, table, value):
-    longest = 0
-    for t in range(offsets.size - 1):
-        longest = max(longest, offsets[t + 1] - offsets[t])
-    width = table.salt.size
-    return Room(
-        np.empty((longest, width), np.uint32),
-        np.empty((longest, width), np.uint32),
-        np.zeros(GEOMETRIES, np.uint32),
-        np.zeros(CLASSES, np.int64),
-        np.arange(longest + 1) * width,
-        np.empty(longest * width, np.int32),
-        np.full(longest * width, value),
-        np.arange(longest),
-        np.empty(longest),
-        np.zeros(longest * longest),
-        np.zeros(longest * longest),
-        np.empty(longest * longest),
-        np.zeros(longest, np.int64),
-        np.full(longest, -1),
-        np.empty(2 * width),
-    )
-
-
-@part
-def open_sentence(text, t, table, room):
-    first, last = text.offsets[t], text.offsets[t + 1]
-    codes = text.codes[first:last]
-    prepare_parts(codes, table, room.by_head, room.by_word)
-    classes = text.classes[first:last]
-    scratch = room.by_head, room.by_word, room.parts, room.counts
-    return Hashed(codes, classes, table, *scratch, room.indptr, room.indices, room.data, room.rows)
-
-
-@part
-def square(flat, size):
-    """The first size * size cells as a matrix: short sentences stay in the nearest cache."""
-    return flat[: size * size].reshape((size, size))
 
 
 @part
@@ -153,7 +84,7 @@ def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
     line = room.line
     primitives.prepare(state, items, plan, knobs)
     primitives.scores(state, items, knobs, line)
-    own = slot(head, j)
+    own = row_of(j, head)
     rival = -1
     for i in range(length(source)):
         if i != own and (rival < 0 or line[i] > line[rival]):
@@ -215,7 +146,7 @@ def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, j
         return st.OK, True
     items = block(source, j)
     scale = 1.0 / size if ask.tree_scale else 1.0
-    a, b = slot(heads[j], j), slot(i, j)
+    a, b = row_of(j, heads[j]), row_of(j, i)
     clock = progress.counts[2]
     status = teach(state, items, a, b, y, scale, plan, knobs, progress.average, room.before, clock)
     if said in (FIRST, SECOND):
@@ -253,18 +184,3 @@ def train(state, plan, knobs, text, table, value, order, ask, policy_tickets, ju
                     if status != st.OK:
                         return status, s
     return st.OK, -1
-
-
-@jit
-def parse(weights, text, table, value, several_roots, out):
-    """out[N] = heads of every word of every sentence under the weights (D,)."""
-    room = make_room(text.offsets, table, value)
-    for t in range(text.offsets.size - 1):
-        source = open_sentence(text, t, table, room)
-        size = length(source)
-        scores = square(room.scores, size + 1)
-        for j in range(1, size + 1):
-            items = block(source, j)
-            for i in range(size):
-                scores[j, i if i < j else i + 1] = dot(items, i, weights)
-        span(scores, room.free[: size + 1], several_roots, out[text.offsets[t] : text.offsets[t + 1]])

@@ -9,10 +9,12 @@ import numpy as np
 from conquer.answers import left_is_second
 from conquer.data.treebank import Sentence, TreebankError, parse
 from conquer.files import pack, unpack
+from conquer.kernels.parsing.numbering import ends_of
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner, Rule
+from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.parser import Parser
+from conquer.parsing.rule import EdgeRule
 from conquer.service.commands.reading import decode_items
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import ModelSettings
@@ -43,7 +45,7 @@ class ParserBrain:
             raise ValueError(f"a parser takes {', '.join((*_RULE, *_MODEL))}, features and bits; got {sorted(unknown)}")
         self.settings = settings
         self.features = Features(given["features"], given["bits"])
-        rule = Rule(**{name: given[name] for name in _RULE if name in given})
+        rule = EdgeRule(**{name: given[name] for name in _RULE if name in given})
         model = Diagonal(self.features.dim, **{name: given[name] for name in _MODEL})
         self.learner = EdgeLearner(model, rule, features=self.features)
         self._stream = stream("policy", settings.seed)
@@ -86,9 +88,7 @@ class ParserBrain:
 
     def _names(self, read: ReadSentence, choice: Choice) -> tuple[str, ...]:
         """Heads are named by their place in the sentence, "0" is the root."""
-        size = len(read.sentence)
-        words_and_places = [divmod(edge, size) for edge in choice.shown]
-        return tuple(str(place + (place > word)) for word, place in words_and_places)
+        return tuple(str(ends_of(edge, len(read.sentence))[1]) for edge in choice.shown)
 
     def dumps(self, extra: str) -> bytes:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}

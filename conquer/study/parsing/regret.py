@@ -12,8 +12,9 @@ import numpy as np
 
 from conquer import tickets
 from conquer.models.full import Full
-from conquer.parsing.learner import EdgeLearner, Rule
+from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.mst import best_tree
+from conquer.parsing.rule import EdgeRule
 from conquer.rows import as_rows
 from conquer.theory import theorem2
 from conquer.types import Floats
@@ -52,7 +53,7 @@ def linear_regret(
     rng = np.random.default_rng(tickets.stream("linear treebank", seed, dim, size))
     truth = rng.normal(size=dim)
     truth /= np.linalg.norm(truth)
-    learner = EdgeLearner(Full(dim, lam=lam, projection="sequential"), Rule(ask=ask, scale="tree"))
+    learner = EdgeLearner(Full(dim, lam=lam, projection="sequential"), EdgeRule(ask=ask, scale="tree"))
     ends = sorted({int(end) for end in np.rint(np.geomspace(min(100, rounds), rounds, marks))})
     words = np.arange(1, size + 1)
     total, sums = 0.0, []

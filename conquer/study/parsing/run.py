@@ -14,11 +14,13 @@ import numpy as np
 
 from conquer.data import treebank
 from conquer.data.treebank import Sentence, TreebankError
-from conquer.kernels.parsing.training import Text
+from conquer.kernels.parsing.sentences import Text
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, Rule
-from conquer.parsing.training import Recipe, Training, parse_heads, supervise
+from conquer.parsing.parser import parse_heads
+from conquer.parsing.rule import ASK, EdgeRule
+from conquer.parsing.supervision import supervise
+from conquer.parsing.training import Recipe, Training
 from conquer.study.backends import Backend, serial
 from conquer.study.reviews.results import Cells, Row, versions, write_frame
 from conquer.study.reviews.run import Progress, Quiet
@@ -266,4 +268,4 @@ def recipe_of(**given: Any) -> Recipe:
     """A recipe from plain options; None leaves the default."""
     options = {key: value for key, value in given.items() if value is not None}
     of_rule = {key: options.pop(key) for key in ("eta", "neither", "scale") if key in options}
-    return Recipe(rule=Rule(**of_rule), **options)
+    return Recipe(rule=EdgeRule(**of_rule), **options)

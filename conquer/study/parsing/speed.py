@@ -10,9 +10,11 @@ import numpy as np
 from conquer.data import treebank
 from conquer.kernels.parsing.edges import hash_edges
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import ASK, Rule
 from conquer.parsing.mst import best_tree
-from conquer.parsing.training import Recipe, Training, parse_heads, supervise
+from conquer.parsing.parser import parse_heads
+from conquer.parsing.rule import ASK, EdgeRule
+from conquer.parsing.supervision import supervise
+from conquer.parsing.training import Recipe, Training
 from conquer.study.parsing.run import bank, files
 
 
@@ -55,7 +57,7 @@ def costs(folder: str, features: Features) -> Iterator[tuple[str, float, str]]:
         for replay in (0, Recipe().replay):
 
             def run(ask: str = ask, replay: int = replay) -> None:
-                Training(train, features, Recipe(rule=Rule(ask=ask), replay=replay)).visit(sentences)
+                Training(train, features, Recipe(rule=EdgeRule(ask=ask), replay=replay)).visit(sentences)
 
             yield f"training with {ask}, {replay} rehearsals a question", sentences / _seconds(run, 1), "sentences/s"
 

@@ -1,4 +1,4 @@
-"""What makes the kernels fast changes no result: the table of normals, rows fetched ahead, four rows at a time."""
+"""What makes the kernels fast changes no result: the table of normals, rows fetched ahead, repeated features."""
 
 import numba
 import numpy as np
@@ -6,7 +6,6 @@ import pytest
 
 from conquer.bench.work import zipf_items
 from conquer.kernels.core import normals, sparse, tickets
-from conquer.kernels.models import full
 from conquer.kernels.rounds.primitives import Items
 from conquer.rows import SparseRows
 
@@ -61,24 +60,6 @@ def test_fetching_ahead_keeps_the_bits(nonzeros):
     _dots(Items(X.indptr, X.indices, X.data, X.rows), table, plain, ahead)
     np.testing.assert_array_equal(plain, ahead)
     np.testing.assert_allclose(plain, X.dense() @ table[:, 1], rtol=1e-13)
-
-
-@numba.njit
-def _add_rows(matrix, x, y):
-    full.add_rows(matrix, x, y, x.shape[0])
-
-
-@pytest.mark.parametrize("dim", [1, 3, 4, 9, 513, 1030])
-def test_four_rows_at_a_time_sum_in_ascending_order(dim):
-    rng = np.random.default_rng(0)
-    matrix, x = rng.normal(size=(dim, dim)), rng.normal(size=(3, dim))
-    x[1, ::2] = 0.0
-    y = np.zeros((3, dim))
-    _add_rows(matrix, x, y)
-    expected = np.zeros((3, dim))
-    for j in range(dim):
-        expected += x[:, j : j + 1] * matrix[j]
-    np.testing.assert_array_equal(y, expected)
 
 
 @pytest.mark.parametrize("size", [2, 300, 5000])

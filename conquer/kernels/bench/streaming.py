@@ -1,4 +1,4 @@
-"""The floor of every method: read the rows of each round once and do nothing with them."""
+"""The floor under every method: read the rows of each round once and do nothing with them."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from conquer.kernels.rounds.primitives import Items
 
 
 @jit
-def stream(indptr, indices, data, sets, ahead):
+def read_rows(indptr, indices, data, sets, ahead):
     """A checksum of all entries of all rounds' rows, in four accumulators as a score would be.
 
     `ahead`: the row after next is fetched meanwhile, as the scores do it.

@@ -1,4 +1,4 @@
-"""Recorded answers as JSON lines: what people said about which word, so that a parser can be trained from it anew."""
+"""A file of recorded answers, as JSON lines: what people said about which word, to train a parser from it anew."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from typing import Any
 from conquer.data.treebank import Sentence, TreebankError
 from conquer.files import write_atomically
 from conquer.parsing.annotator import ANSWERS
-from conquer.parsing.training import Question
+from conquer.parsing.training import EdgeQuestion
 
 
-def write(path: str | os.PathLike[str], sentences: Sequence[Sentence], log: Iterable[Question]) -> None:
-    """One line a question: sentence (its id), word, heads (the two shown) and answer."""
+def write(path: str | os.PathLike[str], sentences: Sequence[Sentence], log: Iterable[EdgeQuestion]) -> None:
+    """One line per question: sentence (its id), word, heads (the two shown) and answer."""
     lines = [
         json.dumps({"sentence": sentences[q.sentence].id, "word": q.word, "heads": list(q.heads), "answer": q.answer})
         for q in log
@@ -22,7 +22,7 @@ def write(path: str | os.PathLike[str], sentences: Sequence[Sentence], log: Iter
     write_atomically(path, "".join(line + "\n" for line in lines).encode())
 
 
-def read(path: str | os.PathLike[str], sentences: Sequence[Sentence]) -> list[Question]:
+def read(path: str | os.PathLike[str], sentences: Sequence[Sentence]) -> list[EdgeQuestion]:
     """The questions of a file about these sentences; a TreebankError names the line of the first that does not fit."""
     path = Path(path)
     places: dict[str, int] = {}
@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str], sentences: Sequence[Sentence]) -> list[Qu
     return found
 
 
-def _question(row: Any, places: dict[str, int], sentences: Sequence[Sentence]) -> Question:
+def _question(row: Any, places: dict[str, int], sentences: Sequence[Sentence]) -> EdgeQuestion:
     if not isinstance(row, dict) or set(row) != {"sentence", "word", "heads", "answer"}:
         raise ValueError(f"expected sentence, word, heads and answer, got {row!r}")
     if row["sentence"] not in places:
@@ -58,10 +58,10 @@ def _question(row: Any, places: dict[str, int], sentences: Sequence[Sentence]) -
         raise ValueError(f"expected two heads from 0 to {size} other than {word}, got {heads!r}")
     if row["answer"] not in ANSWERS:
         raise ValueError(f"the answer must be one of {', '.join(ANSWERS)}, got {row['answer']!r}")
-    return Question(position, word, (heads[0], heads[1]), row["answer"])
+    return EdgeQuestion(position, word, (heads[0], heads[1]), row["answer"])
 
 
-def known_heads(sentences: Sequence[Sentence], log: Iterable[Question]) -> list[Sentence]:
+def known_heads(sentences: Sequence[Sentence], log: Iterable[EdgeQuestion]) -> list[Sentence]:
     """The sentences with only those heads that the answers name; -1 for the others. The last answer counts."""
     known: dict[int, dict[int, int]] = {}
     for question in log:

@@ -7,7 +7,7 @@ import networkx
 import numpy as np
 import pytest
 
-from conquer.data.treebank import tree_fault
+from conquer.data.sentence import tree_fault
 from conquer.parsing.mst import best_tree
 
 
