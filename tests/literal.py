@@ -73,8 +73,8 @@ class Literal:
 
     def projected(self, phi, ticket):
         mode = self.parameters.get("projection")
-        if mode is None:
-            return self.w
+        if mode is None or np.abs(phi @ self.w).max() < 1:
+            return self.w  # projecting would change nothing and cost most of the tests' time
         return reference.project(self.w, self.A, phi, order_of(ticket, len(phi)), exact=mode == "exact")
 
     def scores(self, phi, ticket=0):

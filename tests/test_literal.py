@@ -111,6 +111,8 @@ def play(learner, slow, rounds, rng):
             answer = float(better * rng.choice([1.0, 1.0, 0.4, 0.0, -1.0]))
         learner.learn(given, choice, answer)
         slow.learn(phi, choice.shown, memo, answer, ticket)
+    if slow.parameters.get("kernel", "linear") == "linear":
+        np.testing.assert_allclose(learner.model.weights(), slow.w, rtol=0, atol=1e-9)
     return seen
 
 

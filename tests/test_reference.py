@@ -26,6 +26,10 @@ def test_exact_projection_is_the_nearest_and_the_papers_is_feasible(seed, diagon
     assert np.abs(phi @ near).max() <= 1 + 1e-11
     assert (near - w) @ full @ (near - w) >= (exact - w) @ full @ (exact - w) - 1e-9
 
+    inside = w / (1 + np.abs(phi @ w).max())
+    for mode in (False, True):
+        np.testing.assert_array_equal(reference.project(inside, A, phi, rng.permutation(6), exact=mode), inside)
+
 
 @given(matrices())
 def test_the_root_is_one_also_where_the_matrix_is_singular(X):
