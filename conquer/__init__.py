@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from conquer import reference
     from conquer.features.featurizer import Featurizer, featurize
     from conquer.policies import Policy
     from conquer.registry import algorithms, make
@@ -53,6 +54,7 @@ __all__ = [
     "featurize",
     "load",
     "make",
+    "reference",
     "replay",
     "save",
     "simulate",
@@ -61,6 +63,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import conquer` itself costs next to nothing."""
+    if name == "reference":
+        return import_module("conquer.reference")
     if name not in _HOMES:
         raise AttributeError(f"module 'conquer' has no attribute {name!r}")
     value = getattr(import_module(f"conquer.{_HOMES[name]}"), name)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from literal import factor, normal
+from literal import normal
 from rivals.driving import compare, draw, largest, world
 
+from conquer.reference import root
 from conquer.registry import make
 from conquer.saving import dumps, loads
 
@@ -135,7 +136,7 @@ class LiteralTwoTS(Literal):
     def choose(self, X, ticket):
         K, S = len(X), np.linalg.inv(self.V)
         G = X @ S @ X.T
-        F = factor(G)
+        F = root(G)
         draws = [
             X @ self.theta + math.sqrt(self.eta) * F @ [normal(ticket, 2 + K * j + k) for k in range(K)]
             for j in range(2)
