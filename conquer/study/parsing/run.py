@@ -52,8 +52,11 @@ def cells_of(spec: ParsingSpec) -> list[ParsingCell]:
         raise ValueError(f"ask must be some of {', '.join(ASK)}, got {', '.join(unknown)}")
     recipe, features, people = recipe_of(spec), Features(spec.features, spec.bits), annotators(spec)
     common: dict[str, Any] = {
-        "folder": str(spec.treebank), "digest": digest_of(files(spec.treebank)), "points": spec.points, "features": features,
-    }  # fmt: skip
+        "folder": str(spec.treebank),
+        "digest": digest_of(files(spec.treebank)),
+        "points": spec.points,
+        "features": features,
+    }
     cells = [
         ParsingCell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None, **common)
         for seed in range(spec.seeds)
