@@ -73,6 +73,17 @@ def sign_test(wins: int, losses: int) -> float:
     return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
+def half_width(units: Floats) -> Floats:
+    """Half of the 95 % interval of the mean of (n, ...) values, by Student's t.
+
+    >>> half_width(np.array([1.0, 2.0, 3.0])).round(3).tolist()
+    2.484
+    """
+    from scipy.stats import t
+
+    return np.asarray(t.ppf(0.975, len(units) - 1) * units.std(axis=0, ddof=1) / np.sqrt(len(units)))
+
+
 def log_slope(regret: ArrayLike) -> float:
     """The slope of log cumulative regret against log t over the last half of the rounds.
 

@@ -1,12 +1,11 @@
 """The command line: parse, call one function, print. Heavy imports stay inside the commands."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from conquer.cli import data, parse, service
+from conquer.cli import data, parse, service, study
 from conquer.cli.extras import need
 
 app = typer.Typer(
@@ -22,80 +21,17 @@ app = typer.Typer(
 app.add_typer(data.commands, name="data")
 app.add_typer(parse.commands, name="parse")
 app.add_typer(service.keys, name="keys")
-for command in (service.serve, service.backup, service.restore, service.erase, service.replay):
+app.add_typer(study.measure, name="measure")
+for command in (
+    service.serve,
+    service.backup,
+    service.restore,
+    service.erase,
+    service.replay,
+    study.study,
+    study.arena,
+):
     app.command()(command)
-
-Text = Annotated[str | None, typer.Option()]
-Whole = Annotated[int | None, typer.Option()]
-
-
-@app.command()
-def study(
-    data: Annotated[str | None, typer.Option(help="synthetic, digits, a folder or a file of reviews.")] = None,
-    domains: Annotated[str | None, typer.Option(help="Only these domains, comma-separated.")] = None,
-    items: Annotated[str | None, typer.Option(help="Values of K, comma-separated.")] = None,
-    algorithms: Annotated[str | None, typer.Option(help="paper, rivals, all, or names, comma-separated.")] = None,
-    repetitions: Whole = None,
-    passes: Annotated[int | None, typer.Option(help="Passes over the training rounds.")] = None,
-    features: Annotated[str | None, typer.Option(help="binary, counts, tfidf or idf.")] = None,
-    hashing: Annotated[int | None, typer.Option(help="n-grams share 2^this columns by a signed hash.")] = None,
-    model: Text = None,
-    update: Annotated[str | None, typer.Option(help="implicit, margin or coordinate.")] = None,
-    preset: Annotated[str, typer.Option(help="small or paper: where everything not given comes from.")] = "small",
-    judge: Annotated[str | None, typer.Option(help="linear, noisy, logistic, perfect or raters.")] = None,
-    seed: Whole = None,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 2,
-    cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
-    out: Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")] = Path(
-        "study"
-    ),
-    balance: Annotated[str | None, typer.Option(help="stars or none.")] = None,
-    minimum: Annotated[int | None, typer.Option(help="Leave out domains with fewer reviews.")] = None,
-    reviews: Annotated[int | None, typer.Option(help="How many synthetic reviews in all.")] = None,
-    test_sets: Whole = None,
-    development: Annotated[float | None, typer.Option(help="Share of the reviews for tuning, 0.15.")] = None,
-    test: Annotated[float | None, typer.Option(help="Share of the reviews for testing, 0.10.")] = None,
-    penalties: Annotated[str | None, typer.Option(help="The ceiling's, rising, comma-separated.")] = None,
-    text: Annotated[str | None, typer.Option(help="The column of your files that holds the text.")] = None,
-    rating: Annotated[str | None, typer.Option(help="The column of your files that holds the stars.")] = None,
-) -> None:
-    """Run the paper's study, or an extension of it, and report it."""
-    need("study")
-    if cluster:
-        need("cluster")
-    from conquer.study.reviews.command import run_study
-
-    run_study(
-        data=data, domains=domains, items=items, algorithms=algorithms, repetitions=repetitions, passes=passes,
-        features=features, hashing=hashing, model=model, update=update, preset=preset, judge=judge, seed=seed,
-        jobs=jobs, cluster=cluster, out=out, balance=balance, minimum=minimum, reviews=reviews, test_sets=test_sets,
-        development=development, test=test, penalties=penalties, text=text, rating=rating,
-        command=["conquer", *sys.argv[1:]],
-    )  # fmt: skip
-
-
-@app.command()
-def arena(
-    out: Annotated[Path, typer.Option(help="Where results and page go; the same command resumes there.")] = Path(
-        "arena"
-    ),
-    preset: Annotated[str, typer.Option(help="small, or standard: the literature's usual setting.")] = "small",
-    worlds: Annotated[str | None, typer.Option(help="Names of worlds, comma-separated, instead of a preset.")] = None,
-    algorithms: Annotated[str, typer.Option(help="all, paper, rivals, or names, comma-separated.")] = "all",
-    rounds: Whole = None,
-    repetitions: int = 8,
-    seed: int = 0,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 2,
-) -> None:
-    """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds a round."""
-    need("study")
-    from conquer.study.arena.run import run_arena
-
-    page = run_arena(
-        out, preset=preset, worlds=worlds, algorithms=algorithms, rounds=rounds, repetitions=repetitions, seed=seed,
-        jobs=jobs, progress=typer.echo,
-    )  # fmt: skip
-    typer.echo(f"The page: {page}")
 
 
 @app.command()

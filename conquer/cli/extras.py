@@ -1,7 +1,7 @@
 """Optional parts: what each needs, and a clear word where it is missing."""
 
 EXTRAS = {
-    "study": ("joblib", "matplotlib", "polars", "sklearn"),
+    "study": ("jinja2", "joblib", "matplotlib", "polars", "sklearn"),
     "cluster": ("distributed",),
     "serve": ("msgspec", "prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
     "parse": ("conllu", "matplotlib", "polars"),

@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from conquer.cli.extras import need
 from conquer.cli.progress import showing
+from conquer.cli.options import filled
+from conquer.cli.study import Cluster, Jobs, Out
+from conquer.study.parsing.spec import ParsingSpec
 
 commands = typer.Typer(
     help="A dependency parser trained by single-edge questions.", no_args_is_help=True, rich_markup_mode=None
@@ -18,33 +21,15 @@ _NEITHER = 'What "neither" teaches: skip nothing, tie an even answer, coin a tos
 
 
 @commands.command("study")
-def study(
-    treebank: Annotated[Path, typer.Option(help="A folder with the train, dev and test files of a treebank.")],
-    ask: Annotated[str, typer.Option(help="Rules, comma-separated.")] = "pair,gnc,margin,confusion,random",
-    questions: Annotated[int, typer.Option(help="Questions a sentence.")] = 1,
-    passes: int = 1,
-    seeds: int = 5,
-    error: Annotated[str, typer.Option(help="Shares of wrong answers, comma-separated.")] = "0",
-    refusal: Annotated[str, typer.Option(help="Shares of questions left unanswered, comma-separated.")] = "0",
-    replay: Annotated[int, typer.Option(help=_REPLAY)] = 8,
-    scale: Annotated[str, typer.Option(help=_SCALE)] = "edge",
-    neither: Annotated[str, typer.Option(help=_NEITHER)] = "skip",
-    punctuation: Annotated[bool, typer.Option(help="Ask about punctuation as well.")] = False,
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 2,
-    cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
-    out: Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")] = Path(
-        "parsing-study"
-    ),
-) -> None:
+@filled(ParsingSpec)
+def study(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("parsing-study")) -> None:
     """Accuracy against the number of questions, for every rule, beside full supervision."""
     need("parse")
-    from conquer.study.parsing.report import run_parsing_study
+    if cluster:
+        need("cluster")
+    from conquer.study.parsing.command import run_parsing_study
 
-    run_parsing_study(
-        str(treebank), ask=ask, questions=questions, passes=passes, seeds=seeds, error=error, refusal=refusal,
-        replay=replay, scale=scale, neither=neither, punctuation=punctuation, jobs=jobs, cluster=cluster, out=out,
-        command=["conquer", *sys.argv[1:]],
-    )  # fmt: skip
+    run_parsing_study(ParsingSpec(**given), jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]])
 
 
 @commands.command("train")

@@ -1,7 +1,13 @@
-"""How long a run will still take: all its stages together, from what they took so far."""
+"""How far a run is and how long it still takes: a bar for the whole run, and one for each of its stages.
+
+rich measures how fast each stage goes; what is added here is the sum over all stages that are left.
+"""
 
 import math
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Protocol
 
 COMPILING = "compiling"
 READING = "reading domains"
@@ -11,55 +17,145 @@ RUNNING = "running cells"
 REPORTING = "writing report"
 
 _LIKE = {RUNNING: TUNING, BUILDING: READING}
-"""Stages whose work has the unit of an earlier one's: until they have a pace of their own they keep that one's."""
+"""Stages with the unit of work of an earlier one: until they have a pace of their own, they keep that one's."""
 _PACES = {REPORTING: 1.0}
-"""Seconds a unit, before anything was measured."""
+"""Seconds per unit of work, before anything was measured."""
+_EVERY = 10.0
+"""Seconds between two lines where the output is no terminal and bars cannot move."""
 
 
-@dataclass(slots=True)
-class _Stage:
-    work: float
-    done: float = 0.0
-    seconds: float = 0.0
+class StudyProgress(Protocol):
+    """Told what a run will do, stage by stage, and what it has done.
 
-
-class Outlook:
-    """What is left of a run, in seconds.
-
-    >>> outlook = Outlook()
-    >>> outlook.expect(TUNING, 10.0)
-    >>> outlook.expect(RUNNING, 40.0)
-    >>> outlook.left()
-    inf
-    >>> outlook.advance(TUNING, 5.0, seconds=1.0)
-    >>> outlook.left()
-    9.0
+    `expect(stage, work)` says how much work a later stage will have, `begin` that it starts, with how much after
+    all, `advance` that some of it is done.
     """
 
-    def __init__(self) -> None:
-        self._stages: dict[str, _Stage] = {}
+    def expect(self, stage: str, work: float) -> None: ...
+    def begin(self, stage: str, work: float) -> None: ...
+    def advance(self, work: float) -> None: ...
+
+
+class Quiet:
+    """Tells nobody."""
 
     def expect(self, stage: str, work: float) -> None:
-        """So much work is still to be done in this stage; infinity where nobody knows yet."""
-        known = self._stages.setdefault(stage, _Stage(0.0))
-        known.work = known.done + work
+        pass
 
-    def advance(self, stage: str, work: float, seconds: float) -> None:
-        """So much of it was done, and took so long since the stage's last word."""
-        known = self._stages[stage]
-        known.done += work
-        known.seconds += seconds
+    def begin(self, stage: str, work: float) -> None:
+        pass
 
-    def _pace(self, stage: str) -> float:
-        known = self._stages.get(stage)
-        if known is not None and known.done > 0:
-            return known.seconds / known.done
-        return self._pace(_LIKE[stage]) if stage in _LIKE else _PACES.get(stage, math.inf)
+    def advance(self, work: float) -> None:
+        pass
+
+
+QUIET = Quiet()
+
+
+class Bars:
+    """Progress on a terminal; a line every ten seconds where the output goes to a file.
+
+    `stages` are those to come, in the order of their bars, with their work; infinity where nobody knows yet. Nothing is
+    said about the time left before the work of all of them is known.
+    """
+
+    def __init__(
+        self, console: Any, stages: Mapping[str, float] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._clock = clock
+        self._progress = Progress(
+            TextColumn("{task.description:<18}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            get_time=clock,
+            speed_estimate_period=math.inf,
+        )
+        # Without a total the bar only shows that something moves.
+        self._whole = self._progress.add_task("all", total=None, left=_Left(self))
+        self._tasks: dict[str, Any] = {}
+        self._stage = ""
+        self._start = self._last = self._line = clock()
+        for stage, work in (stages or {}).items():
+            self.expect(stage, work)
+
+    def __enter__(self) -> "Bars":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._progress.update(self._whole, total=1.0, completed=1.0)
+        self._progress.stop()
+
+    def expect(self, stage: str, work: float) -> None:
+        """A stage still has so much work to do; infinity where nobody knows yet."""
+        if stage not in self._tasks:
+            self._progress.add_task(stage, start=False, visible=False, total=None, left="")
+            self._tasks[stage] = self._progress.tasks[-1]
+        task = self._tasks[stage]
+        # Progress.update would forget the pace of a stage that gets more work.
+        task.total = task.completed + work if math.isfinite(work) else None
+
+    def begin(self, stage: str, work: float) -> None:
+        """Show the bar of a stage; nothing where there is no work."""
+        self.expect(stage, work)
+        self._stage, self._last = stage, self._clock()
+        if work:
+            task = self._tasks[stage]
+            self._progress.start_task(task.id)
+            self._progress.update(task.id, visible=True)
+            self._progress.advance(task.id, 0)  # rich counts the pace from its first sample on
+            self._say(stage)
+
+    def advance(self, work: float) -> None:
+        """Move the bar of the stage, and that of the whole run to the share of its time that is over."""
+        task = self._tasks[self._stage]
+        self._progress.advance(task.id, work)
+        self._last = now = self._clock()
+        left, gone = self.left(), now - self._start
+        if math.isfinite(left):
+            self._progress.update(self._whole, total=1.0, completed=gone / (gone + left) if gone + left else 1.0)
+        if now - self._line >= _EVERY:
+            self._say(f"{self._stage}: {task.percentage:.0f} %, {_Left(self)}")
 
     def left(self) -> float:
-        """Seconds for all that is left, infinity while they cannot be known."""
+        """Seconds until the whole run is over, infinity while they cannot be known."""
         # Sums of parts differ from the whole in the last digits.
-        rests = {name: s.work - s.done for name, s in self._stages.items() if not math.isclose(s.work, s.done)}
-        if math.inf in rests.values():
+        rest = {s: t for s, t in self._tasks.items() if t.total is None or not math.isclose(t.total, t.completed)}
+        if any(task.total is None for task in rest.values()):
             return math.inf
-        return sum(self._pace(name) * rest for name, rest in rests.items())
+        seconds: float = sum(task.remaining * self._pace(stage) for stage, task in rest.items())
+        return max(0.0, seconds - (self._clock() - self._last))
+
+    def _pace(self, stage: str) -> float:
+        """Seconds per unit of work."""
+        task = self._tasks.get(stage)
+        if task is not None and task.completed > 0:
+            return 1.0 / task.speed if task.speed else 0.0
+        return self._pace(_LIKE[stage]) if stage in _LIKE else _PACES.get(stage, math.inf)
+
+    def _say(self, line: str) -> None:
+        self._line = self._clock()
+        if not self._progress.console.is_terminal:
+            self._progress.console.print(line)
+
+
+class _Left:
+    """The time a run still takes, in words, at the moment they are drawn."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+
+    def __str__(self) -> str:
+        seconds = self._bars.left()
+        if not math.isfinite(seconds):
+            return "left   ?"
+        minutes, second = divmod(round(seconds), 60)
+        return f"left {minutes // 60}:{minutes % 60:02d}:{second:02d}"

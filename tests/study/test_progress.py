@@ -9,41 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from study.studies import tiny
+from study.studies import Listening, tiny
 
-from conquer.study import progress as outlook
 from conquer.study.plots.reviews import FIGURES
-from conquer.study.progress import BUILDING, READING, REPORTING, RUNNING, TUNING, Outlook
+from conquer.study.progress import BUILDING, READING, REPORTING, RUNNING, TUNING, Bars
 from conquer.study.reviews import report
-from conquer.study.reviews.command import Bars
 from conquer.study.reviews.run import study
-
-
-class Listening:
-    """Remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.said: list[tuple[str, str, float]] = []
-        self.begun: dict[str, float] = {}
-        self.done: dict[str, float] = {}
-        self.stage = ""
-
-    def expect(self, stage: str, work: float) -> None:
-        self.said.append(("expect", stage, work))
-
-    def begin(self, stage: str, work: float) -> None:
-        self.said.append(("begin", stage, work))
-        self.stage, self.begun[stage] = stage, work
-        self.done.setdefault(stage, 0.0)
-
-    def advance(self, work: float) -> None:
-        self.done[self.stage] += work
-
-    def expected(self, stage: str) -> float:
-        """The last word on a stage before it began."""
-        words = [work for what, name, work in self.said if (what, name) == ("expect", stage)]
-        assert self.said.index(("expect", stage, words[-1])) < self.said.index(("begin", stage, self.begun[stage]))
-        return words[-1]
 
 
 def test_totals_are_right_and_known_before_the_first_cell(tmp_path: Path) -> None:
@@ -73,51 +44,71 @@ def test_totals_are_right_and_known_before_the_first_cell(tmp_path: Path) -> Non
 
 
 WORK = st.floats(0.1, 1e9)
-STEPS = st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.0, 1e4)), min_size=1, max_size=6)
+STEPS = st.lists(st.tuples(st.floats(0.01, 1.0), st.just(0.0) | st.floats(1e-3, 1e4)), min_size=1, max_size=6)
+
+
+def quiet_bars(stages: dict[str, float]) -> tuple[Bars, list[float]]:
+    """Bars that nobody sees, and their clock: it stands still until it is moved."""
+    now = [100.0]
+    return Bars(Console(file=io.StringIO()), stages, clock=lambda: now[0]), now
 
 
 @given(WORK, WORK, STEPS, STEPS)
 def test_the_estimate_is_for_all_that_is_left(first: float, second: float, tuning: list, running: list) -> None:
-    ahead = Outlook()
-    ahead.expect(TUNING, math.inf)
-    ahead.expect(RUNNING, math.inf)
-    assert ahead.left() == math.inf
-    ahead.expect(TUNING, first)
-    ahead.expect(RUNNING, second)
-    assert ahead.left() == math.inf
+    bars, now = quiet_bars({TUNING: math.inf, RUNNING: math.inf})
+    assert bars.left() == math.inf
+    bars.expect(TUNING, first)
+    bars.expect(RUNNING, second)
+    assert bars.left() == math.inf
+    bars.begin(TUNING, first)
     done = seconds = 0.0
     for share, took in tuning:
         work = share * (first - done)
-        ahead.advance(TUNING, work, took)
+        now[0] += took
+        bars.advance(work)
         done, seconds = done + work, seconds + took
-        assert ahead.left() == pytest.approx(seconds / done * (first - done + second), rel=1e-6, abs=1e-6 * seconds)
+        assert bars.left() == pytest.approx(seconds / done * (first - done + second), rel=1e-6, abs=1e-6 * seconds)
     pace, rest = seconds / done, first - done
+    bars.begin(RUNNING, second)
     done = seconds = 0.0
     for share, took in running:
         work = share * (second - done)
-        ahead.advance(RUNNING, work, took)
+        now[0] += took
+        bars.advance(work)
         done, seconds = done + work, seconds + took
         wanted = pace * rest + seconds / done * (second - done)
-        assert ahead.left() == pytest.approx(wanted, rel=1e-6, abs=1e-6 * (seconds + pace * first))
+        assert bars.left() == pytest.approx(wanted, rel=1e-6, abs=1e-6 * (seconds + pace * first))
 
 
 def test_a_stage_begun_twice_keeps_its_pace() -> None:
-    ahead = Outlook()
-    ahead.expect(READING, 4)
+    bars, now = quiet_bars({})
+    bars.begin(READING, 4)
     for _ in range(4):
-        ahead.advance(READING, 1, seconds=0.5)
-    assert ahead.left() == 0.0
-    ahead.expect(READING, 6)
-    assert ahead.left() == 3.0
-    ahead.expect(REPORTING, 7)
-    assert ahead.left() == 10.0
+        now[0] += 0.5
+        bars.advance(1)
+    assert bars.left() == 0.0
+    bars.begin(READING, 6)
+    assert bars.left() == 3.0
+    bars.expect(REPORTING, 7)
+    assert bars.left() == 10.0
+
+
+def test_a_file_gets_lines_where_a_terminal_has_bars() -> None:
+    now, page = [0.0], io.StringIO()
+    with Bars(Console(file=page, width=100), {RUNNING: math.inf}, clock=lambda: now[0]) as bars:
+        bars.begin(RUNNING, 40)
+        for _ in range(4):
+            now[0] += 6
+            bars.advance(10)
+        said = page.getvalue().splitlines()
+    assert said == [RUNNING, f"{RUNNING}: 50 %, left 0:00:12", f"{RUNNING}: 100 %, left 0:00:00"]
 
 
 def test_the_bars_show_it() -> None:
     now = [100.0]  # a clock that stands still until it is moved
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100, color_system=None)
-    with Bars(console, (TUNING, RUNNING), clock=lambda: now[0]) as bars:
+    with Bars(console, {TUNING: math.inf, RUNNING: math.inf}, clock=lambda: now[0]) as bars:
         assert bars.left() == math.inf
         bars.expect(TUNING, 20)
         bars.expect(RUNNING, 80)
@@ -141,5 +132,5 @@ def test_the_bars_show_it() -> None:
             bars.advance(10)
         assert bars.left() == 0.0
     last = screen.getvalue()
-    assert last.count(outlook.RUNNING) > 0
+    assert last.count(RUNNING) > 0
     assert "left 0:00:00" in last

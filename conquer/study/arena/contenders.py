@@ -122,15 +122,16 @@ def contender(name: str) -> Contender:
     return Contender(name, name, find(name).grid, ours=name in groups()["paper"])
 
 
-def names_of(algorithms: str) -> tuple[str, ...]:
-    """Names from "all", "rivals", "paper" (each with its variants) or a list with commas.
+def names_of(algorithms: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that ("all",), ("rivals",) or ("paper",) stand for, each with its variants; others as they are.
 
-    >>> names_of("ttg,rucb")
+    >>> names_of(("ttg", "rucb"))
     ('ttg', 'rucb')
     """
-    names = groups().get(algorithms) or tuple(name.strip() for name in algorithms.split(",") if name.strip())
-    if algorithms in ("all", "rivals", "paper"):
-        names += tuple(v.name for v in VARIANTS.values() if algorithms in ("all", "paper" if v.ours else "rivals"))
+    group = algorithms[0] if len(algorithms) == 1 and algorithms[0] in groups() else None
+    names = algorithms if group is None else groups()[group]
+    if group in ("all", "rivals", "paper"):
+        names += tuple(v.name for v in VARIANTS.values() if group in ("all", "paper" if v.ours else "rivals"))
     if unknown := [name for name in names if name not in table() and name not in VARIANTS]:
         raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join([*table(), *VARIANTS])}")
     return names

@@ -1,9 +1,6 @@
-"""Regret of the paper's parser on a treebank whose rewards are linear, where its theorem speaks.
+"""`conquer measure regret`: regret of the paper's parser on a treebank whose rewards are linear, where its theorem
+speaks."""
 
-`python -m conquer.study.parsing.regret OUT [ROUNDS [SEEDS]]` measures it where the bound says something.
-"""
-
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +13,14 @@ from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.mst import best_tree
 from conquer.parsing.rule import EdgeRule
 from conquer.rows import as_rows
+from conquer.study.plots.parsing import bound, save
+from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.theory import theorem2
 from conquer.types import Floats
 
 ROUNDS, DIM, SIZE = 1_000_000, 2, 2
 """Two words and two dimensions: there the bound is two thirds of the worst case after a million sentences."""
+_STEP = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,15 @@ def _table(flat: Floats, size: int) -> Floats:
 
 
 def linear_regret(
-    rounds: int, dim: int, size: int, *, seed: int = 0, ask: str = "confusion", marks: int = 10, lam: float = 1.0
+    rounds: int,
+    dim: int,
+    size: int,
+    *,
+    seed: int = 0,
+    ask: str = "confusion",
+    marks: int = 10,
+    lam: float = 1.0,
+    progress: StudyProgress = QUIET,
 ) -> LinearRun:
     """Ask about `rounds` sentences of `size` words with fresh unit features in `dim` dimensions.
 
@@ -72,6 +80,8 @@ def linear_regret(
             learner.learn(edges, choice, 1.0 if prefers else -1.0)
         if t in ends:
             sums.append(total)
+        if t % _STEP == 0 or t == rounds:
+            progress.advance(t % _STEP or _STEP)
     return LinearRun(tuple(ends), tuple(sums), float(np.linalg.norm(truth)))
 
 
@@ -90,24 +100,22 @@ def against_bound(runs: Sequence[LinearRun], dim: int, size: int) -> list[dict[s
     return table
 
 
-def main(out: str | Path, rounds: int = ROUNDS, seeds: int = 1) -> None:
+def run_regret(out: str | Path, *, rounds: int = ROUNDS, seeds: int = 1) -> None:
     """Write regret.csv, regret.png and regret.pdf into the folder `out`, anew after every seed."""
     import polars as pl
+    from rich.console import Console
 
-    from conquer.study.plots.parsing import bound
-
-    folder = Path(out)
+    for name, value in (("rounds", rounds), ("seeds", seeds)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    folder, console = Path(out), Console()
     folder.mkdir(parents=True, exist_ok=True)
     runs: list[LinearRun] = []
-    for seed in range(seeds):
-        runs.append(linear_regret(rounds, DIM, SIZE, seed=seed, marks=25))
-        frame = pl.DataFrame(against_bound(runs, DIM, SIZE))
-        frame.write_csv(folder / "regret.csv")
-        figure = bound(frame)
-        for suffix in ("png", "pdf"):
-            figure.savefig(folder / f"regret.{suffix}", dpi=160)
-        print(f"{seed + 1} of {seeds} seeds: {frame.rows(named=True)[-1]}", flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:4]))
+    with Bars(console) as bars:
+        bars.begin(RUNNING, rounds * seeds)
+        for seed in range(seeds):
+            runs.append(linear_regret(rounds, DIM, SIZE, seed=seed, marks=25, progress=bars))
+            frame = pl.DataFrame(against_bound(runs, DIM, SIZE))
+            frame.write_csv(folder / "regret.csv")
+            save(bound(frame), folder / "regret")
+            console.print(f"{seed + 1} of {seeds} seeds: {frame.rows(named=True)[-1]}")

@@ -1,6 +1,5 @@
-"""What every part of parsing costs: `python -m conquer.study.parsing.speed FOLDER`, on a quiet machine."""
+"""`conquer measure speed`: what every part of parsing costs, on a quiet machine."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +14,11 @@ from conquer.parsing.parser import parse_heads
 from conquer.parsing.rule import ASK, EdgeRule
 from conquer.parsing.supervision import supervise
 from conquer.parsing.training import Recipe, Training
-from conquer.study.parsing.run import bank, files
+from conquer.study.parsing.bank import bank, files
+from conquer.study.progress import RUNNING, Bars
+
+COUNT = 7 + 2 * len(ASK)
+"""So many lines the table has."""
 
 
 def _seconds(call: Callable[[], Any], times: int = 3) -> float:
@@ -62,11 +65,14 @@ def costs(folder: str, features: Features) -> Iterator[tuple[str, float, str]]:
             yield f"training with {ask}, {replay} rehearsals a question", sentences / _seconds(run, 1), "sentences/s"
 
 
-def main(folder: str) -> None:
-    """Print the table."""
-    for what, number, unit in costs(folder, Features()):
-        print(f"{what:<52} {number:>10,.0f} {unit}", flush=True)
+def run_speed(folder: str) -> None:
+    """Print the table, line by line as it is measured."""
+    from rich.console import Console
 
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    console = Console()
+    files(folder)
+    with Bars(console) as bars:
+        bars.begin(RUNNING, COUNT)
+        for what, number, unit in costs(folder, Features()):
+            console.print(f"{what:<52} {number:>10,.0f} {unit}", highlight=False)
+            bars.advance(1)

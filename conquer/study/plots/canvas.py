@@ -1,10 +1,8 @@
 """The look of every figure: Okabe and Ito's colours, hatches and markers, one legend above everything."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from conquer.registry import table
-from conquer.study.reviews import tables
-from conquer.study.reviews.spec import CEILING
 
 # Okabe and Ito's eight, then two that differ from all of them in lightness as well.
 _COLOURS = (
@@ -22,23 +20,42 @@ _COLOURS = (
 _HATCHES = ("", "//", "", "\\\\", "", "..", "", "xx", "", "")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 _WIDTH = 7.2
-REFERENCES = {"random": ("0.35", "--"), CEILING: ("black", ":")}
+_REFERENCES = (("0.35", "--"), ("black", ":"))
 
 Figure = Any
 Frame = Any
+Frames = Mapping[str, Frame]
 
 
-def styles(names: list[str]) -> dict[str, tuple[str, str, str]]:
-    """{algorithm: (colour, hatch, marker)}, the same in every figure of a study."""
-    known = [name for name in tables.ordered([*table()]) if name not in REFERENCES]
-    order = known + [name for name in names if name not in known]
-    return {
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who appears in a study's figures: the algorithms in their order, with their looks, and the reference lines.
+
+    `styles` has {algorithm: (colour, hatch, marker)}, `references` {name: (colour, line)}.
+    """
+
+    names: list[str]
+    styles: dict[str, tuple[str, str, str]]
+    references: dict[str, tuple[str, str]]
+
+
+def cast(names: Sequence[str], known: Sequence[str], floor: str, ceiling: str) -> Cast:
+    """The cast of these algorithms. `known` are all there are: the place there gives each its look, in every study.
+
+    >>> cast(["b"], ["a", "b"], "random", "all").styles["b"]
+    ('#E69F00', '//', 's')
+    """
+    lines = dict(zip((floor, ceiling), _REFERENCES, strict=True))
+    everyone = [name for name in dict.fromkeys([*known, *names]) if name not in lines]
+    looks = {
         name: (_COLOURS[i % len(_COLOURS)], _HATCHES[i % len(_HATCHES)], MARKERS[i % len(MARKERS)])
-        for i, name in enumerate(order)
+        for i, name in enumerate(everyone)
     }
+    return Cast(list(names), looks, lines)
 
 
 def new(rows: int, columns: int, height: float, **options: Any) -> tuple[Figure, Any]:
+    """A figure of the width of a page, and its (rows, columns) axes."""
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=(_WIDTH, height), layout="constrained")
@@ -49,13 +66,14 @@ def new(rows: int, columns: int, height: float, **options: Any) -> tuple[Figure,
     return figure, axes
 
 
-def legend(figure: Figure, axis: Any) -> None:
+def legend(figure: Figure, axis: Any, cast: Cast) -> None:
     """One legend above everything: algorithms first, reference lines last."""
     handles, labels = axis.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda i: labels[i] in REFERENCES)
+    order = sorted(range(len(labels)), key=lambda i: labels[i] in cast.references)
     chosen = [handles[i] for i in order], [labels[i] for i in order]
     figure.legend(*chosen, loc="outside upper center", ncols=6, fontsize=7, frameon=False)
 
 
 def sizes_of(results: Frame) -> list[int]:
+    """The values of K in a study."""
     return sorted(results["items"].unique().to_list())

@@ -5,22 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from conquer.study.plots.canvas import REFERENCES, Figure, Frame, legend, new, sizes_of, styles
-from conquer.study.reviews import tables
-from conquer.study.reviews.spec import CEILING
+from conquer.metrics import half_width
+from conquer.study.plots.canvas import Cast, Figure, Frame, Frames, legend, new, sizes_of
 
 
-def regret_curves(results: Frame, curves: Frame) -> Figure:
+def regret_curves(frames: Frames, cast: Cast) -> Figure:
     """Regret so far, divided by all rounds, against the share of rounds seen; bands are 95 % intervals over domains."""
     grid = np.linspace(0.02, 1.0, 50)
-    return _panels(
-        results, curves, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line
-    )
+    return _panels(frames, cast, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line)
 
 
-def sample_efficiency(results: Frame, curves: Frame) -> Figure:
+def sample_efficiency(frames: Frames, cast: Cast) -> Figure:
     """Test error against the number of answers heard, both averaged over all domains and repetitions."""
-    figure = _panels(results, curves, "answers heard (mean over domains)", "test error", None, _efficiency_line)
+    figure = _panels(frames, cast, "answers heard (mean over domains)", "test error", None, _efficiency_line)
     from matplotlib.ticker import LogLocator, NullLocator
 
     for axis in figure.axes:
@@ -31,32 +28,34 @@ def sample_efficiency(results: Frame, curves: Frame) -> Figure:
     return figure
 
 
-def _panels(results: Frame, curves: Frame, x: str, y: str, grid: Any, draw: Callable[..., None]) -> Figure:
+def _panels(frames: Frames, cast: Cast, x: str, y: str, grid: Any, draw: Callable[..., None]) -> Figure:
     import polars as pl
 
+    results, curves = frames["results"], frames["curves"]
     sizes = sizes_of(results)
-    names = [*tables.contenders(results), *(["random"] if "random" in results["algorithm"].unique() else [])]
-    style = styles(names) | {"random": (REFERENCES["random"][0], "", "")}
+    floor, ceiling = cast.references
+    names = [*cast.names, *([floor] if floor in results["algorithm"].unique() else [])]
+    style = cast.styles | {floor: (cast.references[floor][0], "", "")}
     columns = min(2, len(sizes))
     rows = -(-len(sizes) // columns)
     figure, axes = new(rows, columns, 2.5 * rows + 0.7, sharex=True, sharey=True)
     for axis, items in zip(axes.ravel(), sizes, strict=False):
         for name in names:
             part = curves.filter((pl.col("items") == items) & (pl.col("algorithm") == name))
-            draw(axis, part, name, style[name], grid)
+            draw(axis, part, name, style[name], grid, "--" if name == floor else "-")
         axis.set_title(f"K = {items}", fontsize=8)
         if draw is _efficiency_line:
-            ceiling = results.filter((pl.col("items") == items) & (pl.col("algorithm") == CEILING))["error"].mean()
-            axis.axhline(ceiling, color="black", linestyle=":", linewidth=1.2, label=CEILING)
+            level = results.filter((pl.col("items") == items) & (pl.col("algorithm") == ceiling))["error"].mean()
+            axis.axhline(level, color="black", linestyle=":", linewidth=1.2, label=ceiling)
     for axis in axes.ravel()[len(sizes) :]:
         axis.set_visible(False)
     figure.supxlabel(x, fontsize=8)
     figure.supylabel(y, fontsize=8)
-    legend(figure, axes[0, 0])
+    legend(figure, axes[0, 0], cast)
     return figure
 
 
-def _regret_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str], grid: Any) -> None:
+def _regret_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str], grid: Any, line: str) -> None:
     lines = []
     for _, domain in part.group_by("domain", maintain_order=True):
         runs = []
@@ -68,14 +67,13 @@ def _regret_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str],
         return
     values = np.array(lines)
     mean = values.mean(axis=0)
-    line = "--" if name == "random" else "-"
     axis.plot(grid, mean, line, color=style[0], linewidth=1.1, marker=style[2], markevery=(4, 10), ms=3.5, label=name)
     if len(values) > 1:
-        half = tables.half_width(values)
+        half = half_width(values)
         axis.fill_between(grid, mean - half, mean + half, color=style[0], alpha=0.12, linewidth=0)
 
 
-def _efficiency_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str], grid: Any) -> None:
+def _efficiency_line(axis: Any, part: Frame, name: str, style: tuple[str, str, str], grid: Any, line: str) -> None:
     import polars as pl
 
     points = part.filter(pl.col("error").is_not_null()).sort("domain", "repetition", "round")
@@ -85,5 +83,5 @@ def _efficiency_line(axis: Any, part: Frame, name: str, style: tuple[str, str, s
     means = ranked.group_by("step").agg(pl.col("answers").mean(), pl.col("error").mean()).sort("step")
     axis.plot(
         means["answers"].to_numpy(), means["error"].to_numpy(), color=style[0], linewidth=1.1, marker=style[2],
-        linestyle="--" if name == "random" else "-", ms=3.5, label=name,
+        linestyle=line, ms=3.5, label=name,
     )  # fmt: skip

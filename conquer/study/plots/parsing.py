@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conquer.study.parsing.run import CEILING
-
 _STYLE = {
     "pair": ("#CC79A7", "P"),
     "gnc": ("#0072B2", "o"),
@@ -41,27 +39,27 @@ def _band(axis: Any, part: Any, x: str, name: str) -> None:
     axis.fill_between(points[x], points["low"], points["high"], color=colour, alpha=0.2, linewidth=0)
 
 
-def _ceiling_line(axis: Any, frame: Any) -> float:
+def _ceiling_line(axis: Any, frame: Any, ceiling: str) -> float:
     import polars as pl
 
-    level = float(frame.filter(pl.col("ask") == CEILING)["uas_nopunct"].mean())
+    level = float(frame.filter(pl.col("ask") == ceiling)["uas_nopunct"].mean())
     axis.axhline(level, color="black", linestyle=":", linewidth=1.2, label=f"full supervision ({level:.3f})")
     return level
 
 
-def curves(frame: Any, error: float, refusal: float) -> Any:
-    """UAS without punctuation against the number of questions, one line a rule, bands over seeds."""
+def curves(frame: Any, ceiling: str, error: float, refusal: float) -> Any:
+    """UAS without punctuation against the number of questions, one line per rule, bands over seeds."""
     import polars as pl
 
     figure, axis = _axes()
-    part = frame.filter((pl.col("ask") != CEILING) & (pl.col("error") == error) & (pl.col("refusal") == refusal))
+    part = frame.filter((pl.col("ask") != ceiling) & (pl.col("error") == error) & (pl.col("refusal") == refusal))
     # Seeds ask nearly the same number by the same visit; the mean number makes one band of them.
     part = part.with_columns(pl.col("questions").mean().over("ask", "visits").alias("asked"))
     order = part.group_by("ask").agg(pl.col("uas_nopunct").max()).sort("uas_nopunct", descending=True)["ask"].to_list()
     for name in order:
         _band(axis, part.filter(pl.col("ask") == name), "asked", name)
     # Room above the ceiling, or its line would hide behind the frame.
-    axis.set_ylim(top=_ceiling_line(axis, frame) + 0.02)
+    axis.set_ylim(top=_ceiling_line(axis, frame, ceiling) + 0.02)
     axis.set_xscale("log")
     axis.set_xlabel("questions", fontsize=9)
     axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
@@ -74,16 +72,16 @@ def curves(frame: Any, error: float, refusal: float) -> Any:
     return figure
 
 
-def by_rate(frame: Any, rate: str, label: str, **fixed: float) -> Any:
+def by_rate(frame: Any, ceiling: str, rate: str, label: str, **fixed: float) -> Any:
     """UAS without punctuation at the end of training against a rate of the annotator's, the other one fixed."""
     import polars as pl
 
     figure, axis = _axes()
-    part = frame.filter((pl.col("ask") != CEILING) & (pl.col("visits") == pl.col("visits").max().over("ask")))
+    part = frame.filter((pl.col("ask") != ceiling) & (pl.col("visits") == pl.col("visits").max().over("ask")))
     part = part.filter(**fixed)
     for name in part["ask"].unique(maintain_order=True).to_list():
         _band(axis, part.filter(pl.col("ask") == name), rate, name)
-    _ceiling_line(axis, frame)
+    _ceiling_line(axis, frame, ceiling)
     axis.set_xlabel(label, fontsize=9)
     axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
     axis.legend(fontsize=8, frameon=False)
@@ -105,21 +103,28 @@ def bound(frame: Any) -> Any:
     return figure
 
 
-def write(frame: Any, folder: Path, errors: Sequence[float], refusals: Sequence[float]) -> dict[str, Path]:
-    """Draw all figures as PNG and PDF; returns {caption: PNG}."""
+def write(
+    frame: Any, ceiling: str, folder: Path, errors: Sequence[float], refusals: Sequence[float]
+) -> dict[str, Path]:
+    """Draw all figures as PNG and PDF; returns {caption: PNG}. `ceiling` is the rule that asks for whole trees."""
     error, refusal = errors[0], refusals[0]
     drawn = {
-        "UAS against the number of questions; bands are the range over seeds": ("curves", curves(frame, error, refusal))
+        "UAS against the number of questions; bands are the range over seeds": (
+            "curves",
+            curves(frame, ceiling, error, refusal),
+        )
     }
     if len(errors) > 1:
-        figure = by_rate(frame, "error", "share of wrong answers", refusal=refusal)
+        figure = by_rate(frame, ceiling, "error", "share of wrong answers", refusal=refusal)
         drawn["UAS after all questions against the annotator's error rate"] = ("mistakes", figure)
     if len(refusals) > 1:
-        figure = by_rate(frame, "refusal", "share of questions left unanswered", error=error)
+        figure = by_rate(frame, ceiling, "refusal", "share of questions left unanswered", error=error)
         drawn["UAS after all questions against the annotator's refusal rate"] = ("refusals", figure)
-    paths = {}
-    for caption, (name, figure) in drawn.items():
-        for suffix in ("png", "pdf"):
-            figure.savefig(folder / f"{name}.{suffix}", dpi=160)
-        paths[caption] = folder / f"{name}.png"
-    return paths
+    return {caption: save(figure, folder / name) for caption, (name, figure) in drawn.items()}
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure as PNG and PDF; returns the path of the PNG."""
+    for suffix in (".png", ".pdf"):
+        figure.savefig(path.with_suffix(suffix), dpi=160)
+    return path.with_suffix(".png")

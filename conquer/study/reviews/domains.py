@@ -1,7 +1,6 @@
 """A domain as arrays on disk: built once from its source, memory-mapped by every worker, rebuilt where out of sight."""
 
 import functools
-import hashlib
 import json
 import os
 import shutil
@@ -17,33 +16,10 @@ from conquer.data import digits, reviews, splits, synthetic
 from conquer.data.compression import NoReviewsError
 from conquer.features.vocabulary import tabulate
 from conquer.rows import SparseRows
-from conquer.study.reviews.files import EMBEDDED, chosen, files
-from conquer.study.reviews.spec import PROTOCOL, Spec, key
+from conquer.study.reviews.sources import Source, fingerprint
 from conquer.types import Floats, Ints
 
 _ARRAYS = ("indptr", "indices", "data", "stars", "ratings", "groups", "hashes")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a domain comes from, small enough to send to any worker; `fingerprint` identifies its content."""
-
-    kind: str
-    name: str
-    files: tuple[str, ...]
-    reviews: int
-    seed: int
-    balance: str
-    fingerprint: str
-    text: str | None = None
-    rating: str | None = None
-
-    @property
-    def key(self) -> str:
-        """The name of the domain's content, the same wherever its files lie."""
-        columns = [name for name in (self.text, self.rating) if name is not None]
-        content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, *columns
-        return key("domain", PROTOCOL, *content)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +27,7 @@ class Domain:
     """Counts of all n-grams (or finished features), stars, everyone's ratings, and what belongs together.
 
     `groups` (U, K) are the rows of each fixed round; empty where rounds are drawn from single reviews.
-    `hashes` has one content hash a review, or a group.
+    `hashes` has one content hash per review, or per group.
     """
 
     name: str
@@ -71,50 +47,6 @@ class Domain:
         """(units,): the stars that the development part keeps in proportion; one stratum where they are no whole."""
         whole = self.groups.size == 0 and bool((self.stars == np.round(self.stars)).all())
         return self.stars if whole else np.ones(self.units)
-
-
-def sources(spec: Spec) -> tuple[Source, ...]:
-    """The domains a specification names, before anything is read."""
-    if spec.data == "synthetic":
-        plan = synthetic.sizes(spec.reviews)
-        made = "synthetic-2"
-        found = [Source("synthetic", name, (), size, spec.seed, spec.balance, made) for name, size in plan.items()]
-    elif spec.data == "digits":
-        found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn")]
-    else:
-        found = [
-            Source(
-                "files",
-                name,
-                tuple(str(p.resolve()) for p in paths),
-                0,
-                0,
-                spec.balance,
-                _fingerprint(paths),
-                spec.text,
-                spec.rating,
-            )
-            for name, paths in files(spec.data, spec.domains).items()
-        ]
-    return tuple(chosen({source.name: source for source in found}, spec.domains, spec.data).values())
-
-
-def ignored(spec: Spec) -> tuple[str, ...]:
-    """Names of what lies in the data folder and is no review file."""
-    path = Path(spec.data)
-    return (
-        ()
-        if spec.data in EMBEDDED or not path.is_dir()
-        else tuple(str(p.relative_to(path)) for p in reviews.find(path)[1])
-    )
-
-
-def _fingerprint(paths: tuple[Path, ...]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for path in paths:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "blake2b").digest())
-    return digest.hexdigest()
 
 
 def build(source: Source) -> tuple[Domain, dict[str, Any]]:
@@ -254,7 +186,7 @@ def load(source: Source, folder: str) -> Domain:
     place = Path(folder) / source.key
     if not place.exists():
         own = Path(tempfile.gettempdir()) / f"conquer-domains-{os.getuid() if hasattr(os, 'getuid') else 0}"
-        if source.kind == "files" and _fingerprint(tuple(map(Path, source.files))) != source.fingerprint:
+        if source.kind == "files" and fingerprint(tuple(map(Path, source.files))) != source.fingerprint:
             raise ValueError(f"{source.name}: this worker's {', '.join(source.files)} is not the study's file")
         store(source, own)
         place = own / source.key

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from conquer.data import reviews
 from conquer.data.compression import NoReviewsError
-
-EMBEDDED = ("synthetic", "digits")
+from conquer.study.reviews.spec import EMBEDDED
 
 T = TypeVar("T")
 

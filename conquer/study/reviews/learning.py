@@ -1,13 +1,12 @@
 """One learner through one course: what it cost, how well it chooses afterwards, and the best possible beside it."""
 
-import json
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from conquer.kernels.study import ridge as testsets_ridge
+from conquer.kernels.study.ridge import dual_coefficients, primal_weights, row_scores
 from conquer.metrics import star_error
 from conquer.registry import find, make
 from conquer.rows import SparseRows
@@ -36,7 +35,7 @@ def scores_of(learner: Learner, part: Part, units: Ints) -> Floats:
     scores = np.zeros(len(part.X))
     X = part.X
     if learner.compiled and learner.parameters["model"] != "kernel":
-        scores[rows] = testsets_ridge.row_scores(X.indptr, X.indices, X.data, rows, learner.model.weights())
+        scores[rows] = row_scores(X.indptr, X.indices, X.data, rows, learner.model.weights())
     else:
         for start in range(0, rows.size, _CHUNK):
             piece = rows[start : start + _CHUNK]
@@ -101,13 +100,11 @@ def ridge_scores(X: SparseRows, rows: Ints, targets: Floats, penalties: Floats, 
 
     The penalties rise.
     """
-    duals = testsets_ridge.dual_coefficients(
-        X.indptr, X.indices, X.data, rows, X.dim, targets, penalties, _TOLERANCE, _STEPS
-    )
+    duals = dual_coefficients(X.indptr, X.indices, X.data, rows, X.dim, targets, penalties, _TOLERANCE, _STEPS)
     scores = np.zeros((penalties.size, len(Y)))
     for row, dual in zip(scores, duals, strict=True):
-        weights = testsets_ridge.primal_weights(X.indptr, X.indices, X.data, rows, X.dim, dual)
-        row[wanted] = testsets_ridge.row_scores(Y.indptr, Y.indices, Y.data, wanted, weights)
+        weights = primal_weights(X.indptr, X.indices, X.data, rows, X.dim, dual)
+        row[wanted] = row_scores(Y.indptr, Y.indices, Y.data, wanted, weights)
     return scores
 
 
@@ -146,8 +143,3 @@ def ridge(
         point = {"penalty": penalties[choice.best]}
         found.append({"error": choice.error, "parameters": point, "tuning_error": choice.tuning_error})
     return found, seconds
-
-
-def as_text(point: dict[str, Any]) -> str:
-    """Parameters as one line of JSON."""
-    return json.dumps(point, sort_keys=True)

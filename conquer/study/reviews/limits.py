@@ -1,22 +1,22 @@
-"""How much is one answer worth: exact ridge on duels beside ridge on true stars, by what pair each round asks about.
+"""`conquer measure limits`: how much one answer is worth, by what pair each round asks about.
 
-Run it as `python -m conquer.study.reviews.limits DATA [repetitions] [--features KIND]`.
+Exact ridge on answers to duels stands beside ridge on true stars.
 """
 
-import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from conquer.features.vocabulary import KINDS
 from conquer.judges import rewards_of
 from conquer.rows import SparseRows
-from conquer.study.reviews import learning, tables
+from conquer.study.cells.output import markdown
+from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
+from conquer.study.reviews import learning
 from conquer.study.reviews.rounds import rows_of
-from conquer.study.reviews.spec import CEILING, Spec
-from conquer.study.reviews.trials import Trial, domains, trial
+from conquer.study.reviews.spec import CEILING, Spec, preset
+from conquer.study.reviews.trials import Trial, domains, trial, trials
 from conquer.types import Floats, Ints
 
 SHARES = (1, 2, 4, 8)
@@ -99,14 +99,17 @@ def errors(given: Trial, penalties: tuple[float, ...]) -> dict[str, float]:
     return found | {name: duel_error(given, rule(sets, rewards), chances) for name, rule in PAIRS.items()}
 
 
-def limits(spec: Spec, items: int = 5) -> Any:
-    """A frame with a row a domain, their mean, and its ratio to full information; see `errors` for the columns."""
+def limits(spec: Spec, items: int = 5, progress: StudyProgress = QUIET) -> Any:
+    """A frame with one row per domain, their mean, and its ratio to full information; see `errors` for the columns."""
     import polars as pl
 
+    progress.begin(RUNNING, trials(spec))
     rows = []
     for domain in domains(spec):
-        trials = (trial(spec, domain, number, spec.features, items) for number in range(spec.repetitions))
-        every = [errors(given, spec.penalties) for given in trials]
+        every = []
+        for number in range(spec.repetitions):
+            every.append(errors(trial(spec, domain, number, spec.features, items), spec.penalties))
+            progress.advance(1)
         rows.append({"domain": domain.name} | {name: float(np.mean([e[name] for e in every])) for name in every[0]})
     table = pl.DataFrame(rows)
     mean = table.select(pl.lit("mean").alias("domain"), pl.exclude("domain").mean())
@@ -114,14 +117,11 @@ def limits(spec: Spec, items: int = 5) -> Any:
     return pl.concat([table, mean, ratio])
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m conquer.study.reviews.limits", description=__doc__)
-    parser.add_argument("data")
-    parser.add_argument("repetitions", type=int, nargs="?", default=3)
-    parser.add_argument("--features", choices=[*KINDS], default="tfidf")
-    given = parser.parse_args()
-    try:
-        found = limits(Spec(data=given.data, repetitions=given.repetitions, features=given.features))
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-    print(tables.markdown(found))
+def run_limits(data: str, *, repetitions: int = 3, features: str = "tfidf") -> None:
+    """Print the table for all domains of some data."""
+    from rich.console import Console
+
+    spec = preset("paper", data=data, repetitions=repetitions, features=features)
+    with Bars(Console(stderr=True)) as bars:
+        table = limits(spec, progress=bars)
+    print(markdown(table), end="")

@@ -1,81 +1,84 @@
-"""What a study still has to do: the missing cells as tasks with their costs, beside the rows already there."""
+"""What a review study still has to do: the missing cells as tasks with their costs, beside the rows already there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from conquer.registry import find
+from conquer.study.cells.runner import CellTask, Plan
+from conquer.study.cells.store import Cells, Row, key
 from conquer.study.reviews import tasks
-from conquer.study.reviews.domains import Source, held
-from conquer.study.reviews.results import Cells, Row
-from conquer.study.reviews.spec import CEILING, Spec, key
+from conquer.study.reviews.domains import held
+from conquer.study.reviews.sources import Source
+from conquer.study.reviews.spec import CEILING, Spec
 
 Known = Sequence[tuple[Source, dict[str, Any]]]
 """Domains and what is known about them."""
-Points = dict[tuple[str, int, str], Row]
-"""{(domain, items, algorithm): tuning row}."""
+Place = tuple[str, int, str]
+"""(domain, items, algorithm)."""
 
 
-@dataclass(slots=True)
-class Plan:
-    """Tasks with their costs (items looked at), the names their cells will have, and the rows there already."""
-
-    tasks: list[Any] = field(default_factory=list)
-    costs: list[float] = field(default_factory=list)
-    names: dict[tuple[Any, ...], str] = field(default_factory=dict)
-    found: list[Row] = field(default_factory=list)
-
-    @property
-    def cost(self) -> float:
-        return sum(self.costs)
+def place(row: Row) -> Place:
+    """Where a row of tuning or of a cell belongs."""
+    return row["domain"], row["items"], row["algorithm"]
 
 
-def tuning(spec: Spec, known: Known, cells: Cells, work: str) -> tuple[Plan, Points]:
-    """The tuning that is missing, and the points that are known; one grid point needs no tuning."""
-    plan, points = Plan(), Points()
+def untuned(spec: Spec, known: Known) -> dict[Place, Row]:
+    """The points that need no tuning, because their grid has one."""
+    grids = {algorithm: find(algorithm).grid for algorithm in spec.algorithms}
+    return {
+        (source.name, items, algorithm): {"parameters": dict(grid[0]), "tuning_error": None}
+        for source, _ in known
+        for items in spec.items
+        for algorithm, grid in grids.items()
+        if len(grid) == 1
+    }
+
+
+def tuning(spec: Spec, known: Known, cells: Cells, work: str) -> Plan:
+    """The choice of a grid point for each domain, items and algorithm. A task costs the items it looks at."""
+    plan = Plan()
     for source, facts in known:
-        pairs = []
+        absent: dict[str, tuple[int, str]] = {}
         for items in spec.items:
             for algorithm in spec.algorithms:
-                place = (source.name, items, algorithm)
                 grid = [dict(point) for point in find(algorithm).grid]
                 if len(grid) == 1:
-                    points[place] = {"parameters": grid[0], "tuning_error": None}
                     continue
-                plan.names[place] = key("tuning", spec.settings(), source.key, items, algorithm, grid)
-                row = cells.get(plan.names[place])
+                name = key("tuning", spec.settings(), source.key, items, algorithm, grid)
+                row = cells.get(name)
                 if row is None:
-                    pairs.append((items, algorithm))
+                    absent[name] = items, algorithm
                 else:
-                    points[place] = row
-        if pairs:
-            plan.tasks.append(tasks.Tuning(spec, source, work, tuple(pairs)))
+                    plan.found[name] = row
+        if absent:
+            task = tasks.Tuning(spec, source, work, tuple(absent.values()))
             count, ways = tasks.tuning_effort(held(facts, spec.development))
-            plan.costs.append(8.0 * count * ways * sum(items for items, _ in pairs))
-    return plan, points
+            cost = 8.0 * count * ways * sum(items for items, _ in absent.values())
+            plan.tasks.append(CellTask(task, tuple(absent), cost))
+    return plan
 
 
-def repetitions(spec: Spec, known: Known, points: Mapping[tuple[str, int, str], Row], cells: Cells, work: str) -> Plan:
-    """The cells that are missing; before their algorithms are tuned all of them are, as far as anyone can tell."""
+def repetitions(spec: Spec, known: Known, points: Mapping[Place, Row], cells: Cells, work: str) -> Plan:
+    """The cells; before their algorithms are tuned all of them are missing, as far as anyone can tell."""
     plan = Plan()
     for source, facts in known:
         for number in range(spec.repetitions):
-            absent: list[tuple[int, str, dict[str, Any]]] = []
+            absent: dict[str, tuple[int, str, dict[str, Any]]] = {}
             for items in spec.items:
                 for algorithm in (*spec.algorithms, CEILING):
                     tuned = points.get((source.name, items, algorithm))
                     if tuned is None and algorithm != CEILING:
-                        absent.append((items, algorithm, {}))
+                        absent[f"{items} {algorithm}"] = items, algorithm, {}
                         continue
                     point = dict(tuned["parameters"]) if tuned else spec.ceiling()
-                    place = (source.name, items, algorithm, number)
-                    plan.names[place] = key("cell", spec.settings(), source.key, items, algorithm, number, point)
-                    row = cells.get(plan.names[place])
+                    name = key("cell", spec.settings(), source.key, items, algorithm, number, point)
+                    row = cells.get(name)
                     if row is None:
-                        absent.append((items, algorithm, point))
+                        absent[name] = items, algorithm, point
                     else:
-                        plan.found.append(row)
+                        plan.found[name] = row
             if absent:
-                plan.tasks.append(tasks.Repetition(spec, source, work, number, tuple(absent)))
-                plan.costs.append(float(sum(items for items, _, _ in absent) * facts["reviews"] * spec.passes))
+                task = tasks.Repetition(spec, source, work, number, tuple(absent.values()))
+                cost = float(sum(items for items, _, _ in absent.values()) * facts["reviews"] * spec.passes)
+                plan.tasks.append(CellTask(task, tuple(absent), cost))
     return plan

@@ -1,13 +1,9 @@
-"""Cells on disk: one small file each, written whole or not at all, named by what they depend on."""
+"""The cells of a study put together: one row per cell, and one row per point of a learning curve."""
 
 import json
-import os
-import tempfile
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-Row = dict[str, Any]
+from conquer.study.cells.store import Row
 
 _COLUMNS = (
     "domain", "items", "algorithm", "repetition", "error", "online_error", "regret", "rounds", "answers", "query_rate",
@@ -16,53 +12,8 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class Cells:
-    """A folder of finished cells.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cells = Cells(Path(folder))
-    ...     cells.put("ab12", {"error": 0.25})
-    ...     cells.get("ab12"), cells.get("cd34")
-    ({'error': 0.25}, None)
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
-
-    def get(self, key: str) -> Row | None:
-        """The row of this name, or None where it has not been computed, or a power cut left no whole file."""
-        try:
-            row: Row = json.loads(self._path(key).read_bytes())
-        except (FileNotFoundError, ValueError):
-            return None
-        return row
-
-    def put(self, key: str, row: Row) -> None:
-        """Write a row; whoever reads sees all of it or nothing."""
-        path = self._path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w") as file:
-            json.dump(row, file)
-        os.replace(name, path)
-
-
-def versions() -> dict[str, str]:
-    """The versions that numbers could depend on."""
-    found = {name: metadata.version(name) for name in ("numpy", "numba", "scipy")}
-    try:
-        found["conquer"] = metadata.version("conquer-bandits")
-    except metadata.PackageNotFoundError:
-        found["conquer"] = "from source"
-    return found
-
-
 def frames(rows: list[Row]) -> tuple[Any, Any]:
-    """(results, curves) as polars frames, rows sorted by key: one row a cell, one row a point of a curve."""
+    """(results, curves) as polars frames, rows sorted by domain, items, algorithm and repetition."""
     import polars as pl
 
     ordered = sorted(rows, key=lambda row: (row["domain"], row["items"], row["algorithm"], row["repetition"]))
@@ -90,10 +41,3 @@ def frames(rows: list[Row]) -> tuple[Any, Any]:
     points = dict.fromkeys(("items", "repetition", "round", "answers"), pl.Int64)
     shape = {name: points.get(name, pl.String if name in ("domain", "algorithm") else pl.Float64) for name in curves}
     return pl.DataFrame(table, schema=schema), pl.DataFrame(curves, schema=shape)
-
-
-def write_frame(frame: Any, path: Path) -> None:
-    """Write a frame as Parquet, all or nothing."""
-    room = path.with_suffix(".tmp")
-    frame.write_parquet(room)
-    os.replace(room, path)

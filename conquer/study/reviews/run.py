@@ -1,47 +1,24 @@
-"""Run a study: plan the cells that are missing, hand them to a backend, keep each as it comes, put it all together."""
+"""Run a study of reviews: plan the cells that are missing, run them, put it all together."""
 
-import json
-import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from conquer.data.compression import NoReviewsError
 from conquer.registry import table
-from conquer.study import progress as outlook
 from conquer.study.backends import Backend, serial
+from conquer.study.cells.output import write_frame
+from conquer.study.cells.runner import CellTask, missing, run
+from conquer.study.cells.store import Cells, Row
+from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, TUNING, StudyProgress
 from conquer.study.reviews import planning, tasks
-from conquer.study.reviews.domains import Source, held, ignored, sources, store
-from conquer.study.reviews.planning import Known, Plan, Points
-from conquer.study.reviews.results import Cells, Row, frames, write_frame
+from conquer.study.reviews.domains import held, store
+from conquer.study.reviews.planning import Known, Place, place
+from conquer.study.reviews.results import frames
+from conquer.study.reviews.sources import Source, ignored, sources
 from conquer.study.reviews.spec import Spec
-
-
-class Progress(Protocol):
-    """Told what a run will do, stage by stage, and what it has done.
-
-    `expect(stage, work)` says how much work a later stage will have, `begin` that it starts, with how much after
-    all, `advance` that some of it is done.
-    """
-
-    def expect(self, stage: str, work: float) -> None: ...
-    def begin(self, stage: str, work: float) -> None: ...
-    def advance(self, work: float) -> None: ...
-
-
-class Quiet:
-    """Tells nobody."""
-
-    def expect(self, stage: str, work: float) -> None:
-        pass
-
-    def begin(self, stage: str, work: float) -> None:
-        pass
-
-    def advance(self, work: float) -> None:
-        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +39,14 @@ class _Store:
 
     folder: Path
 
-    def __call__(self, source: Source) -> dict[str, Any]:
+    def __call__(self, source: Source) -> list[Row]:
         try:
-            return store(source, self.folder)
+            return [store(source, self.folder)]
         except NoReviewsError as error:
-            return {"reviews": 0, "nothing": str(error)}
+            return [{"reviews": 0, "nothing": str(error)}]
 
 
-def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: Progress | None = None) -> Finished:
+def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: StudyProgress = QUIET) -> Finished:
     """Run what is missing of a study in `folder`, then write results.parquet and curves.parquet there.
 
     Every finished cell is kept under the name of its content, so the same call after any interruption goes on where
@@ -78,45 +55,46 @@ def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: P
     for algorithm in spec.algorithms:
         if algorithm not in table():
             raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(table())}")
-    told = progress or Quiet()
     found = sources(spec)
     out = Path(folder).resolve()  # workers may stand elsewhere
     out.mkdir(parents=True, exist_ok=True)
     cells, work = Cells(out / "cells"), out / "work"
-    about = _prepare(found, out, work, backend, told)
-    known, left_out = _fit_for_study(spec, about)
+    known, left_out = _fit_for_study(spec, _read(found, out, work, backend, progress))
     if not known:
         raise ValueError("no domain is left to study: " + "; ".join(f"{n}: {why}" for n, why in left_out.items()))
-    tuning, points = planning.tuning(spec, known, cells, str(work))
+    tuning = planning.tuning(spec, known, cells, str(work))
+    points = planning.untuned(spec, known) | {place(row): row for row in tuning.found.values()}
     rest = planning.repetitions(spec, known, points, cells, str(work))
-    told.expect(outlook.TUNING, tuning.cost)
-    told.expect(outlook.RUNNING, rest.cost)
-    _ensure({task.source: None for task in (*tuning.tasks, *rest.tasks)}, work, backend, told)
-    for row in _run(tasks.tune, tuning, outlook.TUNING, cells, backend, told):
-        points[_place(row)] = row
+    progress.expect(TUNING, tuning.cost)
+    progress.expect(RUNNING, rest.cost)
+    _build({task.content.source: None for task in (*tuning.tasks, *rest.tasks)}, work, backend, progress)
+    tuned = run(tasks.tune, tuning, cells, TUNING, backend, progress)
+    points |= {place(row): row for row in tuned.values()}
     if tuning.tasks:
         rest = planning.repetitions(spec, known, points, cells, str(work))
-    fresh = list(_run(tasks.repeat, rest, outlook.RUNNING, cells, backend, told))
-    rows = _labelled(spec, known, points, [*rest.found, *fresh])
-    results, curves = frames(rows)
+    rows = run(tasks.repeat, rest, cells, RUNNING, backend, progress)
+    results, curves = frames(_labelled(spec, known, points, rows.values()))
     write_frame(results, out / "results.parquet")
     write_frame(curves, out / "curves.parquet")
     shutil.rmtree(work, ignore_errors=True)
     return Finished(spec, results, curves, {source.name: facts for source, facts in known}, left_out, out)
 
 
-def _prepare(found: Sequence[Source], out: Path, work: Path, backend: Backend, told: Progress) -> Known:
+def _read(found: Sequence[Source], out: Path, work: Path, backend: Backend, progress: StudyProgress) -> Known:
     """What is known of each domain, from an earlier run or by building it."""
     notes = Cells(out / "domains")
-    known = {source: notes.get(source.key) for source in found}
-    missing = [source for source in found if known[source] is None]
-    told.begin(outlook.READING, len(missing))
-    for position, facts in backend(_Store(work), missing):
-        source = missing[position]
-        notes.put(source.key, facts)
-        known[source] = facts
-        told.advance(1)
-    return [(source, facts) for source, facts in known.items() if facts is not None]
+    plan = missing([CellTask(source, (source.key,)) for source in found], notes)
+    facts = run(_Store(work), plan, notes, READING, backend, progress)
+    return [(source, facts[source.key]) for source in found]
+
+
+def _build(known: Iterable[Source], work: Path, backend: Backend, progress: StudyProgress) -> None:
+    """The feature matrices of these domains, in `work`."""
+    absent = [source for source in known if not (work / source.key).exists()]
+    if absent:
+        progress.begin(BUILDING, len(absent))
+        for _ in backend(_Store(work), absent):
+            progress.advance(1)
 
 
 def _fit_for_study(spec: Spec, about: Known) -> tuple[Known, dict[str, str]]:
@@ -151,49 +129,10 @@ def _lost(facts: dict[str, Any]) -> str:
     return f" ({count} rows unreadable: {problems[0]})" if count and problems else ""
 
 
-def _ensure(known: Iterable[Source], work: Path, backend: Backend, told: Progress) -> None:
-    """The feature matrices of these domains, in `work`."""
-    absent = [source for source in known if not (work / source.key).exists()]
-    if absent:
-        told.begin(outlook.BUILDING, len(absent))
-        for _ in backend(_Store(work), absent):
-            told.advance(1)
-
-
-def _place(row: Row) -> tuple[str, int, str]:
-    return row["domain"], row["items"], row["algorithm"]
-
-
-def _run(
-    function: Callable[[Any], list[Row]], plan: Plan, stage: str, cells: Cells, backend: Backend, told: Progress
-) -> Iterator[Row]:
-    """Rows as they come, kept; the longest tasks go first so that no worker is left alone with one at the end."""
-    order = sorted(range(len(plan.tasks)), key=lambda i: -plan.costs[i])
-    told.begin(stage, plan.cost)
-    for position, rows in backend(function, [plan.tasks[i] for i in order]):
-        for row in rows:
-            number = (row["repetition"],) if "repetition" in row else ()
-            cells.put(plan.names[*_place(row), *number], row)
-        told.advance(plan.costs[order[position]])
-        yield from rows
-
-
-def _labelled(spec: Spec, known: Known, points: Points, rows: Sequence[Row]) -> list[Row]:
+def _labelled(spec: Spec, known: Known, points: dict[Place, Row], rows: Iterable[Row]) -> list[Row]:
     """The rows with what they share: the settings, the data's hash, and the error that chose their parameters."""
     shared = spec.settings()
     del shared["protocol"], shared["test_sets"]
     hashes = {source.name: source.key for source, _ in known}
-    chosen = {place: {"tuning_error": row["tuning_error"]} for place, row in points.items()}
-    return [row | shared | {"data": hashes[row["domain"]]} | chosen.get(_place(row), {}) for row in rows]
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file, all or nothing."""
-    room = path.with_name(path.name + ".tmp")
-    room.write_text(text, encoding="utf-8")
-    os.replace(room, path)
-
-
-def dump(path: Path, content: Any) -> None:
-    """Write JSON, all or nothing."""
-    write_text(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    chosen = {where: {"tuning_error": row["tuning_error"]} for where, row in points.items()}
+    return [row | shared | {"data": hashes[row["domain"]]} | chosen.get(place(row), {}) for row in rows]

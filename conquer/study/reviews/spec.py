@@ -1,14 +1,10 @@
 """What a study is: every number that moves a result, in one frozen record that also names the cells."""
 
-import hashlib
 import itertools
-import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
-
-from conquer.study.reviews.files import EMBEDDED
 
 if TYPE_CHECKING:
     from conquer.features.vocabulary import Kind
@@ -16,6 +12,7 @@ if TYPE_CHECKING:
 PROTOCOL = 3
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
 
+EMBEDDED = ("synthetic", "digits")
 CEILING = "full-information"
 PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
 PRESETS = ("small", "paper")
@@ -24,38 +21,43 @@ _SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """One study. `algorithms` are registry names; the ceiling is always run beside them.
+    """One study; the fields are the options of `conquer study`, and say there what they mean.
 
-    `hashing`: None for a column an n-gram, or how many bits of columns they share. `update` is the diagonal model's.
-    `balance` is "stars" or "none". `reviews`: how many synthetic reviews all 33 domains have together. `minimum`: files
-    with fewer reviews after balancing are left out, and named. `text`, `rating`: columns of one's own files.
-    `development`, `test`: shares of a domain's reviews; the rest is for training. `penalties`: the ceiling's, rising.
+    `algorithms` are registry names; the ceiling is always run beside them. `hashing`: None for one column per n-gram.
+    `update` is the diagonal model's. `minimum`: files with fewer reviews after balancing are left out, and named.
+    `development`, `test`: what they leave of a domain's reviews is for training.
 
     >>> Spec(items=(5,), repetitions=2).items
     (5,)
     """
 
-    data: str = "synthetic"
-    domains: tuple[str, ...] | None = None
-    items: tuple[int, ...] = (5, 10, 15, 20)
-    algorithms: tuple[str, ...] = PAPER
-    repetitions: int = 10
-    passes: int = 1
-    features: "Kind" = "tfidf"
-    hashing: int | None = None
-    model: str = "diagonal"
-    update: str = "implicit"
-    judge: str = "linear"
-    seed: int = 0
-    balance: str = "stars"
-    reviews: int = 341_400
-    minimum: int = 500
-    text: str | None = None
-    rating: str | None = None
-    test_sets: int = 1000
-    development: float = 0.15
-    test: float = 0.10
-    penalties: tuple[float, ...] = (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+    data: str = field(default="synthetic", metadata={"help": "synthetic, digits, a folder or a file of reviews."})
+    domains: tuple[str, ...] | None = field(default=None, metadata={"help": "Only these domains, comma-separated."})
+    items: tuple[int, ...] = field(default=(5, 10, 15, 20), metadata={"help": "Values of K, comma-separated."})
+    algorithms: tuple[str, ...] = field(
+        default=PAPER, metadata={"help": "paper, rivals, all, or names, comma-separated."}
+    )
+    repetitions: int = field(default=10, metadata={"help": "Splits of each domain into training and test part."})
+    passes: int = field(default=1, metadata={"help": "Passes over the training rounds."})
+    features: "Kind" = field(default="tfidf", metadata={"help": "binary, counts, tfidf or idf."})
+    hashing: int | None = field(default=None, metadata={"help": "n-grams share 2^this columns by a signed hash."})
+    model: str = field(
+        default="diagonal", metadata={"help": "diagonal, full or kernel, where an algorithm has the choice."}
+    )
+    update: str = field(default="implicit", metadata={"help": "implicit, margin or coordinate."})
+    judge: str = field(default="linear", metadata={"help": "linear, noisy, logistic, perfect or raters."})
+    seed: int = field(default=0, metadata={"help": "What every draw depends on."})
+    balance: str = field(default="stars", metadata={"help": "stars or none."})
+    reviews: int = field(default=341_400, metadata={"help": "How many synthetic reviews in all."})
+    minimum: int = field(default=500, metadata={"help": "Leave out domains with fewer reviews."})
+    text: str | None = field(default=None, metadata={"help": "The column of your files that holds the text."})
+    rating: str | None = field(default=None, metadata={"help": "The column of your files that holds the stars."})
+    test_sets: int = field(default=1000, metadata={"help": "Sets of K items that the test error is a mean of."})
+    development: float = field(default=0.15, metadata={"help": "Share of the reviews for tuning, 0.15."})
+    test: float = field(default=0.10, metadata={"help": "Share of the reviews for testing, 0.10."})
+    penalties: tuple[float, ...] = field(
+        default=(0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), metadata={"help": "The ceiling's, rising, comma-separated."}
+    )
 
     def __post_init__(self) -> None:
         for name in ("repetitions", "passes", "test_sets", "minimum"):
@@ -96,7 +98,7 @@ class Spec:
 
     def _changed(self, *names: str) -> dict[str, Any]:
         """The fields that differ from their defaults: options that came later leave the names of older cells alone."""
-        defaults = {field.name: field.default for field in fields(self)}
+        defaults = {each.name: each.default for each in fields(self)}
         return {name: getattr(self, name) for name in names if getattr(self, name) != defaults[name]}
 
     def described(self) -> dict[str, Any]:
@@ -132,13 +134,3 @@ def preset(name: str, **changes: Any) -> Spec:
     if given.get("data") == "digits":
         given.setdefault("items", (10,))
     return Spec(**(base | given))
-
-
-def key(*content: Any) -> str:
-    """A name made of content: equal content, equal name, on every machine.
-
-    >>> key("cell", {"b": 1, "a": 2}) == key("cell", {"a": 2, "b": 1})
-    True
-    """
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from conquer.data import splits
+from conquer.kernels.study.testsets import equal_pairs
 from conquer.registry import find
 from conquer.simulation import simulate
+from conquer.study.cells.store import Row, versions
 from conquer.study.reviews import learning, rounds
-from conquer.study.reviews.domains import Domain, Source, load
-from conquer.study.reviews.results import versions
+from conquer.study.reviews.domains import Domain, load
+from conquer.study.reviews.sources import Source
 from conquer.study.reviews.spec import CEILING, Spec
 from conquer.tickets import stream
 from conquer.types import Ints
-
-Row = dict[str, Any]
 
 JUDGED_ON = (5, 10, 20)
 """Set sizes whose mean error chooses a grid point: large sets alone hang on a handful of reviews."""
@@ -61,7 +61,8 @@ def tune(task: Tuning) -> list[Row]:
         for items, pairs in itertools.groupby(sorted(task.wanted), key=lambda pair: pair[0]):
             course = rounds.course(part, items, count, 1, 1, (1.0,), *name)
             for _, algorithm in pairs:
-                found = [_development_error(spec, algorithm, dict(p), part, course, tests) for p in _grid(algorithm)]
+                grid = find(algorithm).grid
+                found = [_development_error(spec, algorithm, dict(p), part, course, tests) for p in grid]
                 errors[items, algorithm].append(found)
     rows = []
     for (items, algorithm), table in errors.items():
@@ -92,10 +93,6 @@ def tuning_effort(held: int) -> tuple[int, int]:
     return count, max(1, min(6, -(-3000 // count)))
 
 
-def _grid(algorithm: str) -> Any:
-    return find(algorithm).grid
-
-
 def _development_error(
     spec: Spec, algorithm: str, point: Row, part: rounds.Part, course: rounds.Course, tests: list[Ints]
 ) -> float:
@@ -110,12 +107,15 @@ def _development_error(
 
 
 def repeat(task: Repetition) -> list[Row]:
-    """One row for each wanted cell. A learner that diverges in its cell has the error of choosing at random."""
+    """One row for each wanted cell, in their order.
+
+    A learner that diverges in its cell has the error of choosing at random.
+    """
     spec, domain = task.spec, load(task.source, task.folder)
     held = splits.development(domain.strata, domain.hashes, spec.development)
     parts = splits.repetition(domain.units, held, task.number, spec.seed, domain.name, spec.test)
     part = rounds.restricted(domain, parts.training, parts.test, spec.features, spec.hashing)
-    rows: list[Row] = []
+    rows: dict[tuple[int, str], Row] = {}
     ceilings: dict[int, tuple[Any, Any]] = {}
     for items, cells in itertools.groupby(sorted(task.wanted, key=lambda cell: cell[:2]), key=lambda cell: cell[0]):
         name = (spec.seed, domain.name, task.number)
@@ -127,13 +127,15 @@ def repeat(task: Repetition) -> list[Row]:
                 ceilings[items] = rounds.draw(part, held, spec.test_sets, items, seed), course.tests
                 continue
             row = _run(spec, algorithm, point, part, course)
-            rows.append(_labelled(domain, items, algorithm, task.number, part, point, row | {"equal_in_sets": equal}))
+            row["equal_in_sets"] = equal
+            rows[items, algorithm] = _labelled(domain, items, algorithm, task.number, part, point, row)
     if ceilings:
         found, seconds = learning.ridge(part, list(ceilings.values()), held, spec.penalties)
         for items, row in zip(ceilings, found, strict=True):
             extra = {"rounds": int(part.learning.size), "seconds": seconds}
-            rows.append(_labelled(domain, items, CEILING, task.number, part, row.pop("parameters"), row | extra))
-    return rows
+            point = row.pop("parameters")
+            rows[items, CEILING] = _labelled(domain, items, CEILING, task.number, part, point, row | extra)
+    return [rows[items, algorithm] for items, algorithm, _ in task.wanted]
 
 
 def _run(spec: Spec, algorithm: str, point: Row, part: rounds.Part, course: rounds.Course) -> Row:
@@ -145,8 +147,6 @@ def _run(spec: Spec, algorithm: str, point: Row, part: rounds.Part, course: roun
 
 
 def _equal_pairs(domain: Domain, course: rounds.Course) -> float:
-    from conquer.kernels.study.testsets import equal_pairs
-
     sizes = np.full(len(course.sets), course.sets.shape[1])
     return float(equal_pairs(course.sets, sizes, domain.stars))
 

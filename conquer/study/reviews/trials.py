@@ -8,7 +8,8 @@ from pathlib import Path
 from conquer.data import splits
 from conquer.features.vocabulary import Kind
 from conquer.study.reviews import rounds
-from conquer.study.reviews.domains import Domain, load, sources, store
+from conquer.study.reviews.domains import Domain, load, store
+from conquer.study.reviews.sources import sources
 from conquer.study.reviews.spec import Spec
 from conquer.tickets import stream
 from conquer.types import Ints
@@ -30,6 +31,11 @@ def domains(spec: Spec) -> Iterator[Domain]:
         for source in sources(spec):
             if store(source, Path(folder))["reviews"] >= spec.minimum:
                 yield load(source, folder)
+
+
+def trials(spec: Spec) -> int:
+    """At most so many trials there are: some domains may be too small."""
+    return len(sources(spec)) * spec.repetitions
 
 
 def trial(spec: Spec, domain: Domain, repetition: int, kind: Kind, items: int) -> Trial:

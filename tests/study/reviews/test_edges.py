@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 from study.studies import numbers, tiny
 
-from conquer.study.plots import reviews as figures
-from conquer.study.reviews import claims, report, tables
+from conquer.study.plots.canvas import cast
+from conquer.study.plots.questions import asked
+from conquer.study.reviews import report, tables
+from conquer.study.reviews.claims.verdicts import judge
 from conquer.study.reviews.command import run_study, specification
 from conquer.study.reviews.run import study
 from conquer.study.reviews.spec import CEILING, Spec
@@ -45,7 +47,7 @@ def test_misspelt_settings_are_refused_before_any_work(field: str, value: str, m
 def test_digits_have_their_own_rounds() -> None:
     assert specification("small", data="digits").items == (10,)
     with pytest.raises(ValueError, match=r"items must be \(10,\), got \(5,\)"):
-        specification("small", data="digits", items="5")
+        specification("small", data="digits", items=(5,))
 
 
 def test_a_cell_cut_short_is_computed_again(tmp_path: Path) -> None:
@@ -75,8 +77,9 @@ def test_what_diverged_everywhere_is_reported(tmp_path: Path) -> None:
     finished = study(tiny(domains=("android",), repetitions=1), tmp_path)
     silent = pl.when(pl.col("algorithm") == "gnc").then(None).otherwise(pl.col("query_rate")).alias("query_rate")
     results = finished.results.with_columns(silent)
-    assert any("diverged" in claim.evidence for claim in claims.judge(results))
-    figures.questions(results, finished.curves)
+    assert any("diverged" in claim.evidence for claim in judge(results))
+    frames = tables.all_tables(results) | {"results": results, "curves": finished.curves}
+    asked(frames, cast(["ttg", "gnc", "banditron"], ["ttg", "gnc"], "random", CEILING))
 
 
 def test_unreadable_rows_of_domains_left_out_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +91,13 @@ def test_unreadable_rows_of_domains_left_out_are_named(tmp_path: Path, capsys: p
     for name, rows in (("many", many), ("few", few)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run_study(
-        data=str(folder), items="3", algorithms="ttg", repetitions=1, test_sets=50, minimum=100, out=tmp_path / "out"
+        data=str(folder),
+        items=(3,),
+        algorithms=("ttg",),
+        repetitions=1,
+        test_sets=50,
+        minimum=100,
+        out=tmp_path / "out",
     )
     assert "left out few" in (said := " ".join(capsys.readouterr().out.split()))
     assert "(70 rows unreadable: " in said
@@ -117,7 +126,7 @@ def test_uneven_stars_are_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFi
         "".join(json.dumps(row) + "\n" for row in [*rows, {"text": "q", "stars": 4.5}])
     )
     run_study(
-        data=str(tmp_path / "shop.jsonl"), items="3", algorithms="ttg", repetitions=1, test_sets=50, minimum=100,
+        data=str(tmp_path / "shop.jsonl"), items=(3,), algorithms=("ttg",), repetitions=1, test_sets=50, minimum=100,
         out=tmp_path / "out",
     )  # fmt: skip
     assert "not balanced, because some stars are fractions: shop" in " ".join(capsys.readouterr().out.split())
@@ -162,8 +171,8 @@ def test_interrupted_it_says_how_to_go_on_and_does(jobs: str, tmp_path: Path) ->
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     whole = study(
         specification(
-            "small", domains="android,clothing", reviews=8250, items="3,4", repetitions=6, test_sets=60,
-            algorithms="ttg,gnc",
+            "small", domains=("android", "clothing"), reviews=8250, items=(3, 4), repetitions=6, test_sets=60,
+            algorithms=("ttg", "gnc"),
         ),
         tmp_path / "whole",
     )  # fmt: skip

@@ -4,54 +4,58 @@ import polars as pl
 import pytest
 from parsing.treebanks import random_treebank
 
+from conquer.cli.options import read
 from conquer.data.treebank import TreebankError, write
 from conquer.parsing.edges import Features
 from conquer.study.backends import processes
-from conquer.study.parsing import run as study
-from conquer.study.parsing.report import run_parsing_study, table
-from conquer.study.parsing.speed import costs
+from conquer.study.parsing import run
+from conquer.study.parsing.bank import PARTS
+from conquer.study.parsing.command import run_parsing_study
+from conquer.study.parsing.report import table
+from conquer.study.parsing.run import study_parsing
+from conquer.study.parsing.spec import CEILING, ParsingSpec
+from conquer.study.parsing.speed import COUNT, costs
 
 
 @pytest.fixture
 def folder(tmp_path):
     home = tmp_path / "UD_Made-Up"
     home.mkdir()
-    for seed, part in enumerate(study.PARTS):
+    for seed, part in enumerate(PARTS):
         write(home / f"xx_up-ud-{part}.conllu.xz", random_treebank(seed, 60))
     return home
 
 
 def spec(folder, **options):
-    small = {"ask": ("gnc", "random"), "seeds": 2, "passes": 2, "points": 3, "features": Features("tags", 9)}
-    return study.ParsingSpec(folder=str(folder), **(small | options))
+    small = {"ask": ("gnc", "random"), "seeds": 2, "passes": 2, "points": 3, "features": "tags", "bits": 9}
+    return ParsingSpec(treebank=folder, **(small | options))
 
 
 def test_resumed_and_parallel_studies_are_the_same(tmp_path, folder, monkeypatch):
-    whole = study.study_parsing(spec(folder), tmp_path / "one")
-    apart = study.study_parsing(spec(folder), tmp_path / "two", processes(2))
+    whole = study_parsing(spec(folder), tmp_path / "one")
+    apart = study_parsing(spec(folder), tmp_path / "two", processes(2))
     assert whole.drop("seconds").equals(apart.drop("seconds"))
-    more = study.study_parsing(spec(folder, seeds=3), tmp_path / "one")
+    more = study_parsing(spec(folder, seeds=3), tmp_path / "one")
     assert more.filter(pl.col("seed") < 2).equals(whole)
-    monkeypatch.setattr(study, "run_cell", None)
-    assert study.study_parsing(spec(folder), tmp_path / "one").equals(whole)
+    monkeypatch.setattr(run, "run_cell", None)
+    assert study_parsing(spec(folder), tmp_path / "one").equals(whole)
     stored = pl.read_parquet(tmp_path / "one" / "results.parquet")
     assert {"ask", "seed", "questions", "uas", "uas_nopunct"} <= set(stored.columns)
 
 
 def test_numbers_hang_together(tmp_path, folder):
-    frame = study.study_parsing(spec(folder), tmp_path / "out")
-    ends = frame.filter(pl.col("visits") % pl.col("sentences") == 0, pl.col("ask") != study.CEILING)
+    frame = study_parsing(spec(folder), tmp_path / "out")
+    ends = frame.filter(pl.col("visits") % pl.col("sentences") == 0, pl.col("ask") != CEILING)
     assert (ends["questions"] <= ends["visits"]).all()
     assert ends["share"].max() < 1
     assert frame["uas"].is_between(0, 1).all()
-    assert set(table(frame)["ask"]) == {"gnc", "random", study.CEILING}
+    assert set(table(frame)["ask"]) == {"gnc", "random", CEILING}
 
 
 def test_report(tmp_path, folder):
     out = tmp_path / "out"
-    options = {"ask": "pair,margin", "seeds": 1, "passes": 1, "features": "tags", "bits": 9}
-    options |= {"error": "0,0.2", "refusal": "0,0.5"}
-    assert run_parsing_study(str(folder), out=out, command=["conquer", "parse", "study"], **options) == 0
+    small = spec(folder, ask=("pair", "margin"), seeds=1, passes=1, points=12, error=(0.0, 0.2), refusal=(0.0, 0.5))
+    assert run_parsing_study(small, out=out, command=["conquer", "parse", "study"]) == 0
     names = {path.name for path in out.iterdir()}
     assert {"report.md", "table.csv", "results.parquet", "curves.png", "curves.pdf"} <= names
     assert {"mistakes.png", "refusals.png"} <= names
@@ -67,19 +71,24 @@ def test_report(tmp_path, folder):
 
 def test_costs_of_all_parts(folder):
     found = list(costs(str(folder), Features("tags", 9)))
-    assert len({what for what, _, _ in found}) == len(found) == 7 + 2 * len(study.ASK)
+    assert len({what for what, _, _ in found}) == len(found) == COUNT
     assert all(number > 0 for _, number, _ in found)
 
 
 def test_what_is_refused(tmp_path, folder):
-    with pytest.raises(ValueError, match="ask must be some of"):
-        spec(folder, ask=("gnc", "best"))
+    with pytest.raises(ValueError, match="ask must be some of .*, got best"):
+        study_parsing(spec(folder, ask=("gnc", "best")), tmp_path / "x")
+    with pytest.raises(ValueError, match="ask must name at least one"):
+        spec(folder, ask=())
     with pytest.raises(ValueError, match="seeds must be at least 1"):
         spec(folder, seeds=0)
-    with pytest.raises(ValueError, match="rates separated by commas"):
-        run_parsing_study(str(folder), error="much", out=tmp_path / "x")
-    with pytest.raises(ValueError, match="refusal must be rates"):
-        run_parsing_study(str(folder), refusal="0;1", out=tmp_path / "x")
+    with pytest.raises(ValueError, match="error must be numbers separated by commas, got 'much'"):
+        read(ParsingSpec, {"error": "much"})
+    with pytest.raises(ValueError, match="refusal must be numbers separated by commas, got '0;1'"):
+        read(ParsingSpec, {"refusal": "0;1"})
+    with pytest.raises(ValueError, match=r"error must be a rate in \[0, 1\], got 2.0"):
+        study_parsing(spec(folder, error=(2.0,)), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
     (folder / "xx_up-ud-dev.conllu.xz").unlink()
     with pytest.raises(TreebankError, match=r"expected one \*dev\*.conllu file .*found none"):
-        study.study_parsing(spec(folder), tmp_path / "out")
+        study_parsing(spec(folder), tmp_path / "out")

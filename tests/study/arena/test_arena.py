@@ -6,34 +6,40 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from study.studies import Listening
 
 from conquer.registry import find, groups, make
 from conquer.study.arena.contenders import VARIANTS, contender, names_of
-from conquer.study.arena.page import ranking, ratio_interval, verdicts
-from conquer.study.arena.run import meet, play, run_arena, tune
+from conquer.study.arena.games import meet, play, tune
+from conquer.study.arena.ranking import ranking, ratio_interval, verdicts
+from conquer.study.arena.run import study_arena
+from conquer.study.arena.spec import ArenaSpec
 from conquer.study.arena.worlds import SETTINGS
+from conquer.study.backends import processes, serial
+from conquer.study.progress import RUNNING
 from conquer.types import Choice, Query
 
+SMALL = ArenaSpec(worlds=("linear", "copeland"), algorithms=("ttg", "gnt", "colstim", "rucb"), rounds=60, repetitions=3)
 COVARIANCES = ("on-answer", "on-show")
 
 
 def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
-    options = {"worlds": "linear,copeland", "algorithms": "ttg,gnt,colstim,rucb", "rounds": 60, "repetitions": 3}
-    told = []
-    page = run_arena(tmp_path, progress=told.append, **options)
-    assert len(told) == 3 + 4  # rucb only where arms are fixed
+    fresh, again = Listening(), Listening()
+    page = study_arena(SMALL, tmp_path, progress=fresh)
+    cells = sorted(tmp_path.glob("cells/*/*.json"))
+    assert len(cells) == 3 + 4  # rucb only where arms are fixed
+    assert fresh.done == pytest.approx(fresh.begun)
     first = json.loads((tmp_path / "results.json").read_text())
     text = page.read_text()
     assert "conquer arena --worlds copeland --algorithms colstim,gnt,rucb,ttg --repetitions 3" in text
     assert text.count("<polyline") == 7
-    (tmp_path / "cells.jsonl").write_text((tmp_path / "cells.jsonl").read_text()[:-40])
-    told.clear()
-    run_arena(tmp_path, progress=told.append, **options)
-    assert len(told) == 1  # only the cell that was cut short
+    cells[3].write_bytes(cells[3].read_bytes()[:-40])
+    kept = {path: path.stat().st_mtime_ns for path in cells}
+    study_arena(SMALL, tmp_path, progress=again)
+    assert [path for path in cells if path.stat().st_mtime_ns != kept[path]] == [cells[3]]  # the one cut short
+    assert 0 < again.begun[RUNNING] < fresh.begun[RUNNING]
     second = json.loads((tmp_path / "results.json").read_text())
-    for one, two in zip(first["cells"], second["cells"], strict=True):
-        assert one["weak"] == two["weak"]
-        assert one["parameters"] == two["parameters"]
+    assert untimed(second) == untimed(first)
     rows = ranking(first["cells"], "linear")
     assert rows[0]["ratio"] == 1.0
     assert rows[0]["behind"] == 0.0
@@ -41,6 +47,36 @@ def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
     assert table.count("\n") == 3
     assert "colstim" in table
     assert table in (tmp_path / "verdicts.md").read_text()
+
+
+def untimed(result):
+    return [{name: value for name, value in cell.items() if name != "microseconds"} for cell in result["cells"]]
+
+
+def test_workers_meet_the_same_worlds(tmp_path):
+    """Worlds of fixed arms too, whose builders cannot be sent to a process."""
+    spec = replace(SMALL, algorithms=("ttg", "rucb"), repetitions=1)
+    found = []
+    for name, backend in (("one", serial), ("two", processes(2))):
+        study_arena(spec, tmp_path / name, backend)
+        found.append(untimed(json.loads((tmp_path / name / "results.json").read_text())))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"preset": "big", "worlds": None}, "no preset 'big'; there are small"),
+        ({"worlds": ("mars",)}, "no world mars; there are linear"),
+        ({"algorithms": ("nobody",)}, "no algorithm nobody"),
+        ({"repetitions": 0}, "repetitions must be at least 1, got 0"),
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+    ],
+)
+def test_what_is_refused(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        study_arena(replace(SMALL, **changes), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_ratio_intervals_cover_the_ratio_of_paired_costs():
@@ -64,8 +100,8 @@ def test_options_of_ours_enter_only_where_they_matter():
         assert len(row.grid) == 8
         for point in row.grid:
             make(row.algorithm, dim=3, **{**row.options(SETTINGS["linear"]), **point})
-    assert set(names_of("paper")) >= {"ttg", "gnc+on-show"}
-    assert "pairucb+forget" not in names_of("paper")
+    assert set(names_of(("paper",))) >= {"ttg", "gnc+on-show"}
+    assert "pairucb+forget" not in names_of(("paper",))
 
 
 def test_counting_on_show_changes_choices_only_where_answers_are_late():
@@ -106,12 +142,12 @@ def test_delay_and_corruption_reach_the_learner():
     assert len(heard) == len(straight) == 1000
     heard.clear()
     play(Listener(), delayed, 0)
-    assert len(heard) == 950
+    assert len(heard) == 1000  # answers still out at the end are learnt too
     world = SETTINGS["corrupted"].make(0, "run", 1)
     rewards = world.rounds[0].rewards
     sure = Choice((int(rewards.argmax()), int(rewards.argmin())), Query.BEST, 0)
-    assert world.answer(0, sure, rewards, 5) == -1.0
-    assert world.answer(999, sure, world.rounds[0].rewards, 5) == 1.0
+    assert world.judges[0](sure, rewards, 5) == -1.0
+    assert world.judges[999](sure, rewards, 5) == 1.0
 
 
 def test_tuning_takes_the_better_point():
@@ -135,7 +171,7 @@ def test_groups_cover_the_registry():
         with pytest.raises(ValueError, match="at most 2048 features"):
             make(name, dim=2049)
     with pytest.raises(ValueError, match="no algorithm nobody"):
-        names_of("ttg,nobody")
+        names_of(("ttg", "nobody"))
 
 
 @pytest.mark.parametrize(("world", "name"), [("drifting", "gnt"), ("delayed", "gnc+on-show"), ("logistic", "ttu")])

@@ -14,9 +14,9 @@ import pytest
 from study.studies import numbers, tiny
 
 from conquer.study.backends import choose, processes
-from conquer.study.progress import RUNNING
-from conquer.study.reviews import domains
-from conquer.study.reviews.run import Quiet, study
+from conquer.study.progress import RUNNING, Quiet
+from conquer.study.reviews import domains, sources
+from conquer.study.reviews.run import study
 from conquer.study.reviews.spec import CEILING
 
 
@@ -108,7 +108,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same(finished, tmp_path: Path) 
 
 def test_killed_anywhere_it_goes_on(finished, tmp_path: Path) -> None:
     code = "from study.studies import tiny; from conquer.study.reviews.run import study; study(tiny(), {!r})"
-    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+    paths = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
     for more in (1, 12):
         process = subprocess.Popen(
             [sys.executable, "-c", code.format(str(tmp_path))], env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
@@ -138,7 +138,7 @@ def test_a_worker_that_cannot_see_the_folder_builds_its_own(
     finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(domains.tempfile, "gettempdir", lambda: str(tmp_path))
-    source = domains.sources(tiny())[0]
+    source = sources.sources(tiny())[0]
     built = domains.load(source, str(tmp_path / "nowhere"))
     direct, _ = domains.build(source)
     assert np.array_equal(built.rows.data, direct.rows.data)

@@ -4,7 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conquer.study.reviews import claims, tables
+from conquer.study.cells.output import markdown
+from conquer.study.reviews import tables
+from conquer.study.reviews.claims.facts import FAILS, HOLDS, OPEN, PARTLY
+from conquer.study.reviews.claims.verdicts import judge
+from conquer.study.reviews.comparison import interval, matrix, one_versus_one
 from conquer.study.reviews.results import frames
 from conquer.study.reviews.spec import CEILING
 
@@ -38,15 +42,13 @@ def made(levels: dict[str, float], *, silent=lambda items: 0.02 * 5 / items, pas
 
 
 def verdicts(results: pl.DataFrame) -> dict[str, str]:
-    return {claim.claim.split()[0]: claim.verdict for claim in claims.judge(results)}
+    return {claim.claim.split()[0]: claim.verdict for claim in judge(results)}
 
 
 def test_results_like_the_papers_confirm_it() -> None:
     found = verdicts(made(PAPER_LIKE, passes=3))
     for first_word in ("Banditron", "Top", "Relative", "Algorithms", "Choosing", "Staying", "Online", "The", "With"):
-        assert found[first_word] in (claims.HOLDS, claims.PARTLY if first_word == "Choosing" else claims.HOLDS), (
-            first_word
-        )
+        assert found[first_word] in (HOLDS, PARTLY if first_word == "Choosing" else HOLDS), first_word
 
 
 def test_results_turned_round_refute_it() -> None:
@@ -54,38 +56,38 @@ def test_results_turned_round_refute_it() -> None:
     levels = dict(zip(order[1:-1], sorted((PAPER_LIKE[n] for n in order[1:-1]), reverse=True), strict=True))
     results = made(levels | {CEILING: 0.08, "random": 0.45}, silent=lambda items: 0.3 if items == 20 else 0.01)
     found = verdicts(results)
-    assert found["Banditron"] == claims.FAILS
-    assert found["Top"] == claims.FAILS
-    assert found["With"] == claims.OPEN
-    assert found["Staying"] != claims.HOLDS
+    assert found["Banditron"] == FAILS
+    assert found["Top"] == FAILS
+    assert found["With"] == OPEN
+    assert found["Staying"] != HOLDS
 
 
 @pytest.mark.parametrize("name", [name for name in PAPER_LIKE if name not in ("random", CEILING)])
 def test_any_single_algorithm_can_be_judged(name: str) -> None:
-    found = claims.judge(made({name: 0.2, CEILING: 0.1}))
+    found = judge(made({name: 0.2, CEILING: 0.1}))
     assert found[-1].evidence.startswith(f"K = 5: {name}")
 
 
 def test_a_single_trial_has_no_interval() -> None:
     results = made({"ttg": 0.1, CEILING: 0.05})
     single = results.filter((pl.col("domain") == results["domain"][0]) & (pl.col("repetition") == 0))
-    assert tables.interval(single, "ttg", 5)[1] is None
-    table = tables.markdown(tables.mean_errors(single))
+    assert interval(single, "ttg", 5)[1] is None
+    table = markdown(tables.mean_errors(single))
     assert "nan" not in table.lower()
 
 
 def test_one_versus_one_counts() -> None:
     results = made({"ttg": 0.1, "gnr": 0.2, CEILING: 0.05, "random": 0.4})
-    duels = tables.one_versus_one(results)
+    duels = one_versus_one(results)
     row = duels.filter((pl.col("row") == "ttg") & (pl.col("column") == "gnr")).to_dicts()[0]
     assert (row["wins"], row["losses"]) == (48, 0)
     assert row["p"] == pytest.approx(2 / 2**6)
-    square = tables.matrix(duels)
+    square = matrix(duels)
     assert square.filter(pl.col("beat") == "ttg")["gnr"][0] == "48*"
     assert square["beat"].to_list() == square.columns[1:] == ["ttg", "gnr", "random", CEILING]
     assert square[CEILING].to_list() == ["0*", "0*", "0*", "-"]
     assert square.filter(pl.col("beat") == CEILING).row(0)[1:] == ("48*", "48*", "48*", "-")
-    mean, half = tables.interval(results, "ttg", 5)
+    mean, half = interval(results, "ttg", 5)
     assert mean == pytest.approx(0.15, abs=0.002)
     assert half is not None
     assert half < 0.004

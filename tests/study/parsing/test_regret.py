@@ -1,6 +1,6 @@
 """The paper's parser on a linear treebank stays under its bound and learns."""
 
-from conquer.study.parsing.regret import DIM, ROUNDS, SIZE, linear_regret, main
+from conquer.study.parsing.regret import DIM, ROUNDS, SIZE, linear_regret, run_regret
 from conquer.theory import theorem2
 
 
@@ -18,7 +18,7 @@ def test_where_the_bound_says_something():
 
 
 def test_the_command(tmp_path, capsys):
-    main(tmp_path, 200, 2)
+    run_regret(tmp_path, rounds=200, seeds=2)
     assert {path.name for path in tmp_path.iterdir()} == {"regret.csv", "regret.png", "regret.pdf"}
     lines = (tmp_path / "regret.csv").read_text().splitlines()
     assert lines[0] == "rounds,mean,least,most,bound,worst"

@@ -1,0 +1,81 @@
+"""Options of a command from the frozen dataclass they fill: names, types, defaults and help texts are written once.
+
+A field is an option where its metadata has a help text. A tuple is a text with commas on the command line.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from types import UnionType
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+
+def filled(record: type, *, unset: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `record`; its first argument is then what they say, by field.
+
+    `unset`: options that are not given are left out, because their values come from elsewhere.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [each.replace(kind=each.KEYWORD_ONLY) for each in inspect.signature(command).parameters.values()][1:]
+        parameters = [*options_of(record, unset=unset), *own]
+
+        def run(**given: Any) -> None:
+            rest = {parameter.name: given.pop(parameter.name) for parameter in own}
+            command(read(record, given), **rest)
+
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def options_of(record: type, *, unset: bool = False) -> list[inspect.Parameter]:
+    """A keyword parameter, as typer reads it, for each field of a dataclass that has a help text."""
+    return [_parameter(field, unset) for field in _options(record)]
+
+
+def read(record: type, given: dict[str, Any]) -> dict[str, Any]:
+    """What options say, by field: texts of lists become tuples, and what was not given is left out."""
+    found = {}
+    for field in _options(record):
+        value = given.get(field.name)
+        if value is not None:
+            found[field.name] = _listed(field, value) if get_origin(_kind(field)) is tuple else value
+    return found
+
+
+def _options(record: type) -> list[Field[Any]]:
+    return [field for field in fields(record) if "help" in field.metadata]
+
+
+def _kind(field: Field[Any]) -> Any:
+    """The field's type without None; a type known by name alone is a text."""
+    if isinstance(field.type, UnionType):
+        return next(kind for kind in get_args(field.type) if kind is not type(None))
+    return str if isinstance(field.type, str) else field.type
+
+
+def _parameter(field: Field[Any], unset: bool) -> inspect.Parameter:
+    kind = str if get_origin(_kind(field)) is tuple else _kind(field)
+    default = None if unset else field.default
+    if isinstance(default, tuple):
+        default = ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in default)
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is MISSING else default,
+        annotation=Annotated[kind | None if default is None else kind, typer.Option(help=field.metadata["help"])],
+    )
+
+
+def _listed(field: Field[Any], text: str) -> tuple[Any, ...]:
+    kind = get_args(_kind(field))[0]
+    try:
+        return tuple(kind(part.strip()) for part in text.split(",") if part.strip() or kind is not str)
+    except ValueError:
+        raise ValueError(f"{field.name} must be numbers separated by commas, got {text!r}") from None

@@ -1,0 +1,100 @@
+"""The studies' commands: study, arena, and the measurements beside them."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from conquer.cli.extras import need
+from conquer.cli.options import filled
+from conquer.study.arena.spec import ArenaSpec
+from conquer.study.reviews.spec import Spec
+
+measure = typer.Typer(
+    help="Measurements beside the studies: what an answer is worth, good defaults, the parser's regret and speed.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Jobs = Annotated[int, typer.Option(help="Worker processes.")]
+Cluster = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")]
+Out = Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")]
+Data = Annotated[str, typer.Argument(help="synthetic, digits, a folder or a file of reviews.")]
+Repetitions = Annotated[int, typer.Option(help="Splits of each domain into training and test part.")]
+
+
+@filled(Spec, unset=True)
+def study(
+    changes: dict[str, Any],
+    preset: Annotated[str, typer.Option(help="small or paper: where everything not given comes from.")] = "small",
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("study"),
+) -> None:
+    """Run the paper's study, or an extension of it, and report it."""
+    need("study")
+    if cluster:
+        need("cluster")
+    from conquer.study.reviews.command import run_study
+
+    run_study(preset=preset, jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]], **changes)
+
+
+@filled(ArenaSpec)
+def arena(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("arena")) -> None:
+    """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds per round."""
+    need("study")
+    if cluster:
+        need("cluster")
+    from conquer.study.arena.command import run_arena
+
+    run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out)
+
+
+@measure.command()
+def limits(
+    data: Data,
+    repetitions: Repetitions = 3,
+    features: Annotated[str, typer.Option(help="binary, counts, tfidf or idf.")] = "tfidf",
+) -> None:
+    """How much one answer is worth: exact ridge on duels beside ridge on true stars."""
+    need("study")
+    from conquer.study.reviews.limits import run_limits
+
+    run_limits(data, repetitions=repetitions, features=features)
+
+
+@measure.command()
+def defaults(
+    data: Data,
+    repetitions: Repetitions = 3,
+    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("defaults.csv"),
+) -> None:
+    """Which update, features and lam are good without tuning: every combination on the same rounds."""
+    need("study")
+    from conquer.study.reviews.defaults import run_defaults
+
+    run_defaults(data, repetitions=repetitions, out=out)
+
+
+@measure.command()
+def regret(
+    rounds: Annotated[int, typer.Option(help="Sentences; the bound says something from 400,000 on.")] = 1_000_000,
+    seeds: Annotated[int, typer.Option(help="Treebanks.")] = 1,
+    out: Annotated[Path, typer.Option(help="Where the table and the figure go.")] = Path("regret"),
+) -> None:
+    """Regret of the paper's parser where its theorem speaks, beside the bound."""
+    need("parse")
+    from conquer.study.parsing.regret import run_regret
+
+    run_regret(out, rounds=rounds, seeds=seeds)
+
+
+@measure.command()
+def speed(treebank: Annotated[Path, typer.Argument(help="A folder with train, dev and test files.")]) -> None:
+    """What every part of parsing costs, on one core; run it on a quiet machine."""
+    need("parse")
+    from conquer.study.parsing.speed import run_speed
+
+    run_speed(str(treebank))

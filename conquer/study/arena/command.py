@@ -1,0 +1,21 @@
+"""What `conquer arena` does: bars while it runs, then where the page is."""
+
+from pathlib import Path
+
+from conquer.study.arena.spec import ArenaSpec
+from conquer.study.backends import choose
+from conquer.study.progress import Bars
+
+
+def run_arena(spec: ArenaSpec, *, jobs: int = 1, cluster: str | None = None, out: str | Path = "arena") -> Path:
+    """Run an arena in the folder `out` and return the path of its page."""
+    from rich.console import Console
+
+    console = Console()
+    with console.status("starting"):
+        backend = choose(jobs, cluster)
+        from conquer.study.arena.run import study_arena
+    with Bars(console) as bars:
+        page = study_arena(spec, out, backend, bars)
+    console.print(f"The page: {page}")
+    return page

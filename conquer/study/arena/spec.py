@@ -1,0 +1,29 @@
+"""What an arena is: which algorithms meet in which worlds, how often."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArenaSpec:
+    """One arena; the fields are the options of `conquer arena`.
+
+    >>> ArenaSpec(algorithms=("ttg",), rounds=100).repetitions
+    8
+    """
+
+    preset: str = field(default="small", metadata={"help": "small, or standard: the literature's usual setting."})
+    worlds: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "Names of worlds, comma-separated, instead of a preset."}
+    )
+    algorithms: tuple[str, ...] = field(
+        default=("all",), metadata={"help": "all, paper, rivals, or names, comma-separated."}
+    )
+    rounds: int | None = field(default=None, metadata={"help": "Rounds of each world, instead of its own number."})
+    repetitions: int = field(default=8, metadata={"help": "Worlds of each kind that every algorithm meets."})
+    seed: int = field(default=0, metadata={"help": "What every draw depends on."})
+
+    def __post_init__(self) -> None:
+        if self.repetitions < 1:
+            raise ValueError(f"repetitions must be at least 1, got {self.repetitions}")
+        if self.rounds is not None and self.rounds < 1:
+            raise ValueError(f"rounds must be at least 1, got {self.rounds}")

@@ -1,0 +1,39 @@
+"""What `conquer parse study` does: bars while it runs, a report and its first table at the end."""
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from conquer.study.backends import choose
+from conquer.study.parsing.spec import ParsingSpec
+from conquer.study.progress import Bars
+
+
+def run_parsing_study(
+    spec: ParsingSpec,
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    out: str | Path = "parsing-study",
+    command: Sequence[str] = (),
+) -> int:
+    """Run a study and report it in the folder `out`; returns the exit status 0.
+
+    `command` is what the user typed, for the report.
+    """
+    from rich.console import Console
+
+    console = Console()
+    start = time.monotonic()
+    with console.status("starting"):
+        backend = choose(jobs, cluster)
+        from conquer.study.parsing import report
+        from conquer.study.parsing.run import study_parsing
+    with Bars(console) as bars:
+        frame = study_parsing(spec, out, backend, bars)
+    with console.status("writing report"):
+        page = report.write(frame, spec, Path(out), shlex.join(command) or "conquer parse study")
+    console.print(page.read_text().split("\n## ")[1])
+    console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
+    return 0
