@@ -1,4 +1,4 @@
-"""The house itself: files stay short, folders stay small, names stay unique, and a learner brings only what it needs."""
+"""The house itself: files are short, folders small, names unique, and a learner brings only what it needs."""
 
 import ast
 import subprocess

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from conquer.cli.extras import need
-from conquer.cli.progress import showing
 from conquer.cli.options import filled
+from conquer.cli.progress import showing
 from conquer.cli.study import Cluster, Jobs, Out
 from conquer.study.parsing.spec import ParsingSpec
 

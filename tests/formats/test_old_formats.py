@@ -41,7 +41,7 @@ EXACT = blas() == "d2896748f8370824"
 
 
 def same(said, expected, algorithm):
-    """Equal to the bit; elsewhere than where the files were written, rivals on numpy may differ from the sixth digit."""
+    """Equal to the bit; on another processor, rivals on numpy may differ from the sixth digit on."""
     if EXACT or algorithm in groups()["paper"]:
         return said == expected
     if isinstance(said, dict) and isinstance(expected, dict):

@@ -10,9 +10,9 @@ import numpy as np
 
 from conquer.data import treebank
 from conquer.data.treebank import Sentence, TreebankError
-from conquer.kernels.parsing.training import Text
+from conquer.kernels.parsing.sentences import Text
 from conquer.parsing.edges import Features
-from conquer.parsing.training import parse_heads
+from conquer.parsing.parser import parse_heads
 from conquer.types import Floats
 
 PARTS = ("train", "dev", "test")

@@ -12,7 +12,7 @@ class ParsingSpec:
 
     Every error rate goes with the first refusal rate and the other way round, so that each has curves of its own
     without a run for every pair. `points`: how often a pass is measured. The other fields are those of a `Recipe`, its
-    `Rule` and `Features`; None leaves their defaults.
+    `EdgeRule` and `Features`; None leaves their defaults.
     """
 
     treebank: Path = field(metadata={"help": "A folder with the train, dev and test files of a treebank."})
