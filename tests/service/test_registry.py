@@ -26,10 +26,10 @@ def test_served(local, algorithm):
                 winner = min(one["id"] for one in offer["shown"])
                 reply = await client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json={"winner": winner})
                 assert reply.json()["status"] == "learnt", reply.text
-            before = app.server.writer.models["m"].brain.learner.model.arrays()
+            before = app.server.writer.models["m"].learner.learner.model.arrays()
             app.server.writer.models.clear()
             await client.get("/v1/models/m")
-            after = app.server.writer.models["m"].brain.learner.model.arrays()
+            after = app.server.writer.models["m"].learner.learner.model.arrays()
             assert before.keys() == after.keys()
             assert all(np.array_equal(before[name], after[name], equal_nan=True) for name in before)
 
