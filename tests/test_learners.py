@@ -96,3 +96,18 @@ def test_chances_that_depend_on_the_ticket_are_not_claimed():
     shown = [bandit.choose(X, t) for t in range(4000)]
     assert all(c.memo["chance"] == pytest.approx(0.25) for c in shown)
     assert abs(np.mean([c.shown == (2,) for c in shown]) - 0.25) < 4.5 * np.sqrt(0.1875 / 4000)
+
+
+@pytest.mark.parametrize("projection", [None, "exact", "sequential"])
+@pytest.mark.parametrize("model", ["diagonal", "full", "kernel"])
+@pytest.mark.parametrize("name", ["ttg", "gnc", "gnt", "gnw", "ttu", "random"])
+def test_a_choice_comes_with_the_scores_of_its_round(name, model, projection):
+    rng = np.random.default_rng(3)
+    learner = make(name, dim=4, model=model, **({} if name == "random" else {"projection": projection}))
+    for ticket in range(12):
+        X = rng.normal(size=(5, 4))
+        choice, scores = learner.choose_and_score(X, ticket)
+        assert choice == learner.choose(X, ticket)
+        assert scores.tolist() == learner.scores(X).tolist()
+        if choice.query is not Query.NONE:
+            learner.learn(X, choice, 1.0)

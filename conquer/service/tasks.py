@@ -23,7 +23,7 @@ Lines = Callable[[Entry, Event], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskRow:
     """A row: `read_file` turns an upload (its bytes, whether it is held out, the first number free) into groups.
 
     `measure` looks how good the models in memory are; `answer_lines` writes a model's answers in the task's own form.
@@ -38,17 +38,17 @@ class Task:
 
 
 @functools.cache
-def find(name: str) -> Task:
+def find(name: str) -> TaskRow:
     """The row of a task by its name."""
     if name == "pick":
-        return Task(picking.build, picking.check_settings, picking.warm, _read_items)
+        return TaskRow(picking.build, picking.check_settings, picking.warm, _read_items)
     # A parser needs the `parse` extra, which not every server has.
     from conquer.service.parser import evaluation, export, learner, questions
 
     def read_sentences(settings: ModelSettings, data: bytes, held_out: bool, first: int) -> list[Group]:
         return questions.read_treebank(data, held_out, first)
 
-    return Task(
+    return TaskRow(
         learner.build,
         learner.check_settings,
         learner.warm,

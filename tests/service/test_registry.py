@@ -21,6 +21,8 @@ def test_served(local, algorithm):
                 reply = await client.post("/v1/models/m/choose", json={"items": ITEMS})
                 assert reply.status_code == 200, reply.text
                 offer = reply.json()
+                rows = np.array([item["vector"] for item in ITEMS])
+                assert offer["scores"] == app.server.writer.models["m"].learner.learner.scores(rows).tolist()
                 if offer["query"] == "none":
                     continue
                 winner = min(one["id"] for one in offer["shown"])

@@ -221,6 +221,8 @@ def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, comment
                 (tmp_path / name).write_bytes(reply.content)
             await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
             assert (await client.get("/v1/models/m/log?format=answers")).status_code == 409
+            # Two heads of a word are no two items: a parser has answers, and no preferences.
+            assert (await client.get("/v1/models/p/log?format=preferences")).text == ""
             return (await client.get("/v1/models/p")).json()["summary"]["answers"]
 
     answers = run(go())

@@ -7,7 +7,7 @@ import msgspec
 from conquer.service.commands.reading import Reader
 from conquer.service.errors import conflict
 from conquer.service.http.schemas import FeatureSettings, Group
-from conquer.service.log.records import Fitted
+from conquer.service.log.records import CorpusFitted
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
 from conquer.service.store import snapshots
@@ -40,5 +40,5 @@ def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
     items = [item for group in groups for item in group.items]
     folded.learner.fit(items)
     snapshots.replace(turn.connection, folded.id, 0, snapshots.pieces(folded.dumps()), turn.now)
-    turn.append(Fitted(len(items)), None)
+    turn.append(CorpusFitted(len(items)), None)
     turn.refold(1)

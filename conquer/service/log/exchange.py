@@ -42,9 +42,9 @@ def line(entry: Entry) -> bytes:
 
 
 def preference(entry: Entry, event: Event) -> bytes | None:
-    """An answer as a prompt/chosen/rejected record, or None where nobody won."""
+    """An answer as a prompt/chosen/rejected record, or None where no item won against one other."""
     said: Answered = entry.body
-    if said.value is None or said.value == 0 or len(event.shown) != 2:
+    if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
     contents = {
         item.id: item.text if item.text is not None else item.features or item.vector

@@ -13,13 +13,13 @@ from conquer.service.log.learner import ServedLearner
 from conquer.service.log.records import (
     Answered,
     Chosen,
+    CorpusFitted,
     Corrected,
     Entry,
     Erased,
     Erasure,
     Expired,
     Exposed,
-    Fitted,
     Flagged,
     Measured,
 )
@@ -156,7 +156,7 @@ class Folded(Counted):
                 self._learn(_needed(event, entry), value)
             case Expired(value=value) if value is not None:
                 self._learn(_needed(event, entry), value)
-            case Corrected() | Erasure() | Fitted():
+            case Corrected() | Erasure() | CorpusFitted():
                 self.stale = True
             case _:
                 pass

@@ -102,7 +102,7 @@ class Flagged(msgspec.Struct):
     comment: str
 
 
-class Fitted(msgspec.Struct):
+class CorpusFitted(msgspec.Struct):
     """`fit`: the features were fitted to so many items; the snapshot at position 0 holds what that gave."""
 
     items: int
@@ -126,7 +126,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "erasure": Erasure,
     "erased": Erased,
     "flag": Flagged,
-    "fit": Fitted,
+    "fit": CorpusFitted,
     "measure": Measured,
 }
 NAMES = {struct: kind for kind, struct in KINDS.items()}

@@ -20,7 +20,7 @@ _ONE = threading.Lock()
 """One at a time: whoever waits finds it done."""
 
 
-class Progress(msgspec.Struct):
+class ParserProgress(msgspec.Struct):
     """How far the treebank has come; `history`: (answers, UAS on the held-out sentences, how many those were)."""
 
     sentences: int
@@ -40,10 +40,10 @@ class Due:
     answers: int
 
 
-def progress(turn: Turn) -> Progress:
+def progress(turn: Turn) -> ParserProgress:
     """How much of the uploaded sentences has been asked about, and how good the parser was whenever measured."""
     tally, pool = turn.folded.tally, groups_of(turn)
-    return Progress(
+    return ParserProgress(
         len(asked_about(pool)),
         sum(words(item) for item in asked_about(pool)),
         sum(map(len, tally.asked.values())),
