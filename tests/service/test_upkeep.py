@@ -218,7 +218,7 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
                 rows = log_table.events(connection, header.id, kept)
             for event in kept:
                 items, _ = rounds[event]
-                read = begin.parse(json.dumps(items).encode(), b"null")
+                read = begin.read(json.dumps(items).encode(), b"null")
                 begin.learn(read, rows[event].choice, 1.0 if len(event) % 2 == 0 else -1.0)
             assert np.array_equal(weights, begin.learner.model.weights())
 

@@ -8,7 +8,7 @@ from conquer.answers import leftmost
 from conquer.service.errors import conflict
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Shown
 from conquer.service.log.event import Event
-from conquer.service.log.records import ABSENT, Activated, Chosen, Exposed
+from conquer.service.log.records import ABSENT, Activated, Decision, Exposed
 from conquer.service.log.transaction import Turn
 from conquer.types import Query
 
@@ -31,7 +31,7 @@ def decide(turn: Turn, request: ChooseRequest) -> Event:
     read = learner.read(bytes(request.items), bytes(request.context))
     choice, scores = learner.choose(read, folded.ticket())
     names = learner.names(read, choice)
-    chosen = Chosen(
+    chosen = Decision(
         ordinal=folded.tally.ordinal,
         ticket=choice.ticket,
         query=int(choice.query),

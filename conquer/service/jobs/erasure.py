@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import Row, bindparam, delete, select, update
 
 from conquer.service.http.keys import server_secret, voter_mark
-from conquer.service.log.records import Chosen, Erased, Erasure, decoded, encoded
+from conquer.service.log.records import Decision, Erased, Erasure, decoded, encoded
 from conquer.service.log.statistics import read_tally
 from conquer.service.log.transaction import Turn
 from conquer.service.store import snapshots
@@ -82,4 +82,4 @@ def _unname(turn: Turn, voter: str) -> bool:
 
 def _rest(row: "Row[Any, Any, Any, Any]") -> str:
     chosen = decoded(row.kind, row.body)
-    return encoded(Erased(chosen.ordinal if isinstance(chosen, Chosen) else None))
+    return encoded(Erased(chosen.ordinal if isinstance(chosen, Decision) else None))

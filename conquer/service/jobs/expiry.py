@@ -3,7 +3,7 @@
 import logging
 
 from conquer.service.errors import RefusalError
-from conquer.service.log.records import Chosen, Expired
+from conquer.service.log.records import Decision, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table
 from conquer.service.writer.queue import Writer
@@ -40,7 +40,7 @@ def expire(turn: Turn) -> bool:
         if turn.now - row.at <= settings.window_seconds:
             return False
         folded.swept = row.position
-        if not isinstance(row.body, Chosen) or row.event is None:
+        if not isinstance(row.body, Decision) or row.event is None:
             continue
         event = turn.event(row.event)
         if event is None or event.answers or event.expired or not event.active or event.choice.query is Query.NONE:

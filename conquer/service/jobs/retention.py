@@ -6,7 +6,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from conquer.service.http.keys import server_secret, voter_mark
 from conquer.service.log.loading import load_up_to
-from conquer.service.log.records import Answered, Chosen, Expired
+from conquer.service.log.records import Answered, Decision, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.schema import log, models, pruned
@@ -78,7 +78,7 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
     made_for: dict[str | None, str | None] = {}
     for chunk in log_table.entries(connection, header.id, header.base):
         rows = [row for row in chunk if row.position <= last]
-        made_for |= {row.event: row.voter for row in rows if isinstance(row.body, Chosen)}
+        made_for |= {row.event: row.voter for row in rows if isinstance(row.body, Decision)}
         older = {row.event for row in rows if row.event is not None} - made_for.keys()
         made_for |= {name: event.voter for name, event in log_table.events(connection, header.id, older).items()}
         for row in rows:

@@ -6,8 +6,8 @@ from typing import Any
 from conquer.service.log.records import (
     Activated,
     Answered,
-    Chosen,
     Corrected,
+    Decision,
     Entry,
     Expired,
     Exposed,
@@ -28,7 +28,7 @@ class Event:
     position: int
     at: float
     voter: str | None
-    chosen: Chosen
+    chosen: Decision
     choice: Choice
     active: bool
     seen: int
@@ -38,7 +38,7 @@ class Event:
 
     @classmethod
     def of(cls, entry: Entry) -> "Event":
-        chosen: Chosen = entry.body
+        chosen: Decision = entry.body
         return cls(
             id=str(entry.event),
             position=entry.position,

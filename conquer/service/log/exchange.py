@@ -9,7 +9,7 @@ from conquer.service.commands.choosing import expose
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Item, ModelSettings, Raw
 from conquer.service.log.event import Event
-from conquer.service.log.records import ABSENT, NAMES, Answered, Chosen, Corrected, Entry, Expired
+from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store.log_table import Header
 from conquer.types import Query
@@ -139,7 +139,7 @@ def _take(turn: Turn, row: Line, undone: set[int], done: Replayed) -> None:
 
 
 def _choose(turn: Turn, row: Line) -> None:
-    chosen: Chosen = _body(row, Chosen)
+    chosen: Decision = _body(row, Decision)
     if row.event_id is None or turn.event(row.event_id) is not None:
         raise invalid(f"row {row.position} needs an event id of its own, got {row.event_id!r}")
     learner = turn.folded.learner

@@ -12,9 +12,9 @@ from conquer.service.log.event import Event
 from conquer.service.log.learner import ServedLearner
 from conquer.service.log.records import (
     Answered,
-    Chosen,
     CorpusFitted,
     Corrected,
+    Decision,
     Entry,
     Erased,
     Erasure,
@@ -68,7 +68,7 @@ class Counted:
         self._check_next(entry)
         event, tally = self.events.get(entry.event or ""), self.tally
         match entry.body:
-            case Chosen():
+            case Decision():
                 event = Event.of(entry)
                 self.keep(event)
                 tally.choice(entry.body.ordinal, bool(entry.body.query))
@@ -161,7 +161,7 @@ class Folded(Counted):
             case _:
                 pass
         event = super().apply(entry)
-        if event is not None and isinstance(entry.body, Chosen):
+        if event is not None and isinstance(entry.body, Decision):
             event.round = read
         self.since_snapshot += 1
         return event
@@ -187,7 +187,7 @@ def wanted(entries: Iterable[Entry], have: Callable[[str], bool]) -> set[str]:
     for entry in entries:
         if entry.event is None:
             continue
-        if isinstance(entry.body, Chosen):
+        if isinstance(entry.body, Decision):
             born.add(entry.event)
         elif entry.event not in born and not have(entry.event):
             need.add(entry.event)

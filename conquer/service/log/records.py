@@ -11,7 +11,7 @@ Raw = msgspec.Raw
 ABSENT = Raw(b"null")
 
 
-class Chosen(msgspec.Struct, omit_defaults=True):
+class Decision(msgspec.Struct, omit_defaults=True):
     """`choose`: the record of a decision. The items as they came, the round's ticket, and what was shown of them.
 
     `shown` are positions in `items`. Rows of earlier versions hold the chance a second time, which is passed over.
@@ -117,7 +117,7 @@ class Measured(msgspec.Struct):
 
 
 KINDS: dict[str, type[msgspec.Struct]] = {
-    "choose": Chosen,
+    "choose": Decision,
     "expose": Exposed,
     "activate": Activated,
     "answer": Answered,

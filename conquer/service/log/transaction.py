@@ -11,7 +11,7 @@ from conquer.service.errors import unknown_event
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, load
-from conquer.service.log.records import Chosen, Entry
+from conquer.service.log.records import Decision, Entry
 from conquer.service.store import log_table, snapshots
 
 
@@ -58,7 +58,7 @@ class Turn:
         self._unwritten.append(entry)
         return found
 
-    def open(self, chosen: Chosen, event_id: str | None, voter: str | None, read: Any) -> Event:
+    def open(self, chosen: Decision, event_id: str | None, voter: str | None, read: Any) -> Event:
         """The event that a decision begins, under a new id if it is given none."""
         event = self.append(chosen, event_id or f"{chosen.ordinal:x}-{secrets.token_hex(8)}", voter, read)
         if event is None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.records import Chosen, Entry, decoded, encoded
+from conquer.service.log.records import Decision, Entry, decoded, encoded
 from conquer.service.store.schema import items, leases, log, models, pruned, snapshots
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -88,7 +88,7 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
     return found
 
 
-def latest_choices(connection: Connection, model: int, count: int) -> list[Chosen]:
+def latest_choices(connection: Connection, model: int, count: int) -> list[Decision]:
     """The last rounds, newest first."""
     found = connection.execute(
         select(log.c.body)
