@@ -159,6 +159,14 @@ class Conquer:
             memo["greedy"] = b
         return Choice((a,), _QUERIES[query], ticket, memo)
 
+    def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
+        """`choose` and `scores` for the price of one, wherever the round has scored all items anyway."""
+        rows = as_rows(X, self.dim)
+        choice, uniform = self.choose(rows, rng), self.policy.first == self.policy.second == st.UNIFORM
+        if not self._compiled or uniform or self.model.projection is not None:
+            return choice, self.scores(rows)
+        return choice, self.model.work[st.SCORES, : len(rows)].copy()
+
     def _choose_plainly(self, rows: SparseRows, ticket: int) -> Choice:
         """The same round where a rule or the gate is written in Python; the other rules by numpy."""
         policy, count = self.policy, rows.rows.size

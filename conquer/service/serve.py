@@ -98,23 +98,18 @@ def serve(
 
 def start_from_file(connection: Connection, path: str | Path, parse: bool) -> str:
     """A model with the file's items or sentences, named after it; an existing one stays. Returns the name."""
+    from conquer.service import tasks
     from conquer.service.annotation.pool import add_groups
-    from conquer.service.annotation.uploads import read_groups
-    from conquer.service.commands.fitting import check_groups
     from conquer.service.http.schemas import ModelSettings
     from conquer.service.routes.models import create
-    from conquer.service.store import log_table as store
+    from conquer.service.store import log_table
 
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem).lstrip("._-")[:64] or "items"
-    if name not in store.headers(connection, [name], lock=False):
-        data = Path(path).read_bytes()
+    if name not in log_table.headers(connection, [name], lock=False):
+        settings = ModelSettings(algorithm="gnr", planted=0.05)
         if parse:
-            from conquer.service.parser.questions import read_treebank
-
-            settings, groups = ModelSettings(algorithm="parser", task="parse", planted=0.05), read_treebank(data)
-        else:
-            settings, groups = ModelSettings(algorithm="gnr", planted=0.05), read_groups(data)
-            check_groups(groups, settings.features)
+            settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
+        groups = tasks.find(settings.task).read_file(settings, Path(path).read_bytes(), False, 1)
         add_groups(connection, create(connection, name, settings, 1 << 30), groups)
     return name
 
@@ -168,12 +163,12 @@ def restore(path: str | Path, *, store: str | None = None) -> dict[str, int]:
 @contextlib.contextmanager
 def _writer(store: str | None) -> Iterator["Writer"]:
     """A writer without a server; a SQLite store that is being served refuses."""
-    from conquer.service.commands.learner import build
+    from conquer.service import tasks
     from conquer.service.writer.queue import Writer
 
     settings = Settings.from_environment(store=store)
     with opened(store, claim=True) as database:
-        writer = Writer(database, build, settings)
+        writer = Writer(database, tasks.build, settings)
         writer.start()
         try:
             yield writer
@@ -213,7 +208,7 @@ def replay(
 
     from conquer.features.featurizer import needs_fitting
     from conquer.files import write_atomically
-    from conquer.service.commands.learner import checked_settings
+    from conquer.service import tasks
     from conquer.service.log.exchange import feed, opening_settings, read_ledger
     from conquer.service.routes.models import create
 
@@ -224,7 +219,7 @@ def replay(
         settings = msgspec.structs.replace(settings, algorithm=algorithm, parameters={})
     if parameters is not None:
         settings = msgspec.structs.replace(settings, parameters=parameters)
-    checked_settings(settings)
+    tasks.find(settings.task).check(settings)
     if needs_fitting(settings.features.kind, settings.features.columns):
         raise ValueError(
             "a ledger does not hold what its features were fitted to: make the new model over HTTP, upload the same"

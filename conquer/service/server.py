@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from conquer.service.commands.learner import build, warm_kernels, warm_parser
+from conquer.service import tasks
 from conquer.service.errors import unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
@@ -16,7 +16,7 @@ from conquer.service.jobs.retention import prune_all
 from conquer.service.log.summaries import counts
 from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 from conquer.service.store.database import Database, StoreError
 from conquer.service.writer.queue import Writer
 
@@ -43,7 +43,7 @@ class Server:
                 "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
                 f" at 127.0.0.1 (got {settings.host})"
             )
-        self.writer = Writer(self.database, build, settings)
+        self.writer = Writer(self.database, tasks.build, settings)
         self.meters = Meters()
         self.names = Names()
         self.document: dict[str, Any] = {}
@@ -68,16 +68,16 @@ class Server:
     async def _warm(self) -> None:
         """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, warm_kernels)
-        if any(header.settings.task == "parse" for header in await loop.run_in_executor(None, self.listed)):
-            await loop.run_in_executor(None, warm_parser)
+        there = await loop.run_in_executor(None, self.listed)
+        for name in ["pick", *{header.settings.task for header in there}]:
+            await loop.run_in_executor(None, tasks.find(name).warm)
         self.ready = True
 
     def _measure(self) -> None:
-        if any(folded.settings.task == "parse" for folded in list(self.writer.models.values())):
-            from conquer.service.parser.evaluation import measure_active
-
-            measure_active(self.writer)
+        for name in {folded.settings.task for folded in list(self.writer.models.values())}:
+            measure = tasks.find(name).measure
+            if measure is not None:
+                measure(self.writer)
 
     def _prune(self) -> None:
         prune_all(self.writer, self.settings.retention_days)
@@ -91,22 +91,22 @@ class Server:
         await asyncio.get_running_loop().run_in_executor(None, self.writer.stop)
         self.database.close()
 
-    def listed(self) -> list[store.Header]:
+    def listed(self) -> list[log_table.Header]:
         """Every model as it stands in the store; numbers of those that have gone are forgotten."""
         with self.database.reading() as connection:
-            headers = store.all_headers(connection)
+            headers = log_table.all_headers(connection)
         here = {header.id for header in headers}
         self._summaries = {model: known for model, known in self._summaries.items() if model in here}
         return headers
 
-    def summary(self, header: store.Header) -> tuple[int, dict[str, Any]]:
+    def summary(self, header: log_table.Header) -> tuple[int, dict[str, Any]]:
         """(position, a model's numbers there), counted anew only when its log has grown."""
         known = self._summaries.get(header.id)
         if known is not None and known[0] == header.position:
             return known
         with self.database.reading() as connection:
             # The log may have been pruned since: the header must be of the same moment as the rows.
-            now = store.headers(connection, [header.name], lock=False).get(header.name)
+            now = log_table.headers(connection, [header.name], lock=False).get(header.name)
             if now is None or now.id != header.id:
                 raise unknown_model(header.name)
             found = now.position, counts(connection, now).summary()

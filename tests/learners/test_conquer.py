@@ -130,3 +130,18 @@ def test_learners_on_one_model_do_not_disturb_each_other():
                 Conquer(learner.model, SETTINGS[turn][0], eta=SETTINGS[turn][1]).learn(Z, choices[turn], 1.0)
     assert len({choice.shown for choice in choices}) > 2
     assert shared.stats[0] > 10
+
+
+@pytest.mark.parametrize("projection", [None, "exact", "sequential"])
+@pytest.mark.parametrize("model", ["diagonal", "full", "kernel"])
+@pytest.mark.parametrize("name", ["ttg", "gnc", "gnt", "gnw", "ttu", "random"])
+def test_a_choice_comes_with_the_scores_of_its_round(name, model, projection):
+    rng = np.random.default_rng(3)
+    learner = make(name, dim=4, model=model, **({} if name == "random" else {"projection": projection}))
+    for ticket in range(12):
+        X = rng.normal(size=(5, 4))
+        choice, scores = learner.choose_and_score(X, ticket)
+        assert choice == learner.choose(X, ticket)
+        assert scores.tolist() == learner.scores(X).tolist()
+        if choice.query is not Query.NONE:
+            learner.learn(X, choice, 1.0)

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from conquer.registry import make
-from conquer.service.commands.learner import build
 from conquer.service.log.loading import load
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 from conquer.service.store.database import Database
+from conquer.service.tasks import build
 from conquer.types import Choice, Query
 
 
@@ -17,8 +17,8 @@ def rows_of(address: str, name: str):
     """(header, all rows) of a model."""
     database = Database(address)
     with contextlib.closing(database), database.reading() as connection:
-        header = store.headers(connection, [name], lock=False)[name]
-        return header, [row for chunk in store.entries(connection, header.id, 0) for row in chunk]
+        header = log_table.headers(connection, [name], lock=False)[name]
+        return header, [row for chunk in log_table.entries(connection, header.id, 0) for row in chunk]
 
 
 def slow_fold(address: str, name: str) -> np.ndarray:
@@ -27,13 +27,13 @@ def slow_fold(address: str, name: str) -> np.ndarray:
     assert [row.position for row in rows] == list(range(1, header.position + 1))
     settings = header.settings
     learner = make(settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters)
-    brain, _ = build(settings, None)
+    served, _ = build(settings, None)
     undone = {row.body.undone for row in rows if row.kind == "correction"}
     choices = {}
     for row in rows:
         if row.kind == "choose":
             body = row.body
-            X = brain.parse(bytes(body.items), bytes(body.context)).rows
+            X = served.read(bytes(body.items), bytes(body.context)).rows
             choices[row.event] = X, Choice(tuple(body.shown), Query(body.query), body.ticket, body.memo)
         elif row.kind == "expose":
             X, choice = choices[row.event]
@@ -47,8 +47,8 @@ def loaded(address: str, name: str) -> np.ndarray:
     """The weights that a server starting now would have: snapshot and tail."""
     database = Database(address)
     with contextlib.closing(database), database.reading() as connection:
-        header = store.headers(connection, [name], lock=False)[name]
-        return load(connection, header, build).brain.learner.model.weights()
+        header = log_table.headers(connection, [name], lock=False)[name]
+        return load(connection, header, build).learner.learner.model.weights()
 
 
 def sqlite(folder: Path) -> str:

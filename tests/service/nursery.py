@@ -14,9 +14,9 @@ PROGRAM = """
 import json, os, sys, traceback
 import uvicorn, uvloop, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
 import conquer.service.app, conquer.service.http.timeouts
-from conquer.service.commands.learner import warm_kernels
+from conquer.service.commands.learner import warm
 from conquer.service.serve import serve
-warm_kernels()
+warm()
 print("ready", flush=True)
 for line in sys.stdin:
     order = json.loads(line)

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from conquer.service.commands import answering as asking
+from conquer.service.commands import answering, choosing
 from conquer.service.errors import RefusalError
 from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.log.summaries import counts
 from conquer.service.routes import models as model_routes
 from conquer.service.server import Server
 from conquer.service.settings import Settings
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 
 from .folds import loaded, slow_fold
 
@@ -55,7 +55,7 @@ class Machine(RuleBasedStateMachine):
     @rule(event=EVENTS, items=st.integers(0, 1), deferred=st.booleans())
     def choose(self, event, items, deferred):
         request = ChooseRequest(items=Raw(ROUNDS[items]), event_id=event, deferred=deferred)
-        reply = self.call(lambda turn: asking.choose(turn, request), event)
+        reply = self.call(lambda turn: choosing.choose(turn, request), event)
         if event not in self.chosen:
             self.chosen[event], self.replies[event] = items, (reply.shown, reply.left)
             if not deferred:
@@ -68,7 +68,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(event=EVENTS)
     def activate(self, event):
-        reply = self.call(lambda turn: asking.activate(turn, event), event)
+        reply = self.call(lambda turn: choosing.activate(turn, event), event)
         if event not in self.chosen:
             assert reply == "unknown_event"
         else:
@@ -77,7 +77,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(event=EVENTS, voter=VOTERS, winner=st.sampled_from(["a", "tie", "skip", "nobody"]))
     def answer(self, event, voter, winner):
-        reply = self.call(lambda turn: asking.answer(turn, event, AnswerRequest(winner, voter)), event)
+        reply = self.call(lambda turn: answering.answer(turn, event, AnswerRequest(winner, voter)), event)
         standing = self.answers.get((event, voter))
         if event not in self.chosen:
             assert reply == "unknown_event"
@@ -94,7 +94,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(event=EVENTS, voter=VOTERS)
     def undo(self, event, voter):
-        reply = self.call(lambda turn: asking.undo(turn, event, voter), event)
+        reply = self.call(lambda turn: answering.undo(turn, event, voter), event)
         if event not in self.chosen:
             assert reply == "unknown_event"
         elif (event, voter) not in self.answers:
@@ -108,7 +108,7 @@ class Machine(RuleBasedStateMachine):
         """The model has learnt, then the transaction fails: memory must not keep what the disk does not have."""
 
         def work(turn):
-            asking.answer(turn, event, AnswerRequest("tie", "carl"))
+            answering.answer(turn, event, AnswerRequest("tie", "carl"))
             raise OSError("the disk is gone")
 
         if event in self.active:
@@ -131,11 +131,11 @@ class Machine(RuleBasedStateMachine):
         assert tally.learnt == self.learnt
         assert tally.rounds == len(self.chosen)
         with self.server.database.reading() as connection:
-            header = store.headers(connection, ["m"], lock=False)["m"]
+            header = log_table.headers(connection, ["m"], lock=False)["m"]
             assert counts(connection, header) == tally
 
     def teardown(self) -> None:
-        weights = self.server.writer.call_now("m", lambda turn: turn.folded.brain.learner.model.weights())
+        weights = self.server.writer.call_now("m", lambda turn: turn.folded.learner.learner.model.weights())
         self.server.writer.stop()
         self.server.database.close()
         assert np.array_equal(weights, slow_fold(self.address, "m"))

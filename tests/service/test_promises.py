@@ -168,7 +168,7 @@ def test_a_late_answer_is_logged_as_late_and_never_recomputed(local, tmp_path):
             app.server.writer.models.clear()
             again = await answer(client, offer["event_id"], offer["shown"][0]["id"])
             assert (again["status"], again["reason"]) == ("repeat", "late")
-            assert not app.server.writer.models["m"].brain.learner.model.weights().any()
+            assert not app.server.writer.models["m"].learner.learner.model.weights().any()
 
     run(go())
 
@@ -191,12 +191,12 @@ def test_the_window_closes_with_the_default_answer(local):
             info = (await client.get("/v1/models/m")).json()["summary"]["answers"]
             assert info["expired"] == 1
             folded = app.server.writer.models["m"]
-            weights = folded.brain.learner.model.weights()
+            weights = folded.learner.learner.model.weights()
             assert weights.any()
             assert (await answer(client, lost["event_id"], "tie"))["reason"] == "late"
             app.server.writer.models.clear()
             await client.get("/v1/models/m")
-            assert np.array_equal(app.server.writer.models["m"].brain.learner.model.weights(), weights)
+            assert np.array_equal(app.server.writer.models["m"].learner.learner.model.weights(), weights)
 
     run(go())
 
@@ -210,7 +210,7 @@ def test_undo_is_the_fold_without_the_answer(local):
             await answer(client, offer["event_id"], offer["shown"][turn % 2]["id"])
         reply = await client.post(f"/v1/models/m/events/{offers[4]['event_id']}/undo", json={})
         assert reply.status_code == 200
-        undone = server.writer.models["m"].brain.learner.model.weights()
+        undone = server.writer.models["m"].learner.learner.model.weights()
         expected = _fold(server, offers, skip={4})
         assert np.array_equal(undone, expected)
         assert (await client.post(f"/v1/models/m/events/{offers[4]['event_id']}/undo", json={})).status_code == 409
@@ -268,7 +268,7 @@ def test_export_import_and_delete(local):
         assert (await client.put("/v1/models/copy/file", content=file)).status_code == 409
         for damage in (b"", b"abc", file[:-9], b"\x00" * 100):
             assert (await client.put("/v1/models/bad/file", content=damage)).status_code == 422
-        weights = [server.writer.models[name].brain.learner.model.weights() for name in ("m", "copy")]
+        weights = [server.writer.models[name].learner.learner.model.weights() for name in ("m", "copy")]
         assert np.array_equal(*weights)
         assert (await client.delete("/v1/models/m")).status_code == 204
         assert (await client.get("/v1/models/m")).status_code == 404

@@ -85,11 +85,11 @@ def test_questions_teach_a_parser(local):
                 await answer_all(client, voter, 6)
             after_ = (await client.get("/v1/models/p/parser")).json()
             assert after_["uas"] > before["uas"] + 0.3
-            weights = app.server.writer.models["p"].brain.learner.model.weights()
+            weights = app.server.writer.models["p"].learner.learner.model.weights()
             app.server.writer.models.clear()
             trees = parse((await client.get("/v1/models/p/trees")).text)
             assert [len(one) for one in trees] == [5, 6, 7, 3]
-            assert np.array_equal(app.server.writer.models["p"].brain.learner.model.weights(), weights)
+            assert np.array_equal(app.server.writer.models["p"].learner.learner.model.weights(), weights)
             parser = loads((await client.get("/v1/models/p/parser/file")).content)
             assert [one.heads for one in parser.parse(parse(TREEBANK))] == [one.heads for one in trees]
             info = (await client.get("/v1/models/p")).json()
@@ -113,7 +113,7 @@ def test_undoing_gives_the_word_back(local):
             assert sum(map(len, app.server.writer.models["p"].tally.asked.values())) == 1
             await client.post(f"{event}/undo", json={"voter": "ann"})
             assert app.server.writer.models["p"].tally.asked == {}
-            assert not app.server.writer.models["p"].brain.learner.model.weights().any()
+            assert not app.server.writer.models["p"].learner.learner.model.weights().any()
 
     run(go())
 
@@ -221,6 +221,8 @@ def test_exported_answers_train_a_parser_from_the_shell(local, tmp_path, comment
                 (tmp_path / name).write_bytes(reply.content)
             await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
             assert (await client.get("/v1/models/m/log?format=answers")).status_code == 409
+            # Two heads of a word are no two items: a parser has answers, and no preferences.
+            assert (await client.get("/v1/models/p/log?format=preferences")).text == ""
             return (await client.get("/v1/models/p")).json()["summary"]["answers"]
 
     answers = run(go())

@@ -11,14 +11,13 @@ import pytest
 from sqlalchemy import inspect
 
 from conquer.service import serve as command
-from conquer.service.commands.learner import build
 from conquer.service.jobs.erasure import Gone
 from conquer.service.jobs.retention import prune_all
 from conquer.service.log.loading import load
-from conquer.service.store import log_table as store
-from conquer.service.store import migrations
+from conquer.service.store import log_table, migrations, snapshots
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.schema import metadata
+from conquer.service.tasks import build
 
 from . import cluster
 from .conftest import run
@@ -139,14 +138,14 @@ def test_retention_keeps_what_was_learnt(local, tmp_path):
             for _ in range(5):
                 await tell(*(await ask()))
             folded = app.server.writer.models["m"]
-            weights, position = folded.brain.learner.model.weights(), folded.position
+            weights, position = folded.learner.learner.model.weights(), folded.position
             loop = asyncio.get_running_loop()
             gone = await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 10)
             assert gone == 61
             app.server.writer.models.clear()
             info = (await client.get("/v1/models/m")).json()
             assert info["position"] == position
-            assert np.array_equal(app.server.writer.models["m"].brain.learner.model.weights(), weights)
+            assert np.array_equal(app.server.writer.models["m"].learner.learner.model.weights(), weights)
             await tell(*lost, 404)
             await tell(*(await ask()))
             assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
@@ -208,18 +207,18 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
             assert (await client.post(erase, json={"voter": "nobody"})).json() == {"rows": 0, "remaining": 0}
             everything = (await client.get("/v1/models/m/log")).text + (await client.get("/v1/models/m")).text
             assert "zoe" not in everything
-            weights = app.server.writer.models["m"].brain.learner.model.weights()
+            weights = app.server.writer.models["m"].learner.learner.model.weights()
             database = app.server.database
             with database.reading() as connection:
-                header = store.headers(connection, ["m"], lock=False)["m"]
+                header = log_table.headers(connection, ["m"], lock=False)["m"]
                 assert header.base > 0
-                begin, _ = build(header.settings, store.snapshot(connection, header.id, header.base))
-                for position in store.complete(connection, header.id):
-                    assert b"zoe" not in store.snapshot(connection, header.id, position)
-                rows = store.events(connection, header.id, kept)
+                begin, _ = build(header.settings, snapshots.read(connection, header.id, header.base))
+                for position in snapshots.complete(connection, header.id):
+                    assert b"zoe" not in snapshots.read(connection, header.id, position)
+                rows = log_table.events(connection, header.id, kept)
             for event in kept:
                 items, _ = rounds[event]
-                read = begin.parse(json.dumps(items).encode(), b"null")
+                read = begin.read(json.dumps(items).encode(), b"null")
                 begin.learn(read, rows[event].choice, 1.0 if len(event) % 2 == 0 else -1.0)
             assert np.array_equal(weights, begin.learner.model.weights())
 
@@ -270,8 +269,8 @@ def test_start_up_reads_a_snapshot_and_a_short_tail(start, tmp_path):
     server.stop()
     database = Database(sqlite(tmp_path))
     with contextlib.closing(database), database.reading() as connection:
-        header = store.headers(connection, ["m"], lock=False)["m"]
-        assert store.complete(connection, header.id)[0] == header.position
+        header = log_table.headers(connection, ["m"], lock=False)["m"]
+        assert snapshots.complete(connection, header.id)[0] == header.position
         folded = load(connection, header, build)
         assert folded.since_snapshot == 0
 

@@ -1,27 +1,26 @@
-"""Questions for people from a model's own items: draws, leases so that no two people get the same, repeats."""
+"""Questions for people from a model's own items: what was uploaded, and the next question drawn from it."""
 
 import random
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
-from conquer.service.annotation.uploads import Group
-from conquer.service.commands import answering as asking
+from conquer.service.annotation.leases import held, lease, taken
+from conquer.service.commands.choosing import decide, reply
 from conquer.service.commands.reading import decode_items
-from conquer.service.commands.repeats import again, subjects
+from conquer.service.commands.repeats import again
 from conquer.service.errors import conflict
-from conquer.service.http.schemas import ChooseReply, ChooseRequest, Item, Raw
+from conquer.service.http.schemas import ChooseReply, ChooseRequest, Group, Item, Raw
 from conquer.service.log.event import Event
-from conquer.service.log.records import Chosen
 from conquer.service.log.transaction import Turn
-from conquer.service.store.schema import items, leases
+from conquer.service.store.schema import items
 from conquer.tickets import stream, ticket
+from conquer.types import Query
 
 _json = msgspec.json.Encoder().encode
 _group = msgspec.json.Decoder(Group).decode
-_DRAWS = 25
 
 
 class Question(msgspec.Struct):
@@ -65,104 +64,54 @@ def groups_of(turn: Turn) -> list[Group]:
 
 
 def read_pool(connection: Connection, model: int) -> list[Group]:
+    """A model's groups, from the store."""
     found = connection.execute(select(items.c.body).where(items.c.model_id == model).order_by(items.c.number))
     return [_group(row.body) for row in found]
 
 
 def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) -> Question:
-    """The voter's open question if there is one, else a new one that nobody else is answering."""
-    held = _held(turn, voter)
-    if held is not None:
-        return _question(turn, held, voter)
+    """The voter's open question if there is one, else a new one that nobody else is answering.
+
+    `seconds`: how long it stays theirs. `shared`: others may be answering the same.
+    """
+    open_event = held(turn, voter)
+    if open_event is not None:
+        return _question(turn, open_event, voter)
     pool = groups_of(turn)
     if not pool:
         raise conflict("no_items", f"model {turn.folded.name!r} has no items: upload some first")
-    taken = set() if shared else _taken(turn, voter)
-    if _parsing(turn):
-        from conquer.service.parser.questions import drawn
-
-        event = again(turn, voter, taken) or drawn(turn, pool, taken, voter)
-    else:
-        event = again(turn, voter, taken) or _drawn(turn, pool, taken, voter)
+    busy = set() if shared else taken(turn, voter)
+    event = again(turn, voter, busy) or _drawn(turn, pool, busy, voter)
     if event is None:
-        answered = turn.folded.tally.voters.get(voter, 0)
-        done = "every word has been asked about" if _parsing(turn) else "nothing is left to ask: the model is sure"
-        reason = "everything is being answered by others" if taken else done
-        return Question(None, [], None, answered, reason)
-    _lease(turn, event, voter, seconds)
+        reason = "everything is being answered by others" if busy else turn.folded.learner.exhausted
+        return Question(None, [], None, _answered(turn, voter), reason)
+    lease(turn, event, voter, seconds)
     return _question(turn, event, voter)
 
 
-def _parsing(turn: Turn) -> bool:
-    return turn.folded.settings.task == "parse"
-
-
-def release(turn: Turn, event_id: str) -> None:
-    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.event_id == event_id))
-
-
-def _held(turn: Turn, voter: str) -> Event | None:
-    """Where this voter stopped."""
-    found = turn.connection.execute(
-        select(leases.c.event_id).where(leases.c.model_id == turn.folded.id, leases.c.voter == voter).limit(1)
-    ).scalar()
-    event = turn.event(found) if found is not None else None
-    return event if event is not None and voter not in event.answers else None
-
-
-def _taken(turn: Turn, voter: str) -> set[str]:
-    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.until < turn.now))
-    found = turn.connection.execute(
-        select(leases.c.subject).where(leases.c.model_id == turn.folded.id, leases.c.voter != voter)
-    )
-    return {row.subject for row in found}
-
-
-def _lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
-    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.voter == voter))
-    # Shared questions are held by several: the voter is part of such a lease's subject.
-    held = _taken(turn, voter)
-    rows = [
-        {
-            "model_id": turn.folded.id,
-            "subject": item if item not in held else f"{item}\x1f{voter}",
-            "voter": voter,
-            "event_id": event.id,
-            "until": turn.now + seconds,
-        }
-        for item in subjects(event)
-    ]
-    turn.connection.execute(insert(leases), rows)
-
-
-def _drawn(turn: Turn, pool: list[Group], taken: set[str], voter: str) -> Event | None:
+def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str) -> Event | None:
     """Rounds drawn from the pool until one has a question; silent rounds are logged like any other."""
     folded = turn.folded
-    for _ in range(_DRAWS):
+    for _ in range(folded.learner.draws):
         rng = random.Random(ticket(stream("pool", folded.settings.seed), folded.tally.ordinal))
-        group = pool[rng.randrange(len(pool))]
-        free = [item for item in group.items if item.id not in taken]
-        if len(free) < 2:
-            free_groups = [g for g in pool if sum(item.id not in taken for item in g.items) >= 2]
-            if not free_groups:
-                return None
-            group = free_groups[rng.randrange(len(free_groups))]
-            free = [item for item in group.items if item.id not in taken]
-        drawn = rng.sample(free, min(folded.settings.per_round, len(free)))
-        request = ChooseRequest(items=Raw(_json(drawn)), context=Raw(_json(group.context)), voter=voter)
-        reply = asking.choose(turn, request)
-        if reply.query != "none":
-            return turn.event(reply.event_id)
+        drawn = folded.learner.draw(rng, pool, busy, folded.tally.asked)
+        if drawn is None:
+            return None
+        request = ChooseRequest(items=Raw(_json(drawn.items)), context=Raw(_json(drawn.context)), voter=voter)
+        event = decide(turn, request)
+        if event.choice.query is not Query.NONE:
+            return event
     return None
 
 
 def _question(turn: Turn, event: Event, voter: str) -> Question:
-    chosen: Chosen = event.chosen
-    by_id = {item.id: item for item in decode_items(bytes(chosen.items))}
-    context = msgspec.json.decode(bytes(chosen.context))
-    answered = turn.folded.tally.voters.get(voter, 0)
-    if _parsing(turn):
-        from conquer.service.parser.questions import view
+    by_id = {item.id: item for item in decode_items(bytes(event.chosen.items))}
+    # A question about a part of an item shows the whole of it, and its context is nothing to read.
+    context = msgspec.json.decode(bytes(event.chosen.context)) if event.about is None else None
+    view = turn.folded.learner.view(turn.folded.round_of(event), event)
+    shown = [by_id[one] for one in event.subjects]
+    return Question(reply(event), shown, context, _answered(turn, voter), parse=view)
 
-        return Question(asking.reply(event), list(by_id.values()), None, answered, parse=view(turn, event))
-    return Question(asking.reply(event), [by_id[one] for one in event.shown], context, answered)
+
+def _answered(turn: Turn, voter: str) -> int:
+    return turn.folded.tally.voters.get(voter, 0)

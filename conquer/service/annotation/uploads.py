@@ -8,18 +8,9 @@ from typing import Any
 import msgspec
 
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.http.schemas import RESERVED, Item, Strict, Value
+from conquer.service.http.schemas import RESERVED, Group, Item, Value
 
 _PROMPTS = ("prompt", "context", "question", "group")
-
-
-class Group(Strict):
-    """Items that may stand against each other. `context` is what they answer to, if anything."""
-
-    items: list[Item]
-    context: str | dict[str, Value] | None = None
-
-
 _row = msgspec.json.Decoder(dict[str, Any]).decode
 
 

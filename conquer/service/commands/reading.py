@@ -1,11 +1,12 @@
 """From the bytes of a round's items to their ids and rows: the one place where outside items are checked."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from conquer.features.featurizer import Featurizer, UnfittedError
+from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
 from conquer.rows import SparseRows, as_rows
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.http.schemas import RESERVED, FeatureSettings, Item, Value
@@ -17,6 +18,13 @@ _UNFITTED = (
     " counted once, or import a model file that was saved with its featurizer"
 )
 _context = msgspec.json.Decoder(str | dict[str, Value] | None).decode
+
+
+class ReadItems(NamedTuple):
+    """A round's items as read: their ids and their rows (K, dim)."""
+
+    ids: list[str]
+    rows: SparseRows
 
 
 class Reader:
@@ -31,8 +39,8 @@ class Reader:
         self.settings, self.limits = settings, limits
         self.featurizer = featurizer or unfitted(settings)
 
-    def read(self, raw: bytes, raw_context: bytes) -> tuple[list[str], SparseRows]:
-        """(ids, rows (K, dim)), or a RefusalError that names the item."""
+    def read(self, raw: bytes, raw_context: bytes) -> ReadItems:
+        """The items' ids and rows, or a RefusalError that names the item."""
         items = decode_items(raw)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
@@ -40,12 +48,33 @@ class Reader:
         values = [getattr(item, kind) for item in items]
         try:
             if kind == "vector" and context is None:
-                return ids, self._vectors(values)
-            return ids, self.featurizer(values, context=context)
+                return ReadItems(ids, self._vectors(values))
+            return ReadItems(ids, self.featurizer(values, context=context))
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
             raise conflict("unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
+
+    @property
+    def unfitted(self) -> bool:
+        """Whether the features need a corpus and have not had one."""
+        featurizer = self.featurizer
+        return featurizer.fitted is None and needs_fitting(featurizer.kind, featurizer.columns)
+
+    def fit(self, items: Sequence[Item]) -> None:
+        """Fit the features to the words or the names of these items."""
+        kinds = {
+            "text" if item.text is not None else "features" if item.features is not None else "vector" for item in items
+        }
+        if kinds not in ({"text"}, {"features"}):
+            kind = self.featurizer.kind
+            raise invalid(f"{kind} features are fitted to texts or to dicts, got {', '.join(sorted(kinds))}")
+        try:
+            self.featurizer = self.featurizer.fit(
+                [item.text if item.text is not None else item.features for item in items]
+            )
+        except (ValueError, TypeError) as error:
+            raise invalid(f"items: {error}") from None
 
     def _check(self, items: list[Item], ids: list[str]) -> str:
         limits = self.limits

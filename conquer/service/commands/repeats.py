@@ -1,15 +1,14 @@
 """Questions asked a second time, to the same person or to another: they measure agreement and are never learnt."""
 
 import random
-import secrets
 
 import msgspec
 
-from conquer.answers import left_is_second
+from conquer.answers import leftmost
 from conquer.service.log.event import Event
 from conquer.service.log.records import Answered
 from conquer.service.log.transaction import Turn
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 from conquer.tickets import stream, ticket
 from conquer.types import Query
 
@@ -26,16 +25,11 @@ def again(turn: Turn, voter: str, taken: set[str]) -> Event | None:
     if rng.random() >= folded.settings.planted or last <= turn.base:
         return None
     for _ in range(_TRIES):
-        found = store.answer_from(turn.connection, folded.id, rng.randint(turn.base + 1, last))
+        found = log_table.answer_from(turn.connection, folded.id, rng.randint(turn.base + 1, last))
         event = turn.event(found[0]) if found is not None else None
-        if event is not None and found is not None and _suits(event, found[1], voter, taken):
+        if event is not None and found is not None and _suits(event, found[1], taken):
             return _planted(turn, event, voter)
     return None
-
-
-def subjects(event: Event) -> tuple[str, ...]:
-    """What nobody else may be asked about meanwhile: the sentence, or the two items."""
-    return (str(event.choice.memo["sentence"]),) if "sentence" in event.choice.memo else event.shown
 
 
 def agreement(turn: Turn, original: str, voter: str | None, winner: str) -> tuple[bool | None, bool]:
@@ -50,14 +44,14 @@ def agreement(turn: Turn, original: str, voter: str | None, winner: str) -> tupl
     return (others[0].winner == winner, True) if others else (None, False)
 
 
-def _suits(event: Event, answered_by: str, voter: str, taken: set[str]) -> bool:
+def _suits(event: Event, answered_by: str, taken: set[str]) -> bool:
     said = event.answers.get(answered_by)
     return (
         event.chosen.planted is None
         and event.choice.query is Query.DUEL
         and said is not None
         and _decided(event, said[1])
-        and taken.isdisjoint(subjects(event))
+        and taken.isdisjoint(event.subjects)
     )
 
 
@@ -67,13 +61,14 @@ def _decided(event: Event, said: Answered) -> bool:
 
 def _planted(turn: Turn, event: Event, voter: str) -> Event:
     """The same items, pair and context once more under an ordinal of its own, whose ticket tosses for the sides."""
-    folded = turn.folded
-    ordinal = folded.tally.ordinal
-    number = ticket(stream("policy", folded.settings.seed), ordinal)
-    left = event.shown[-1] if left_is_second(number) else event.shown[0]
+    folded, shown = turn.folded, event.shown
+    number = folded.ticket()
     chosen = msgspec.structs.replace(
-        event.chosen, ordinal=ordinal, ticket=number, left=left, chance=None, deferred=False, planted=event.id
+        event.chosen,
+        ordinal=folded.tally.ordinal,
+        ticket=number,
+        left=shown[leftmost(number, len(shown))],
+        deferred=False,
+        planted=event.id,
     )
-    name = f"{ordinal:x}-{secrets.token_hex(8)}"
-    turn.append(chosen, name, voter, folded.round_of(event))
-    return folded.events[name]
+    return turn.open(chosen, None, voter, folded.round_of(event))

@@ -84,6 +84,13 @@ class Item(Strict):
     vector: list[float] | None = None
 
 
+class Group(Strict):
+    """Items that may stand against each other. `context` is what they answer to, if anything."""
+
+    items: list[Item]
+    context: str | dict[str, Value] | None = None
+
+
 class ChooseRequest(Strict):
     """`items` and `context` stay as the bytes that came: they are stored so, and decoded by the featuriser."""
 

@@ -6,10 +6,10 @@ import msgspec
 from sqlalchemy import Row, bindparam, delete, select, update
 
 from conquer.service.http.keys import server_secret, voter_mark
-from conquer.service.log.fold import tally_of
-from conquer.service.log.records import Chosen, Erased, Erasure, decoded, encoded
+from conquer.service.log.records import Decision, Erased, Erasure, decoded, encoded
+from conquer.service.log.statistics import read_tally
 from conquer.service.log.transaction import Turn
-from conquer.service.store import log_table as store
+from conquer.service.store import snapshots
 from conquer.service.store.schema import leases, log, pruned
 
 _json = msgspec.json.Encoder().encode
@@ -69,19 +69,17 @@ def _rows(turn: Turn, voter: str) -> list["Row[Any, Any, Any, Any]"]:
 def _unname(turn: Turn, voter: str) -> bool:
     """Take the name out of the snapshot that stands for pruned rows; whether it was there."""
     model, base = turn.folded.id, turn.base
-    if not store.has_snapshot(turn.connection, model, base):
+    if not snapshots.exists(turn.connection, model, base):
         return False
-    brain, text = turn.build(turn.folded.settings, store.snapshot(turn.connection, model, base))
-    tally = tally_of(text) if text else None
+    learner, text = turn.build(turn.folded.settings, snapshots.read(turn.connection, model, base))
+    tally = read_tally(text) if text else None
     if tally is None or not tally.forget(voter):
         return False
-    pieces = store.parts(brain.dumps(_json(tally).decode()))
-    store.drop_snapshot(turn.connection, model, base)
-    for part, piece in enumerate(pieces):
-        store.write_part(turn.connection, model, base, part, len(pieces), turn.now, piece)
+    pieces = snapshots.pieces(learner.dumps(_json(tally).decode()))
+    snapshots.replace(turn.connection, model, base, pieces, turn.now)
     return True
 
 
 def _rest(row: "Row[Any, Any, Any, Any]") -> str:
     chosen = decoded(row.kind, row.body)
-    return encoded(Erased(chosen.ordinal if isinstance(chosen, Chosen) else None))
+    return encoded(Erased(chosen.ordinal if isinstance(chosen, Decision) else None))

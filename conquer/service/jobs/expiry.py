@@ -3,9 +3,9 @@
 import logging
 
 from conquer.service.errors import RefusalError
-from conquer.service.log.records import Chosen, Expired
+from conquer.service.log.records import Decision, Expired
 from conquer.service.log.transaction import Turn
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 from conquer.service.writer.queue import Writer
 from conquer.types import Query
 
@@ -16,7 +16,7 @@ _ROWS = 2000
 def sweep(writer: Writer) -> None:
     """Expire what is due, in every model that learns a default answer."""
     with writer.database.reading() as connection:
-        headers = store.all_headers(connection)
+        headers = log_table.all_headers(connection)
     for header in headers:
         if header.settings.window_seconds is not None and header.settings.default_answer is not None:
             try:
@@ -35,12 +35,12 @@ def expire(turn: Turn) -> bool:
         return False
     turn.flush()
     cursor = max(folded.tally.swept, folded.swept)
-    rows = next(store.entries(turn.connection, folded.id, cursor, _ROWS), [])
+    rows = next(log_table.entries(turn.connection, folded.id, cursor, _ROWS), [])
     for row in rows:
         if turn.now - row.at <= settings.window_seconds:
             return False
         folded.swept = row.position
-        if not isinstance(row.body, Chosen) or row.event is None:
+        if not isinstance(row.body, Decision) or row.event is None:
             continue
         event = turn.event(row.event)
         if event is None or event.answers or event.expired or not event.active or event.choice.query is Query.NONE:

@@ -4,12 +4,11 @@ from collections import Counter
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from conquer.service.commands.learner import build
 from conquer.service.http.keys import server_secret, voter_mark
 from conquer.service.log.loading import load_up_to
-from conquer.service.log.records import Answered, Chosen, Expired
+from conquer.service.log.records import Answered, Decision, Expired
 from conquer.service.log.transaction import Turn
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table, snapshots
 from conquer.service.store.schema import log, models, pruned
 from conquer.service.writer.queue import Writer
 
@@ -19,18 +18,18 @@ _LEAST = 1000
 def prune_all(writer: Writer, days: float, least: int = _LEAST) -> int:
     """In every model, drop rows older than `days`; return how many rows went."""
     with writer.database.reading() as connection:
-        headers = store.all_headers(connection)
+        headers = log_table.all_headers(connection)
     return sum(_prune(writer, header, writer.clock() - days * 86400, least) for header in headers)
 
 
-def _prune(writer: Writer, header: store.Header, before: float, least: int) -> int:
+def _prune(writer: Writer, header: log_table.Header, before: float, least: int) -> int:
     """Fold up to the last old row beside the writer, then swap the rows for the snapshot in one transaction."""
     with writer.database.reading() as connection:
         last = _last_old(connection, header, before)
         if last - header.base < least:
             return 0
-        pieces = store.parts(load_up_to(connection, header, build, last).dumps())
-        changes = store.changes(connection, header.id)
+        pieces = snapshots.pieces(load_up_to(connection, header, writer.build, last).dumps())
+        changes = log_table.changes(connection, header.id)
         taught = _taught(connection, header, last)
 
     def work(turn: Turn) -> int:
@@ -38,11 +37,9 @@ def _prune(writer: Writer, header: store.Header, before: float, least: int) -> i
             return 0
         turn.flush()
         # What has been taken back or erased since then would be part of the snapshot: leave it to the next time.
-        if store.changes(turn.connection, header.id) != changes:
+        if log_table.changes(turn.connection, header.id) != changes:
             return 0
-        store.drop_snapshot(turn.connection, header.id, last)
-        for part, piece in enumerate(pieces):
-            store.write_part(turn.connection, header.id, last, part, len(pieces), turn.now, piece)
+        snapshots.replace(turn.connection, header.id, last, pieces, turn.now)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.base = last
         _remember(turn, taught)
@@ -64,7 +61,7 @@ def _prune(writer: Writer, header: store.Header, before: float, least: int) -> i
     return int(writer.call_now(header.name, work))
 
 
-def _last_old(connection: Connection, header: store.Header, before: float) -> int:
+def _last_old(connection: Connection, header: log_table.Header, before: float) -> int:
     """The end of the stretch of old rows. A clock that was wrong for a while must not make young rows old."""
     young = connection.execute(
         select(func.min(log.c.position)).where(
@@ -74,16 +71,16 @@ def _last_old(connection: Connection, header: store.Header, before: float) -> in
     return header.position if young is None else young - 1
 
 
-def _taught(connection: Connection, header: store.Header, last: int) -> Counter[str]:
+def _taught(connection: Connection, header: log_table.Header, last: int) -> Counter[str]:
     """How many answers up to `last` were learnt from each voter, or about a round that was made for them."""
-    undone = store.undone(connection, header.id, header.base)
+    undone = log_table.undone(connection, header.id, header.base)
     found: Counter[str] = Counter()
     made_for: dict[str | None, str | None] = {}
-    for chunk in store.entries(connection, header.id, header.base):
+    for chunk in log_table.entries(connection, header.id, header.base):
         rows = [row for row in chunk if row.position <= last]
-        made_for |= {row.event: row.voter for row in rows if isinstance(row.body, Chosen)}
+        made_for |= {row.event: row.voter for row in rows if isinstance(row.body, Decision)}
         older = {row.event for row in rows if row.event is not None} - made_for.keys()
-        made_for |= {name: event.voter for name, event in store.events(connection, header.id, older).items()}
+        made_for |= {name: event.voter for name, event in log_table.events(connection, header.id, older).items()}
         for row in rows:
             if isinstance(row.body, Answered | Expired) and row.body.value is not None and row.position not in undone:
                 found.update(voter for voter in {row.voter, made_for.get(row.event)} if voter is not None)

@@ -6,24 +6,29 @@ from typing import Any
 from conquer.service.log.records import (
     Activated,
     Answered,
-    Chosen,
     Corrected,
+    Decision,
     Entry,
     Expired,
     Exposed,
 )
-from conquer.types import Choice, Query
+from conquer.types import Choice
 
 
 @dataclass(slots=True)
 class Event:
-    """`answers`: each voter's standing answer and its position; `round`: what was read of the items, while cached."""
+    """A decision and what became of it.
+
+    `choice` is what is learnt from: that of `chosen`, with another memo once it has been exposed. `answers` holds each
+    voter's standing answer and its position, `seen` the last row taken in, `round` what was read of the items, while
+    the event is cached.
+    """
 
     id: str
     position: int
     at: float
     voter: str | None
-    chosen: Chosen
+    chosen: Decision
     choice: Choice
     active: bool
     seen: int
@@ -33,14 +38,14 @@ class Event:
 
     @classmethod
     def of(cls, entry: Entry) -> "Event":
-        chosen: Chosen = entry.body
+        chosen: Decision = entry.body
         return cls(
             id=str(entry.event),
             position=entry.position,
             at=entry.at,
             voter=entry.voter,
             chosen=chosen,
-            choice=Choice(tuple(chosen.shown), Query(chosen.query), chosen.ticket, chosen.memo),
+            choice=chosen.choice,
             active=not chosen.deferred,
             seen=entry.position,
         )
@@ -73,3 +78,25 @@ class Event:
     def shown(self) -> tuple[str, ...]:
         """The ids of what was shown, first choice first."""
         return self.chosen.names
+
+    @property
+    def about(self) -> tuple[str, int] | None:
+        """(item, part) where two things are said of a part of one item, as two heads of a word of a sentence.
+
+        None: the question is about the shown items themselves.
+        """
+        memo = self.choice.memo
+        return (memo["sentence"], memo["word"]) if "word" in memo else None
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What nobody else is asked about meanwhile: the item, or all that are shown."""
+        return self.shown if self.about is None else self.about[:1]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What was shown, by names that mean the same in every event: a head is one of a word of a sentence."""
+        if self.about is None:
+            return self.shown
+        item, part = self.about
+        return tuple(f"{item}: {part} < {name}" for name in self.shown)

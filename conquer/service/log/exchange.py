@@ -5,13 +5,14 @@ from typing import Any
 
 import msgspec
 
+from conquer.service.commands.choosing import expose
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Item, ModelSettings, Raw
 from conquer.service.log.event import Event
-from conquer.service.log.records import ABSENT, NAMES, Answered, Chosen, Corrected, Entry, Expired
+from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store.log_table import Header
-from conquer.types import Choice, Query
+from conquer.types import Query
 
 _json = msgspec.json.Encoder().encode
 _BATCH = 500
@@ -41,9 +42,9 @@ def line(entry: Entry) -> bytes:
 
 
 def preference(entry: Entry, event: Event) -> bytes | None:
-    """An answer as a prompt/chosen/rejected record, or None where nobody won."""
+    """An answer as a prompt/chosen/rejected record, or None where no item won against one other."""
     said: Answered = entry.body
-    if said.value is None or said.value == 0 or len(event.shown) != 2:
+    if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
     contents = {
         item.id: item.text if item.text is not None else item.features or item.vector
@@ -138,23 +139,20 @@ def _take(turn: Turn, row: Line, undone: set[int], done: Replayed) -> None:
 
 
 def _choose(turn: Turn, row: Line) -> None:
-    from conquer.service.commands.answering import expose
-
-    chosen: Chosen = _body(row, Chosen)
+    chosen: Decision = _body(row, Decision)
     if row.event_id is None or turn.event(row.event_id) is not None:
         raise invalid(f"row {row.position} needs an event id of its own, got {row.event_id!r}")
-    read = turn.folded.brain.parse(bytes(chosen.items), bytes(chosen.context))
+    learner = turn.folded.learner
+    read = learner.read(bytes(chosen.items), bytes(chosen.context))
     try:
-        choice = Choice(tuple(chosen.shown), Query(chosen.query), chosen.ticket, chosen.memo)
-        names = turn.folded.brain.check(read, choice)
+        names = learner.check(read, chosen.choice)
     except (ValueError, TypeError) as error:
         raise invalid(f"row {row.position}: {error}") from None
     if names != chosen.names or chosen.left not in names or not 0 <= chosen.ticket < 1 << 64:
         raise invalid(f"row {row.position} shows items it does not have")
     chosen.ordinal = turn.folded.tally.ordinal
-    turn.append(chosen, row.event_id, row.voter, read)
-    event = turn.event(row.event_id)
-    if event is not None and event.active and chosen.planted is None:
+    event = turn.open(chosen, row.event_id, row.voter, read)
+    if event.active and chosen.planted is None:
         expose(turn, event)
 
 

@@ -5,12 +5,17 @@ from typing import Any
 
 import msgspec
 
+from conquer.types import Choice, Query
+
 Raw = msgspec.Raw
 ABSENT = Raw(b"null")
 
 
-class Chosen(msgspec.Struct, omit_defaults=True):
-    """`choose`: the items as they came, the round's ticket, and what was shown. Positions are into `items`."""
+class Decision(msgspec.Struct, omit_defaults=True):
+    """`choose`: the record of a decision. The items as they came, the round's ticket, and what was shown of them.
+
+    `shown` are positions in `items`. Rows of earlier versions hold the chance a second time, which is passed over.
+    """
 
     ordinal: int
     ticket: int
@@ -23,11 +28,22 @@ class Chosen(msgspec.Struct, omit_defaults=True):
     scores: list[float]
     context: Raw = ABSENT
     memo: dict[str, Any] = {}
-    chance: float | None = None
+    """What the learner wants to know again when the answer comes, and the `chance` of its choice."""
     deferred: bool = False
     """Not shown yet: `activate` must follow before an answer counts."""
     planted: str | None = None
     """The event this one asks again, to see whether people agree with themselves."""
+
+    @property
+    def choice(self) -> Choice:
+        """What the learner chose, as it returned it."""
+        return Choice(tuple(self.shown), Query(self.query), self.ticket, self.memo)
+
+    @property
+    def chance(self) -> float | None:
+        """How likely the learner was to choose this, where that is known; a question asked again was not chosen."""
+        chance: float | None = self.memo.get("chance") if self.planted is None else None
+        return chance
 
 
 class Exposed(msgspec.Struct):
@@ -86,7 +102,7 @@ class Flagged(msgspec.Struct):
     comment: str
 
 
-class Fitted(msgspec.Struct):
+class CorpusFitted(msgspec.Struct):
     """`fit`: the features were fitted to so many items; the snapshot at position 0 holds what that gave."""
 
     items: int
@@ -101,7 +117,7 @@ class Measured(msgspec.Struct):
 
 
 KINDS: dict[str, type[msgspec.Struct]] = {
-    "choose": Chosen,
+    "choose": Decision,
     "expose": Exposed,
     "activate": Activated,
     "answer": Answered,
@@ -110,7 +126,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "erasure": Erasure,
     "erased": Erased,
     "flag": Flagged,
-    "fit": Fitted,
+    "fit": CorpusFitted,
     "measure": Measured,
 }
 NAMES = {struct: kind for kind, struct in KINDS.items()}

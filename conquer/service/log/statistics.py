@@ -72,7 +72,7 @@ class Tally(msgspec.Struct):
     people: dict[str, Person] = {}
     swept: int = 0
     asked: dict[str, list[int]] = {}
-    """Parse questions: the words of each sentence that have been answered."""
+    """Of questions about a part of an item: the parts that have been answered, as the words of a sentence."""
     history: list[tuple[int, float, int]] = []
     """A parser's (answers, share of right heads, held-out sentences), every time it was measured."""
 
@@ -195,6 +195,10 @@ class Tally(msgspec.Struct):
             "curve": {"width": self.width, "bins": self.curve},
             "recent": self.recent[::-1],
         }
+
+
+read_tally = msgspec.json.Decoder(Tally).decode
+"""A tally from the JSON text beside a snapshot's weights."""
 
 
 def _share(part: float, whole: int) -> float | None:

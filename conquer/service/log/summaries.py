@@ -7,53 +7,27 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from conquer.service.log.fold import Folded, Pick, tally_of
+from conquer.service.log.fold import Counted
 from conquer.service.log.loading import catch_up
-from conquer.service.log.statistics import Tally
-from conquer.service.store import log_table as store
-from conquer.types import Choice
+from conquer.service.log.statistics import Tally, read_tally
+from conquer.service.store import log_table, snapshots
 
 _EVENTS = 1000
 
 
-class Counter:
-    """Stands where the learner stands while only the counts are folded: it learns nothing and takes no room."""
-
-    size = 0
-
-    def parse(self, items: bytes, context: bytes) -> None:
-        return None
-
-    def choose(self, read: None, ordinal: int) -> Pick:
-        raise NotImplementedError("only rows that are there already are counted")
-
-    def learn(self, read: None, choice: Choice, value: float) -> None:
-        return None
-
-    def expose(self, read: None, choice: Choice) -> Choice:
-        return choice
-
-    def check(self, read: None, choice: Choice) -> tuple[str, ...]:
-        raise NotImplementedError("only rows that are there already are counted")
-
-    def dumps(self, extra: str) -> bytes:
-        raise NotImplementedError("counts are stored with weights only")
-
-
-def counts(connection: Connection, header: store.Header) -> Tally:
+def counts(connection: Connection, header: log_table.Header) -> Tally:
     """What the model's log adds up to at the header's position. Reads a header and the rows since that snapshot."""
-    found = [position for position in store.complete(connection, header.id) if position <= header.position]
+    found = [position for position in snapshots.complete(connection, header.id) if position <= header.position]
     position, tally = (found[0], _stored(connection, header.id, found[0])) if found else (0, Tally())
-    folded = Folded(header.id, header.name, header.settings, Counter(), position, tally)
-    folded.undone = store.undone(connection, header.id, position)
-    catch_up(connection, folded, _EVENTS, last=header.position)
-    return folded.tally
+    counted = Counted(header.id, position, tally, log_table.undone(connection, header.id, position))
+    catch_up(connection, counted, _EVENTS, last=header.position)
+    return tally
 
 
 def _stored(connection: Connection, model: int, position: int) -> Tally:
     """The counts beside a snapshot's weights; of the weights themselves nothing is unpacked."""
     unpacker, data = zlib.decompressobj(), b""
-    for piece in store.snapshot_parts(connection, model, position):
+    for piece in snapshots.read_pieces(connection, model, position):
         while piece and len(data) < (end := _end(data)):
             data += unpacker.decompress(piece, end - len(data))
             piece = unpacker.unconsumed_tail
@@ -61,7 +35,7 @@ def _stored(connection: Connection, model: int, position: int) -> Tally:
             break
     inner: dict[str, Any] = json.loads(json.loads(data[8:])["__metadata__"]["conquer"])
     text = inner.get("extra", inner).get("service", {}).get("tally")
-    return tally_of(text) if text else Tally()
+    return read_tally(text) if text else Tally()
 
 
 def _end(data: bytes) -> int:

@@ -1,16 +1,18 @@
 """A model's turn inside one transaction: look events up, append rows, fold again after a correction."""
 
+import secrets
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
 
+from conquer.service.errors import unknown_event
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, load
-from conquer.service.log.records import Entry
-from conquer.service.store import log_table as store
+from conquer.service.log.records import Decision, Entry
+from conquer.service.store import log_table, snapshots
 
 
 class Turn:
@@ -28,36 +30,54 @@ class Turn:
         """Bring these events into the cache, in one query for all that are missing."""
         missing = {one for one in ids if one not in self.folded.events} - self._looked_up
         if missing:
-            for event in store.events(self.connection, self.folded.id, missing).values():
+            for event in log_table.events(self.connection, self.folded.id, missing).values():
                 self.folded.keep(event)
             self._looked_up |= missing
 
     def event(self, event_id: str) -> Event | None:
+        """The event with this id, if the log has it."""
         event = self.folded.cached(event_id)
         if event is None and event_id not in self._looked_up:
             self.look_up([event_id])
             event = self.folded.cached(event_id)
         return event
 
-    def append(self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None) -> Entry:
+    def known(self, event_id: str) -> Event:
+        """The event with this id, or a RefusalError."""
+        event = self.event(event_id)
+        if event is None:
+            raise unknown_event(self.folded.name, event_id)
+        return event
+
+    def append(
+        self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None
+    ) -> Event | None:
+        """The model's next row, applied now and written at the end of the turn; returns the event it speaks of."""
         entry = Entry(self.folded.position + 1, self.now, event, voter, body)
-        self.folded.apply(entry, read)
+        found = self.folded.apply(entry, read)
         self._unwritten.append(entry)
-        return entry
+        return found
+
+    def open(self, chosen: Decision, event_id: str | None, voter: str | None, read: Any) -> Event:
+        """The event that a decision begins, under a new id if it is given none."""
+        event = self.append(chosen, event_id or f"{chosen.ordinal:x}-{secrets.token_hex(8)}", voter, read)
+        if event is None:
+            raise RuntimeError("a decision is the first row of an event")
+        return event
 
     def flush(self) -> bool:
         """Write what was appended; False when there was nothing."""
         if not self._unwritten:
             return False
-        store.append(self.connection, self.folded.id, self._unwritten)
+        log_table.append(self.connection, self.folded.id, self._unwritten)
         self._unwritten = []
         return True
 
     def refold(self, first: int) -> None:
         """Something at position `first` has changed: forget later snapshots and fold the log again."""
         self.flush()
-        store.drop_snapshots(self.connection, self.folded.id, first)
+        snapshots.drop_from(self.connection, self.folded.id, first)
         old = self.folded
-        header = store.Header(old.id, old.name, old.settings, old.position, self.base)
+        header = log_table.Header(old.id, old.name, old.settings, old.position, self.base)
         self.folded = load(self.connection, header, self.build)
         self._looked_up = set()

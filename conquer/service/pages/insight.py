@@ -4,14 +4,11 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from conquer.features.featurizer import Featurizer
-from conquer.service.commands.learner import LearnerBrain
 from conquer.service.commands.reading import decode_items
 from conquer.service.http.schemas import Item
 from conquer.service.log.transaction import Turn
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 
 _EVENTS = 200
 _NAMES = 50_000
@@ -40,14 +37,12 @@ class _Known:
 
 def glance(turn: Turn) -> Glance | None:
     """None for a model whose features have no names."""
-    brain = turn.folded.brain
-    if not isinstance(brain, LearnerBrain):
+    known = turn.folded.learner.insight()
+    if known is None:
         return None
-    model = brain.learner.model
-    weights = model.weights() if hasattr(model, "weights") else np.zeros(brain.learner.dim)
     turn.flush()
-    latest = store.latest_choices(turn.connection, turn.folded.id, _EVENTS)
-    return Glance(turn.folded.id, brain.reader.featurizer, weights, [bytes(chosen.items) for chosen in latest])
+    latest = log_table.latest_choices(turn.connection, turn.folded.id, _EVENTS)
+    return Glance(turn.folded.id, *known, [bytes(chosen.items) for chosen in latest])
 
 
 class Names:

@@ -1,8 +1,10 @@
-"""How good a parser is on its held-out sentences: worked out beside the writer, kept as rows of the log."""
+"""How far a parser has come and how good it is: measured beside the writer, kept as rows of the log."""
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import msgspec
 
 from conquer.data.treebank import Sentence
 from conquer.parsing.evaluation import evaluate
@@ -10,11 +12,23 @@ from conquer.parsing.parser import Parser
 from conquer.service.annotation.pool import groups_of
 from conquer.service.log.records import Measured
 from conquer.service.log.transaction import Turn
-from conquer.service.parser.questions import held_out, parser_of
+from conquer.service.parser.learner import ParseLearner, parser_of
+from conquer.service.parser.questions import asked_about, held_out, words
 from conquer.service.writer.queue import Writer
 
 _ONE = threading.Lock()
 """One at a time: whoever waits finds it done."""
+
+
+class ParserProgress(msgspec.Struct):
+    """How far the treebank has come; `history`: (answers, UAS on the held-out sentences, how many those were)."""
+
+    sentences: int
+    words: int
+    asked: int
+    held_out: int
+    uas: float | None
+    history: list[tuple[int, float, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +38,19 @@ class Due:
     parser: Parser
     gold: Sequence[Sentence]
     answers: int
+
+
+def progress(turn: Turn) -> ParserProgress:
+    """How much of the uploaded sentences has been asked about, and how good the parser was whenever measured."""
+    tally, pool = turn.folded.tally, groups_of(turn)
+    return ParserProgress(
+        len(asked_about(pool)),
+        sum(words(item) for item in asked_about(pool)),
+        sum(map(len, tally.asked.values())),
+        len(held_out(pool)),
+        tally.history[-1][1] if tally.history else None,
+        tally.history,
+    )
 
 
 def measure(writer: Writer, name: str) -> None:
@@ -40,7 +67,7 @@ def measure(writer: Writer, name: str) -> None:
 def measure_active(writer: Writer) -> None:
     """Every parser that is in memory, so that the curve has no gaps where nobody looked."""
     for name, folded in list(writer.models.items()):
-        if folded.settings.task == "parse":
+        if isinstance(folded.learner, ParseLearner):
             measure(writer, name)
 
 

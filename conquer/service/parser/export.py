@@ -2,15 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection
 
 from conquer.data.treebank import Sentence, parse, text_of
 from conquer.parsing.parser import Parser
-from conquer.service.annotation.uploads import Group
+from conquer.service.annotation.pool import read_pool
+from conquer.service.http.schemas import Group
 from conquer.service.log.event import Event
 from conquer.service.log.records import Answered, Entry
-from conquer.service.parser.learner import read_sentence
-from conquer.service.parser.questions import asked_about
+from conquer.service.parser.questions import asked_about, read_sentence
 
 
 def sentences(pool: Sequence[Group]) -> dict[str, Sentence]:
@@ -29,7 +31,13 @@ def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
     return text_of(parser.parse(list(sentences(pool).values()))).encode()
 
 
-def answer_line(entry: Entry, event: Event, names: dict[str, str]) -> bytes | None:
+def answer_lines(connection: Connection, model: int) -> Callable[[Entry, Event], bytes | None]:
+    """How this model's answers are written: by the ids that the sentences have in the exported trees."""
+    names = {item: one.id for item, one in sentences(read_pool(connection, model)).items()}
+    return lambda entry, event: _answer_line(entry, event, names)
+
+
+def _answer_line(entry: Entry, event: Event, names: dict[str, str]) -> bytes | None:
     """An answer as `conquer parse train --answers` reads it; None where it does not count.
 
     `names`: the exported id of each sentence. Repeats that only measure agreement and late answers do not count.

@@ -1,13 +1,15 @@
 """Parse questions behind a model's name: an item is a sentence in CoNLL-U, what is shown are two heads of one word."""
 
+import functools
+import random
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from conquer.answers import left_is_second
-from conquer.data.treebank import Sentence, TreebankError, parse
+from conquer.data.treebank import Sentence
 from conquer.files import pack, unpack
 from conquer.kernels.parsing.numbering import ends_of
 from conquer.models.diagonal import Diagonal
@@ -16,13 +18,14 @@ from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.parser import Parser
 from conquer.parsing.rule import EdgeRule
 from conquer.service.commands.reading import decode_items
-from conquer.service.errors import invalid
-from conquer.service.http.schemas import ModelSettings
-from conquer.service.log.fold import Pick
-from conquer.tickets import stream, ticket
+from conquer.service.errors import conflict, invalid
+from conquer.service.http.schemas import Group, Item, ModelSettings
+from conquer.service.log.event import Event
+from conquer.service.log.learner import Draw
+from conquer.service.log.transaction import Turn
+from conquer.service.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
 from conquer.types import Choice, Query
 
-LONGEST = 120
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _MODEL = ("lam", "update")
 
@@ -35,8 +38,13 @@ class ReadSentence:
     asked: tuple[int, ...]
 
 
-class ParserBrain:
-    """Edges are featurised when they are needed: those of a long sentence take a megabyte."""
+class ParseLearner:
+    """A parser behind the service's interface. Edges are featurised when needed: a long sentence's take a megabyte."""
+
+    ties = False
+    draws = 1
+    exhausted = "every word has been asked about"
+    unfitted = False
 
     def __init__(self, settings: ModelSettings) -> None:
         given = {"lam": 0.3, "update": "margin", "features": "standard", "bits": 14, **settings.parameters}
@@ -48,35 +56,32 @@ class ParserBrain:
         rule = EdgeRule(**{name: given[name] for name in _RULE if name in given})
         model = Diagonal(self.features.dim, **{name: given[name] for name in _MODEL})
         self.learner = EdgeLearner(model, rule, features=self.features)
-        self._stream = stream("policy", settings.seed)
 
     @property
     def size(self) -> int:
         return sum(array.nbytes for array in self.learner.model.state)
 
-    def parse(self, items: bytes, context: bytes) -> ReadSentence:
+    def fit(self, items: Sequence[Item]) -> None:
+        """Edges have fixed features."""
+
+    def read(self, items: bytes, context: bytes) -> ReadSentence:
         """`items`: one item whose text is the sentence; `context`: words not to ask about, as "3,5"."""
         found = decode_items(items)
         if len(found) != 1 or found[0].text is None:
             raise invalid("a parse question has one item, whose text is a sentence in CoNLL-U")
-        words = msgspec.json.decode(context)
-        return ReadSentence(read_sentence(found[0].text, found[0].id), _asked(words))
+        return ReadSentence(read_sentence(found[0].text, found[0].id), read_asked(context))
 
-    def choose(self, read: ReadSentence, ordinal: int) -> Pick:
-        number = ticket(self._stream, ordinal)
+    def choose(self, read: ReadSentence, ticket: int) -> tuple[Choice, list[float]]:
+        """The memo says which sentence and which word; the scores of a sentence's many edges stay here."""
         try:
-            choice = self.learner.choose(read.sentence, number, read.asked)
+            choice = self.learner.choose(read.sentence, ticket, read.asked)
         except ValueError as error:
             raise invalid(str(error)) from None
-        choice = replace(choice, memo={**choice.memo, "sentence": read.sentence.id})
-        names = self._names(read, choice)
-        return Pick(choice, names, names[-1] if left_is_second(number) else names[0], None, [])
+        return replace(choice, memo={**choice.memo, "sentence": read.sentence.id}), []
 
-    def learn(self, read: ReadSentence, choice: Choice, value: float) -> None:
-        self.learner.learn(read.sentence, choice, value)
-
-    def expose(self, read: ReadSentence, choice: Choice) -> Choice:
-        return self.learner.expose(read.sentence, choice)
+    def names(self, read: ReadSentence, choice: Choice) -> tuple[str, ...]:
+        """Heads are named by their place in the sentence, "0" is the root."""
+        return tuple(str(ends_of(edge, len(read.sentence))[1]) for edge in choice.shown)
 
     def check(self, read: ReadSentence, choice: Choice) -> tuple[str, ...]:
         count = len(read.sentence) ** 2
@@ -84,11 +89,37 @@ class ParserBrain:
             self.learner.check(choice, count)
         elif len(choice.shown) != 1 or not 0 <= choice.shown[0] < count:
             raise ValueError(f"expected one of {count} edges, got {choice.shown}")
-        return self._names(read, choice)
+        return self.names(read, choice)
 
-    def _names(self, read: ReadSentence, choice: Choice) -> tuple[str, ...]:
-        """Heads are named by their place in the sentence, "0" is the root."""
-        return tuple(str(ends_of(edge, len(read.sentence))[1]) for edge in choice.shown)
+    def outside(self, choice: Choice) -> bool:
+        """Neither head may be right; the rule says whether that teaches something."""
+        return self.learner.rule.neither != "skip"
+
+    def learn(self, read: ReadSentence, choice: Choice, value: float) -> None:
+        self.learner.learn(read.sentence, choice, value)
+
+    def expose(self, read: ReadSentence, choice: Choice) -> Choice:
+        return self.learner.expose(read.sentence, choice)
+
+    def draw(
+        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+    ) -> Draw | None:
+        return draw_sentence(rng, pool, taken, asked)
+
+    def view(self, read: ReadSentence, event: Event) -> TreeView:
+        sentence = read.sentence
+        return TreeView(
+            sentence.id,
+            list(sentence.forms),
+            list(sentence.upos),
+            [int(head) for head in self.learner.tree(sentence)],
+            int(event.choice.memo["word"]),
+            [int(name) for name in event.shown],
+        )
+
+    def insight(self) -> None:
+        """Hashed edges have no names."""
+        return None
 
     def dumps(self, extra: str) -> bytes:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
@@ -106,21 +137,36 @@ class ParserBrain:
         return Parser(self.features, weights, self.learner.rule.several_roots, {"answers": self.learner.answers})
 
 
-def read_sentence(text: str, name: str) -> Sentence:
+def build(settings: ModelSettings, data: bytes | None) -> tuple[ParseLearner, str | None]:
+    """A parser, fresh or from a snapshot, and the tally stored beside it."""
     try:
-        found = parse(text, heads="ignore")
-    except TreebankError as error:
-        raise invalid(f"sentence {name!r}: {error}") from None
-    if len(found) != 1 or not 1 <= len(found[0]) <= LONGEST:
-        sizes = [len(one) for one in found]
-        raise invalid(f"an item's text is one sentence of 1 to {LONGEST} words, got {len(found)} of {sizes[:5]} words")
-    return replace(found[0], id=name)
+        learner = ParseLearner(settings)
+    except (ValueError, TypeError) as error:
+        raise invalid(str(error)) from None
+    return learner, None if data is None else learner.restore(data)
 
 
-def _asked(words: Any) -> tuple[int, ...]:
-    if words is None or words == "":
-        return ()
-    parts = words.split(",") if isinstance(words, str) else ["?"]
-    if not all(part.isascii() and part.isdecimal() and len(part) < 5 for part in parts):
-        raise invalid(f"the context of a sentence is null or words as '3,5', got {words!r}")
-    return tuple(int(part) for part in parts)
+def check_settings(settings: ModelSettings) -> None:
+    """Refuse what could not be built, before anything is stored."""
+    if settings.algorithm != "parser":
+        raise invalid(f"a model for the task 'parse' has the algorithm 'parser', got {settings.algorithm!r}")
+    if settings.covariance != "on-answer":
+        raise invalid("a parser counts pairs when they are answered: covariance must be 'on-answer'")
+    build(settings, None)
+
+
+def parser_of(turn: Turn) -> Parser:
+    """What a model has learnt, for `conquer parse predict`; a RefusalError where it does not parse."""
+    learner = turn.folded.learner
+    if not isinstance(learner, ParseLearner):
+        raise conflict("no_parser", f"model {turn.folded.name!r} does not parse")
+    return learner.parser()
+
+
+@functools.cache
+def warm() -> None:
+    """Load or compile what parse questions call, before the first one comes."""
+    learner, _ = build(ModelSettings(algorithm="parser", task="parse", parameters={"bits": 4}), None)
+    rows = "".join(f"{k}\\tw\\t_\\tX\\t_\\t_\\t_\\t_\\t_\\t_\\n" for k in (1, 2, 3))
+    read = learner.read(f'[{{"id":"s","text":"{rows}"}}]'.encode(), b"null")
+    learner.learn(read, learner.choose(read, 0)[0], 1.0)

@@ -1,30 +1,23 @@
-"""Sentences as a model's items: uploads, the next question about them, the parser they make and how good it is."""
+"""Sentences as a model's items: what a file of them holds, which is asked about next, and what a page draws."""
 
 import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
-from conquer.parsing.parser import Parser
-from conquer.service.annotation.uploads import Group
-from conquer.service.commands import answering as asking
-from conquer.service.errors import conflict, invalid
-from conquer.service.http.schemas import ChooseRequest, Item, Raw
-from conquer.service.log.event import Event
-from conquer.service.log.transaction import Turn
-from conquer.service.parser.learner import LONGEST, ParserBrain
-from conquer.tickets import stream, ticket
+from conquer.service.errors import invalid
+from conquer.service.http.schemas import Group, Item
+from conquer.service.log.learner import Draw
 
-_json = msgspec.json.Encoder().encode
+LONGEST = 120
 _HELD_OUT = "held out"
 _MOST_HELD_OUT = 300
 
 
-class View(msgspec.Struct):
+class TreeView(msgspec.Struct):
     """A question as the page draws it: words from 1 on, 0 is the sentence itself; `heads` is the parser's tree now."""
 
     id: str
@@ -35,19 +28,8 @@ class View(msgspec.Struct):
     candidates: list[int]
 
 
-class Progress(msgspec.Struct):
-    """How far the treebank has come; `history`: (answers, UAS on the held-out sentences, how many those were)."""
-
-    sentences: int
-    words: int
-    asked: int
-    held_out: int
-    uas: float | None
-    history: list[tuple[int, float, int]]
-
-
 def read_treebank(data: bytes, held_out: bool = False, first: int = 1) -> list[Group]:
-    """One group a sentence, numbered from `first`; held-out sentences need a tree each and are never asked about."""
+    """One group per sentence, numbered from `first`; held-out sentences need a tree each and are never asked about."""
     try:
         sentences = parse(data.decode("utf-8-sig"), heads="tree" if held_out else "ignore")
     except (TreebankError, UnicodeDecodeError) as error:
@@ -64,60 +46,59 @@ def _item(sentence: Sentence, number: int) -> Item:
     return msgspec.convert({"id": name, "text": text_of([sentence])}, Item)
 
 
-def drawn(turn: Turn, pool: Sequence[Group], taken: set[str], voter: str) -> Event | None:
-    """A question about one of the sentences with the fewest questions so far."""
-    folded = turn.folded
-    asked = folded.tally.asked
-    open_ = [item for item in asked_about(pool) if item.id not in taken and len(asked.get(item.id, ())) < _words(item)]
-    if not open_:
+def read_sentence(text: str, name: str) -> Sentence:
+    """One sentence under the name of its item, or a RefusalError."""
+    try:
+        found = parse(text, heads="ignore")
+    except TreebankError as error:
+        raise invalid(f"sentence {name!r}: {error}") from None
+    if len(found) != 1 or not 1 <= len(found[0]) <= LONGEST:
+        sizes = [len(one) for one in found]
+        raise invalid(f"an item's text is one sentence of 1 to {LONGEST} words, got {len(found)} of {sizes[:5]} words")
+    return replace(found[0], id=name)
+
+
+def draw_sentence(
+    rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+) -> Draw | None:
+    """One of the sentences with the fewest questions so far; the context are the words already `asked` about."""
+    left = [item for item in asked_about(pool) if item.id not in taken and len(asked.get(item.id, ())) < words(item)]
+    if not left:
         return None
-    fewest = min(len(asked.get(item.id, ())) for item in open_)
-    least = [item for item in open_ if len(asked.get(item.id, ())) == fewest]
-    rng = random.Random(ticket(stream("pool", folded.settings.seed), folded.tally.ordinal))
+    fewest = min(len(asked.get(item.id, ())) for item in left)
+    least = [item for item in left if len(asked.get(item.id, ())) == fewest]
     item = least[rng.randrange(len(least))]
-    words = ",".join(map(str, sorted(asked.get(item.id, ()))))
-    request = ChooseRequest(items=Raw(_json([item])), context=Raw(_json(words or None)), voter=voter)
-    reply = asking.choose(turn, request)
-    return turn.event(reply.event_id) if reply.query != "none" else None
+    return Draw([item], ",".join(map(str, sorted(asked.get(item.id, ())))) or None)
 
 
-def _words(item: Item) -> int:
+def read_asked(context: bytes) -> tuple[int, ...]:
+    """The words that a round's context says not to ask about: null, or "3,5".
+
+    >>> read_asked(b'"3,5"'), read_asked(b"null")
+    ((3, 5), ())
+    """
+    given = msgspec.json.decode(context)
+    if given is None or given == "":
+        return ()
+    parts = given.split(",") if isinstance(given, str) else ["?"]
+    if not all(part.isascii() and part.isdecimal() and len(part) < 5 for part in parts):
+        raise invalid(f"the context of a sentence is null or words as '3,5', got {given!r}")
+    return tuple(int(part) for part in parts)
+
+
+def words(item: Item) -> int:
+    """How many words a sentence has."""
     return _count(item.text or "")
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _count(text: str) -> int:
-    """How many words a sentence has: lines that begin with a whole number. Every question asks it of every sentence."""
+    """Lines that begin with a whole number. Every question asks it of every sentence."""
     return sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
 
 
-def view(turn: Turn, event: Event) -> View:
-    brain = _brain(turn)
-    read = turn.folded.round_of(event)
-    sentence = read.sentence
-    return View(
-        sentence.id,
-        list(sentence.forms),
-        list(sentence.upos),
-        [int(head) for head in brain.learner.tree(sentence)],
-        int(event.choice.memo["word"]),
-        [int(name) for name in event.shown],
-    )
-
-
-def progress(turn: Turn, pool: Sequence[Group]) -> Progress:
-    tally = turn.folded.tally
-    return Progress(
-        len(asked_about(pool)),
-        sum(_words(item) for item in asked_about(pool)),
-        sum(map(len, tally.asked.values())),
-        len(held_out(pool)),
-        tally.history[-1][1] if tally.history else None,
-        tally.history,
-    )
-
-
 def asked_about(pool: Sequence[Group]) -> list[Item]:
+    """The sentences that people are asked about."""
     return [group.items[0] for group in pool if group.context is None]
 
 
@@ -128,15 +109,3 @@ def held_out(pool: Sequence[Group]) -> list[Sentence]:
 
 def _with_tree(group: Group) -> Sentence:
     return replace(parse(group.items[0].text or "")[0], id=group.items[0].id)
-
-
-def parser_of(turn: Turn) -> Parser:
-    """What has been learnt, for `conquer parse predict`."""
-    return _brain(turn).parser()
-
-
-def _brain(turn: Turn) -> ParserBrain:
-    brain: Any = turn.folded.brain
-    if not isinstance(brain, ParserBrain):
-        raise conflict("no_parser", f"model {turn.folded.name!r} does not parse")
-    return brain

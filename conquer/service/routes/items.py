@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from conquer.service import tasks
 from conquer.service.annotation.pool import Question, add_groups, groups_of, next_question
-from conquer.service.annotation.uploads import read_groups
-from conquer.service.commands.fitting import check_groups, fit_once
+from conquer.service.commands.fitting import fit_once
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
 from conquer.service.http.wire import Reply
@@ -44,13 +44,8 @@ async def upload_items(call: Call) -> Uploaded:
         call.model, lambda turn: (turn.folded.settings, len(groups_of(turn)))
     )
     loop = asyncio.get_running_loop()
-    if settings.task == "parse":
-        from conquer.service.parser.questions import read_treebank
-
-        groups = await loop.run_in_executor(None, read_treebank, call.body, held_out, there + 1)
-    else:
-        groups = await loop.run_in_executor(None, read_groups, call.body)
-        await loop.run_in_executor(None, check_groups, groups, settings.features)
+    read_file = tasks.find(settings.task).read_file
+    groups = await loop.run_in_executor(None, read_file, settings, call.body, held_out, there + 1)
 
     def work(turn: Turn) -> Uploaded:
         fit_once(turn, groups)
@@ -86,16 +81,15 @@ async def task(call: Call) -> Task:
 
 
 async def parser_progress(call: Call) -> Any:
-    from conquer.service.parser.evaluation import measure
-    from conquer.service.parser.questions import progress
+    from conquer.service.parser.evaluation import measure, progress
 
     await asyncio.get_running_loop().run_in_executor(None, measure, call.server.writer, call.model)
-    return await call.server.writer.call(call.model, lambda turn: progress(turn, groups_of(turn)))
+    return await call.server.writer.call(call.model, progress)
 
 
 async def parser_trees(call: Call) -> Reply:
     from conquer.service.parser.export import trees
-    from conquer.service.parser.questions import parser_of
+    from conquer.service.parser.learner import parser_of
 
     # Parsing takes long and only needs a copy of the weights: not in the writer.
     parser, pool = await call.server.writer.call(call.model, lambda turn: (parser_of(turn), list(groups_of(turn))))
@@ -106,7 +100,7 @@ async def parser_trees(call: Call) -> Reply:
 
 async def parser_file(call: Call) -> Reply:
     from conquer.parsing.parser import dumps
-    from conquer.service.parser.questions import parser_of
+    from conquer.service.parser.learner import parser_of
 
     data: bytes = await call.server.writer.call(call.model, lambda turn: dumps(parser_of(turn)))
     disposition = f'attachment; filename="{call.model}.parser"'.encode()

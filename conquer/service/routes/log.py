@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from conquer.service import tasks
 from conquer.service.errors import conflict, invalid, unknown_model
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
@@ -15,7 +16,7 @@ from conquer.service.log.event import Event
 from conquer.service.log.exchange import Replayed, feed, line, opening, preference, read_ledger
 from conquer.service.log.records import Answered, Entry
 from conquer.service.server import Server
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 
 Record = Callable[[Entry, Event], bytes | None]
 _CHUNK = 500
@@ -32,10 +33,10 @@ async def read_log(call: Call) -> Reply:
         raise invalid(f"format must be one of {', '.join(_FORMATS)}, got {form!r}")
     if not (after.isascii() and after.isdecimal()) or len(after) > 18:
         raise invalid(f"after must be a position, got {after!r}")
-    header = await _in_thread(call.server, lambda connection: store.headers(connection, [call.model], lock=False))
+    header = await _in_thread(call.server, lambda connection: log_table.headers(connection, [call.model], lock=False))
     if call.model not in header:
         raise unknown_model(call.model)
-    if form == "answers" and header[call.model].settings.task != "parse":
+    if form == "answers" and tasks.find(header[call.model].settings.task).answer_lines is None:
         raise conflict("no_parser", f"model {call.model!r} does not parse: its answers are its log's")
     chunks = _lines(call.server, header[call.model], form, int(after))
     return Reply(kind="application/x-ndjson", chunks=chunks)
@@ -49,17 +50,17 @@ async def _in_thread(server: Server, work: Any) -> Any:
     return await asyncio.get_running_loop().run_in_executor(None, go)
 
 
-async def _lines(server: Server, header: store.Header, form: str, after: int) -> AsyncIterator[bytes]:
+async def _lines(server: Server, header: log_table.Header, form: str, after: int) -> AsyncIterator[bytes]:
     """Chunk by chunk, each in a transaction of its own: rows never change their place, so the whole is consistent."""
     if form == "ledger":
         yield opening(header)
     record: Record | None = None
     undone: frozenset[int] = frozenset()
     if form in ("preferences", "answers"):
-        undone = await _in_thread(server, lambda connection: store.undone(connection, header.id, 0))
-        record = preference if form == "preferences" else await _in_thread(server, lambda c: _parse_answers(c, header))
+        undone = await _in_thread(server, lambda connection: log_table.undone(connection, header.id, 0))
+        record = preference if form == "preferences" else await _in_thread(server, lambda c: _answer_lines(c, header))
     while True:
-        rows = await _in_thread(server, lambda c, at=after: next(store.entries(c, header.id, at, _CHUNK), []))
+        rows = await _in_thread(server, lambda c, at=after: next(log_table.entries(c, header.id, at, _CHUNK), []))
         if not rows:
             return
         if record is None:
@@ -70,22 +71,19 @@ async def _lines(server: Server, header: store.Header, form: str, after: int) ->
 
 
 def _records(
-    connection: Connection, header: store.Header, rows: list[Entry], undone: frozenset[int], record: Record
+    connection: Connection, header: log_table.Header, rows: list[Entry], undone: frozenset[int], record: Record
 ) -> bytes:
     """What the standing answers among the rows are written as."""
     answers = [row for row in rows if isinstance(row.body, Answered) and row.position not in undone]
-    events = store.events(connection, header.id, {str(row.event) for row in answers})
+    events = log_table.events(connection, header.id, {str(row.event) for row in answers})
     found = [record(row, events[str(row.event)]) for row in answers if str(row.event) in events]
     return b"".join(text for text in found if text is not None)
 
 
-def _parse_answers(connection: Connection, header: store.Header) -> Record:
-    """Answers about heads, by the ids that the sentences have in the exported trees."""
-    from conquer.service.annotation.pool import read_pool
-    from conquer.service.parser.export import answer_line, sentences
-
-    names = {item: one.id for item, one in sentences(read_pool(connection, header.id)).items()}
-    return lambda row, event: answer_line(row, event, names)
+def _answer_lines(connection: Connection, header: log_table.Header) -> Record:
+    """How the model's task writes an answer."""
+    lines = tasks.find(header.settings.task).answer_lines
+    return preference if lines is None else lines(connection, header.id)
 
 
 async def write_log(call: Call) -> Replayed:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, func, insert, select
 
-from conquer.service.commands.learner import checked_settings, imported, warm_parser
+from conquer.service import tasks
+from conquer.service.commands.importing import imported
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.http.errors import status_of
 from conquer.service.http.routing import Call, Endpoint
@@ -16,7 +17,7 @@ from conquer.service.http.schemas import ModelSettings, NewModel
 from conquer.service.http.wire import Reply
 from conquer.service.log.transaction import Turn
 from conquer.service.pages.insight import glance
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table, snapshots
 from conquer.service.store.schema import models
 
 _settings_json = msgspec.json.Encoder().encode
@@ -57,7 +58,7 @@ def create(connection: Connection, name: str, settings: ModelSettings, limit: in
     values = {"name": name, "settings": text, "position": 0, "base": 0, "created": time.time()}
     model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
     for part, piece in enumerate(pieces):
-        store.write_part(connection, model_id, 0, part, len(pieces), time.time(), piece)
+        snapshots.write_piece(connection, model_id, 0, part, len(pieces), time.time(), piece)
     return model_id
 
 
@@ -70,10 +71,10 @@ async def create_model(call: Call) -> ModelInfo:
     if not call.key.may("admin", new.name):
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {new.name!r}")
     loop = asyncio.get_running_loop()
-    await loop.run_in_executor(None, checked_settings, settings)
-    if settings.task == "parse":
-        # Beside what follows: the file is being uploaded while the kernels load.
-        loop.run_in_executor(None, warm_parser)
+    task = tasks.find(settings.task)
+    await loop.run_in_executor(None, task.check, settings)
+    # Beside what follows: the file is being uploaded while the kernels load.
+    loop.run_in_executor(None, task.warm)
     limit = call.server.settings.limits.models
     await call.server.writer.call(None, lambda connection: create(connection, new.name, settings, limit))
     info: ModelInfo = await call.server.writer.call(new.name, _info)
@@ -109,7 +110,7 @@ async def delete_model(call: Call) -> Reply:
     name, writer = call.model, call.server.writer
 
     def work(turn: Turn) -> None:
-        store.remove_model(turn.connection, turn.folded.id)
+        log_table.remove_model(turn.connection, turn.folded.id)
         turn.removed = True
 
     await writer.call(name, work)
@@ -136,7 +137,7 @@ async def import_model(call: Call) -> ModelInfo:
 
 def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
     settings, state = imported(data)
-    return settings, store.parts(state)
+    return settings, snapshots.pieces(state)
 
 
 async def model_features(call: Call) -> Features:

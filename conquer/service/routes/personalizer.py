@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Meta
 
 from conquer.kernels.core.tickets import ticket_uniforms
-from conquer.service.commands import answering as asking
-from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_event
+from conquer.service.commands import answering, choosing
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
     AnswerRequest,
@@ -77,7 +77,7 @@ async def rank(call: Call) -> RankReply:
         event_id=event_id,
         deferred=request.defer_activation,
     )
-    reply = await _on_model(call, lambda turn: asking.choose(turn, choose), (event_id,))
+    reply = await _on_model(call, lambda turn: choosing.choose(turn, choose), (event_id,))
     if len(reply.shown) != 1:
         raise conflict("not_single", "this model shows two items: use /v1/models/NAME/choose")
     best = reply.shown[0].id
@@ -97,13 +97,11 @@ async def reward(call: Call) -> Reply:
     event_id, value = call.path["event_id"], call.body.value
 
     def work(turn: Turn) -> Any:
-        event = turn.event(event_id)
-        if event is None:
-            raise unknown_event(turn.folded.name, event_id)
+        event = turn.known(event_id)
         if event.answers:
             return None
         winner = event.shown[0] if _coin(event.choice.ticket) < value else "both_bad"
-        return asking.answer(turn, event_id, AnswerRequest(winner))
+        return answering.answer(turn, event_id, AnswerRequest(winner))
 
     reply = await _on_model(call, work, (event_id,))
     if reply is not None:
@@ -113,7 +111,7 @@ async def reward(call: Call) -> Reply:
 
 async def activate_rank(call: Call) -> Reply:
     event_id = call.path["event_id"]
-    await _on_model(call, lambda turn: asking.activate(turn, event_id), (event_id,))
+    await _on_model(call, lambda turn: choosing.activate(turn, event_id), (event_id,))
     return Reply(status=204)
 
 

@@ -1,20 +1,18 @@
-"""Reading and writing a model's log and snapshots; every statement the hot path runs is here."""
+"""Reading and writing models and their logs; every statement the hot path runs is here."""
 
 import functools
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.records import Chosen, Entry, decoded, encoded
+from conquer.service.log.records import Decision, Entry, decoded, encoded
 from conquer.service.store.schema import items, leases, log, models, pruned, snapshots
 
-_PART = 1 << 19
 _settings = msgspec.json.Decoder(ModelSettings).decode
 
 _COLUMNS = (log.c.position, log.c.at, log.c.kind, log.c.event_id, log.c.voter, log.c.body)
@@ -90,7 +88,7 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
     return found
 
 
-def latest_choices(connection: Connection, model: int, count: int) -> list[Chosen]:
+def latest_choices(connection: Connection, model: int, count: int) -> list[Decision]:
     """The last rounds, newest first."""
     found = connection.execute(
         select(log.c.body)
@@ -152,71 +150,7 @@ def changes(connection: Connection, model: int) -> int:
     return found.scalar() or 0
 
 
-def parts(data: bytes) -> list[bytes]:
-    """A snapshot compressed and cut, so that writing it never holds the store for long."""
-    packed = zlib.compress(data, 1)
-    return [packed[start : start + _PART] for start in range(0, max(1, len(packed)), _PART)]
-
-
-def write_part(
-    connection: Connection, model: int, position: int, part: int, count: int, at: float, data: bytes
-) -> None:
-    values = {"model_id": model, "position": position, "part": part, "parts": count, "at": at, "data": data}
-    connection.execute(insert(snapshots), values)
-
-
-def complete(connection: Connection, model: int) -> list[int]:
-    """Positions of the whole snapshots of a model, newest first."""
-    found = connection.execute(
-        select(snapshots.c.position)
-        .where(snapshots.c.model_id == model)
-        .group_by(snapshots.c.position)
-        .having(func.count() == func.max(snapshots.c.parts))
-        .order_by(snapshots.c.position.desc())
-    )
-    return [row.position for row in found]
-
-
-def snapshot_parts(connection: Connection, model: int, position: int) -> Iterator[bytes]:
-    """A snapshot's compressed pieces, one at a time."""
-    of_part = (snapshots.c.model_id == model) & (snapshots.c.position == position)
-    count = connection.execute(select(func.max(snapshots.c.parts)).where(of_part)).scalar() or 0
-    for part in range(count):
-        yield connection.execute(select(snapshots.c.data).where(of_part, snapshots.c.part == part)).scalar_one()
-
-
-def snapshot(connection: Connection, model: int, position: int) -> bytes:
-    return zlib.decompress(b"".join(snapshot_parts(connection, model, position)))
-
-
-def drop_snapshots(connection: Connection, model: int, first: int) -> None:
-    """Remove the snapshots at `first` and later: something before them has changed."""
-    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position >= first))
-
-
-def drop_snapshot(connection: Connection, model: int, position: int) -> None:
-    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position == position))
-
-
-def thin_snapshots(connection: Connection, model: int, base: int, keep: int = 3) -> None:
-    """Keep the newest few whole snapshots and the one that stands for pruned rows."""
-    old = [position for position in complete(connection, model)[keep:] if position != base]
-    if old:
-        connection.execute(
-            delete(snapshots).where(
-                snapshots.c.model_id == model, snapshots.c.position <= max(old), snapshots.c.position != base
-            )
-        )
-
-
 def remove_model(connection: Connection, model: int) -> None:
     for table in (log, snapshots, items, leases, pruned):
         connection.execute(delete(table).where(table.c.model_id == model))
     connection.execute(delete(models).where(models.c.id == model))
-
-
-def has_snapshot(connection: Connection, model: int, position: int) -> bool:
-    found = connection.execute(
-        select(snapshots.c.part).where(snapshots.c.model_id == model, snapshots.c.position == position).limit(1)
-    )
-    return found.first() is not None

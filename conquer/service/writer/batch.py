@@ -16,7 +16,7 @@ from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, catch_up, load
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Settings
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 from conquer.service.store.database import Database
 
 logger = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class Batches:
             if job.model is not None:
                 wanted.setdefault(job.model, []).extend(job.events)
         unknown = [name for name in wanted if self.database.shared or name not in self.models]
-        found = store.headers(connection, unknown, lock=self.database.shared) if unknown else {}
+        found = log_table.headers(connection, unknown, lock=self.database.shared) if unknown else {}
         now = self.clock()
         turns: dict[str, Turn] = {}
         for name, events in wanted.items():
@@ -148,7 +148,7 @@ class Batches:
             turns[name].look_up(events)
         return turns
 
-    def _current(self, connection: Connection, folded: Folded | None, header: store.Header) -> Folded:
+    def _current(self, connection: Connection, folded: Folded | None, header: log_table.Header) -> Folded:
         """The model at the head of its log, whoever wrote it."""
         if folded is not None and folded.id == header.id:
             if folded.position < header.position:

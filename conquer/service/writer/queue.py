@@ -17,7 +17,7 @@ from conquer.service.log.fold import EVENT_BYTES, Folded
 from conquer.service.log.loading import Build
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Settings
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table, snapshots
 from conquer.service.store.database import Database
 from conquer.service.writer.batch import Batches, Job, Prepared, deliver
 
@@ -44,6 +44,11 @@ class Writer:
     @property
     def models(self) -> OrderedDict[str, Folded]:
         return self.batches.models
+
+    @property
+    def build(self) -> Build:
+        """How a model's learner is made."""
+        return self.batches.build
 
     @property
     def waiting(self) -> int:
@@ -158,7 +163,7 @@ class Writer:
         folded.since_snapshot = 0
 
         def compress() -> None:
-            pieces = store.parts(data)
+            pieces = snapshots.pieces(data)
             for part, piece in enumerate(pieces):
                 try:
                     self.call_now(folded.name, _snapshot_part(folded, position, part, len(pieces), piece))
@@ -168,16 +173,15 @@ class Writer:
         self._background.submit(compress)
 
     def _store_now(self, folded: Folded) -> None:
-        pieces = store.parts(folded.dumps())
+        pieces = snapshots.pieces(folded.dumps())
         with self.database.writing() as connection:
-            found = store.headers(connection, [folded.name], lock=self.database.shared).get(folded.name)
+            found = log_table.headers(connection, [folded.name], lock=self.database.shared).get(folded.name)
             if found is None or found.id != folded.id or found.position != folded.position:
                 return
-            if store.has_snapshot(connection, folded.id, folded.position):
+            if snapshots.exists(connection, folded.id, folded.position):
                 return
-            for part, piece in enumerate(pieces):
-                store.write_part(connection, folded.id, folded.position, part, len(pieces), self.clock(), piece)
-            store.thin_snapshots(connection, folded.id, found.base)
+            snapshots.replace(connection, folded.id, folded.position, pieces, self.clock())
+            snapshots.thin(connection, folded.id, found.base)
 
 
 def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: bytes) -> Work:
@@ -185,10 +189,10 @@ def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: 
         # A model folded again since then may have been corrected before `position`: its snapshot is void.
         if turn.folded is not folded:
             raise conflict("void", f"model {folded.name!r} has been folded again")
-        if part == 0 and store.has_snapshot(turn.connection, folded.id, position):
+        if part == 0 and snapshots.exists(turn.connection, folded.id, position):
             raise conflict("snapshot_exists", f"another server stores position {position}")
-        store.write_part(turn.connection, folded.id, position, part, count, turn.now, piece)
+        snapshots.write_piece(turn.connection, folded.id, position, part, count, turn.now, piece)
         if part == count - 1:
-            store.thin_snapshots(turn.connection, folded.id, turn.base)
+            snapshots.thin(turn.connection, folded.id, turn.base)
 
     return work

@@ -1,0 +1,48 @@
+"""A model file from anyone (the service, `conquer.save`) as the beginning of a new model."""
+
+from typing import Any
+
+import msgspec
+
+from conquer import saving
+from conquer.features.featurizer import Featurizer
+from conquer.service.commands.learner import PickLearner, stored_featurizer
+from conquer.service.errors import invalid
+from conquer.service.http.schemas import FeatureSettings, ModelSettings
+from conquer.service.log.statistics import Tally, read_tally
+
+LARGEST_DIM = 1 << 24
+_json = msgspec.json.Encoder().encode
+
+
+def imported(data: bytes) -> tuple[ModelSettings, bytes]:
+    """A model file as settings and the state to begin from.
+
+    Counts go on from the file's; names of people stay behind, because this model's log does not know them.
+    """
+    try:
+        learner, extra, arrays = saving.loads(data, largest_dim=LARGEST_DIM)
+        featurizer = stored_featurizer(extra, arrays)
+        service = extra.get("service")
+        if service is not None:
+            settings, tally = msgspec.convert(service["settings"], ModelSettings), read_tally(service["tally"])
+        else:
+            parameters = dict(learner.parameters)
+            kind: Any = parameters.pop("model", "diagonal")
+            features = _feature_settings(learner.dim, featurizer)
+            settings, tally = ModelSettings(learner.name, kind, parameters, features), Tally()
+        if settings.task != "pick" or settings.algorithm != learner.name:
+            raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
+        if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
+            raise ValueError(f"the learner has {learner.dim} features, its settings speak of {settings.features.dim}")
+        for voter in {*tally.voters, *tally.people, *(one.voter for one in tally.recent)} - {None}:
+            tally.forget(str(voter))
+        return settings, PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise invalid(f"not a model file: {error}") from None
+
+
+def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSettings:
+    if featurizer is None:
+        return FeatureSettings(dim=dim)
+    return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams))

@@ -1,0 +1,89 @@
+"""What learns behind a model's name, as the rest of the service sees it, whatever the model's task is."""
+
+import random
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import Any, NamedTuple, Protocol
+
+from conquer.features.featurizer import Featurizer
+from conquer.service.http.schemas import Group, Item
+from conquer.service.log.event import Event
+from conquer.types import Choice, Floats
+
+
+class Draw(NamedTuple):
+    """Items drawn from a pool for one round, and what they answer to."""
+
+    items: Sequence[Item]
+    context: Any
+
+
+class ServedLearner(Protocol):
+    """Built from a model's settings, fed by the fold. `choose` is pure; `learn`, `expose` and `fit` are not.
+
+    A round's items are read once (`read`), into whatever this learner takes, and handed back with every call.
+    """
+
+    ties: bool
+    """Whether "tie" is an answer of its own; without it a tie is "both_bad"."""
+    draws: int
+    """How many rounds are drawn in search of one that has a question."""
+    exhausted: str
+    """What a person reads when nothing is left to ask."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its state, roughly."""
+        ...
+
+    @property
+    def unfitted(self) -> bool:
+        """Whether its features must be fitted to items before the first round."""
+        ...
+
+    def fit(self, items: Sequence[Item]) -> None:
+        """Fit the features to a first upload."""
+        ...
+
+    def read(self, items: bytes, context: bytes) -> Any:
+        """A round's items as this learner takes them, or a RefusalError that says what is wrong with them."""
+        ...
+
+    def choose(self, read: Any, ticket: int) -> tuple[Choice, list[float]]:
+        """What to show and ask, and every item's score; a RefusalError where there is no choice to make."""
+        ...
+
+    def names(self, read: Any, choice: Choice) -> tuple[str, ...]:
+        """The ids of what is shown, first choice first."""
+        ...
+
+    def check(self, read: Any, choice: Choice) -> tuple[str, ...]:
+        """The names of a choice from outside, or a ValueError if this learner could not learn from it."""
+        ...
+
+    def outside(self, choice: Choice) -> bool:
+        """Whether "none of these" is an answer to this choice that teaches something."""
+        ...
+
+    def learn(self, read: Any, choice: Choice, value: float) -> None: ...
+
+    def expose(self, read: Any, choice: Choice) -> Choice:
+        """Count a shown pair in the widths before its answer; the choice to learn from later."""
+        ...
+
+    def draw(
+        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+    ) -> Draw | None:
+        """The next round from uploaded items, none of them `taken`; None when there is none to ask about."""
+        ...
+
+    def view(self, read: Any, event: Event) -> Any:
+        """What a page draws of a question besides its items, if anything."""
+        ...
+
+    def insight(self) -> tuple[Featurizer, Floats] | None:
+        """The featurizer that names columns and the columns' weights; None where columns have no names."""
+        ...
+
+    def dumps(self, extra: str) -> bytes:
+        """Everything learnt as one file's bytes, with a text beside it."""
+        ...

@@ -1,0 +1,84 @@
+"""A model's state beside its log, so that starting does not mean reading every row: compressed, in pieces."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from conquer.service.store.schema import snapshots
+
+_PIECE = 1 << 19
+
+
+def pieces(data: bytes) -> list[bytes]:
+    """A snapshot compressed and cut, so that writing it never holds the store for long."""
+    packed = zlib.compress(data, 1)
+    return [packed[start : start + _PIECE] for start in range(0, max(1, len(packed)), _PIECE)]
+
+
+def write_piece(
+    connection: Connection, model: int, position: int, part: int, count: int, at: float, data: bytes
+) -> None:
+    values = {"model_id": model, "position": position, "part": part, "parts": count, "at": at, "data": data}
+    connection.execute(insert(snapshots), values)
+
+
+def replace(connection: Connection, model: int, position: int, parts: Sequence[bytes], at: float) -> None:
+    """Store all pieces at a position, in place of what is there."""
+    drop(connection, model, position)
+    for part, piece in enumerate(parts):
+        write_piece(connection, model, position, part, len(parts), at, piece)
+
+
+def complete(connection: Connection, model: int) -> list[int]:
+    """Positions of the whole snapshots of a model, newest first."""
+    found = connection.execute(
+        select(snapshots.c.position)
+        .where(snapshots.c.model_id == model)
+        .group_by(snapshots.c.position)
+        .having(func.count() == func.max(snapshots.c.parts))
+        .order_by(snapshots.c.position.desc())
+    )
+    return [row.position for row in found]
+
+
+def exists(connection: Connection, model: int, position: int) -> bool:
+    """Whether a snapshot at this position is there, or on its way."""
+    found = connection.execute(
+        select(snapshots.c.part).where(snapshots.c.model_id == model, snapshots.c.position == position).limit(1)
+    )
+    return found.first() is not None
+
+
+def read_pieces(connection: Connection, model: int, position: int) -> Iterator[bytes]:
+    """A snapshot's compressed pieces, one at a time."""
+    here = (snapshots.c.model_id == model) & (snapshots.c.position == position)
+    count = connection.execute(select(func.max(snapshots.c.parts)).where(here)).scalar() or 0
+    for part in range(count):
+        yield connection.execute(select(snapshots.c.data).where(here, snapshots.c.part == part)).scalar_one()
+
+
+def read(connection: Connection, model: int, position: int) -> bytes:
+    """A whole snapshot as it was before `pieces`."""
+    return zlib.decompress(b"".join(read_pieces(connection, model, position)))
+
+
+def drop(connection: Connection, model: int, position: int) -> None:
+    """Remove the snapshot at a position."""
+    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position == position))
+
+
+def drop_from(connection: Connection, model: int, first: int) -> None:
+    """Remove the snapshots at `first` and later: something before them has changed."""
+    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position >= first))
+
+
+def thin(connection: Connection, model: int, base: int, keep: int = 3) -> None:
+    """Keep the newest few whole snapshots and the one that stands for pruned rows."""
+    old = [position for position in complete(connection, model)[keep:] if position != base]
+    if old:
+        connection.execute(
+            delete(snapshots).where(
+                snapshots.c.model_id == model, snapshots.c.position <= max(old), snapshots.c.position != base
+            )
+        )

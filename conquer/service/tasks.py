@@ -1,0 +1,69 @@
+"""The tasks a model can have, one row each: how its learner is made and checked, how its files are read and written.
+
+Everything else meets a task's learner through `log.learner.ServedLearner` and does not ask which it is.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from conquer.service.annotation.uploads import read_groups
+from conquer.service.commands import learner as picking
+from conquer.service.commands.fitting import check_groups
+from conquer.service.http.schemas import Group, ModelSettings
+from conquer.service.log.event import Event
+from conquer.service.log.learner import ServedLearner
+from conquer.service.log.loading import Build
+from conquer.service.log.records import Entry
+from conquer.service.writer.queue import Writer
+
+Lines = Callable[[Entry, Event], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A row: `read_file` turns an upload (its bytes, whether it is held out, the first number free) into groups.
+
+    `measure` looks how good the models in memory are; `answer_lines` writes a model's answers in the task's own form.
+    """
+
+    build: Build
+    check: Callable[[ModelSettings], None]
+    warm: Callable[[], None]
+    read_file: Callable[[ModelSettings, bytes, bool, int], list[Group]]
+    measure: Callable[[Writer], None] | None = None
+    answer_lines: Callable[[Connection, int], Lines] | None = None
+
+
+@functools.cache
+def find(name: str) -> TaskRow:
+    """The row of a task by its name."""
+    if name == "pick":
+        return TaskRow(picking.build, picking.check_settings, picking.warm, _read_items)
+    # A parser needs the `parse` extra, which not every server has.
+    from conquer.service.parser import evaluation, export, learner, questions
+
+    def read_sentences(settings: ModelSettings, data: bytes, held_out: bool, first: int) -> list[Group]:
+        return questions.read_treebank(data, held_out, first)
+
+    return TaskRow(
+        learner.build,
+        learner.check_settings,
+        learner.warm,
+        read_sentences,
+        evaluation.measure_active,
+        export.answer_lines,
+    )
+
+
+def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, str | None]:
+    """What learns behind a model's name, fresh or from a snapshot, and the tally stored beside it."""
+    return find(settings.task).build(settings, data)
+
+
+def _read_items(settings: ModelSettings, data: bytes, held_out: bool, first: int) -> list[Group]:
+    groups = read_groups(data)
+    check_groups(groups, settings.features)
+    return groups
