@@ -6,17 +6,18 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from conquer.service.commands.learner import build, warm_kernels, warm_parser
+from conquer.service.commands.learner import warm_kernels, warm_parser
 from conquer.service.errors import unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.metrics import Meters
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.retention import prune_all
+from conquer.service.log.loading import Build
 from conquer.service.log.summaries import counts
 from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 from conquer.service.store.database import Database, StoreError
 from conquer.service.writer.queue import Writer
 
@@ -28,20 +29,23 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Server:
-    """What the handlers share. `start` and `stop` run in the event loop that serves."""
+    """What the handlers share. `start` and `stop` run in the event loop that serves.
 
-    def __init__(self, settings: Settings) -> None:
+    `build` makes what learns, from a model's settings and a snapshot of it.
+    """
+
+    def __init__(self, settings: Settings, build: Build) -> None:
         self.settings = settings
         self.database = Database(settings.store)
         with self.database.writing() as connection:
             secret = keys.server_secret(connection)
-        self.doorkeeper = Doorkeeper(secret, {}, open=True)
+        self.doorkeeper = Doorkeeper(secret)
         self.refresh_keys()
         if self.doorkeeper.open and settings.host not in _LOOPBACK:
             self.database.close()
             raise StoreError(
                 "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
-                f" at 127.0.0.1 (got {settings.host})"
+                f" at 127.0.0.1, got {settings.host}"
             )
         self.writer = Writer(self.database, build, settings)
         self.meters = Meters()
@@ -91,22 +95,22 @@ class Server:
         await asyncio.get_running_loop().run_in_executor(None, self.writer.stop)
         self.database.close()
 
-    def listed(self) -> list[store.Header]:
+    def listed(self) -> list[log_table.Header]:
         """Every model as it stands in the store; numbers of those that have gone are forgotten."""
         with self.database.reading() as connection:
-            headers = store.all_headers(connection)
+            headers = log_table.all_headers(connection)
         here = {header.id for header in headers}
         self._summaries = {model: known for model, known in self._summaries.items() if model in here}
         return headers
 
-    def summary(self, header: store.Header) -> tuple[int, dict[str, Any]]:
+    def summary(self, header: log_table.Header) -> tuple[int, dict[str, Any]]:
         """(position, a model's numbers there), counted anew only when its log has grown."""
         known = self._summaries.get(header.id)
         if known is not None and known[0] == header.position:
             return known
         with self.database.reading() as connection:
             # The log may have been pruned since: the header must be of the same moment as the rows.
-            now = store.headers(connection, [header.name], lock=False).get(header.name)
+            now = log_table.headers(connection, [header.name], lock=False).get(header.name)
             if now is None or now.id != header.id:
                 raise unknown_model(header.name)
             found = now.position, counts(connection, now).summary()

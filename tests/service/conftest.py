@@ -52,18 +52,23 @@ class Local:
 
     def __init__(self, store: str, **options: Any) -> None:
         from conquer.service.app import make_app
+        from conquer.service.commands.learner import build
         from conquer.service.server import Server
         from conquer.service.settings import Settings
 
-        self.server = Server(Settings(store=store, **options))
+        self.server = Server(Settings(store=store, **options), build)
         self.app = make_app(self.server)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[httpx.AsyncClient]:
         transport = httpx.ASGITransport(self.app)
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
-        async with self.app.router.lifespan_context(self.app), client:
-            yield client
+        await self.server.start()
+        try:
+            async with client:
+                yield client
+        finally:
+            await self.server.stop()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from conquer.service.annotation.uploads import read_groups
+from conquer.service.commands.learner import build
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs.retention import prune_all
 from conquer.service.server import Server
@@ -371,7 +372,7 @@ def test_tasks_that_fail_go_on(tmp_path):
     """A refusal or a full disk during a sweep must not end all later sweeps."""
 
     async def go():
-        server = Server(Settings(store=sqlite(tmp_path)))
+        server = Server(Settings(store=sqlite(tmp_path)), build)
         calls: list[int] = []
         done = asyncio.Event()
         loop = asyncio.get_running_loop()

@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
+from conquer.service.admin import keys_add, keys_list, keys_revoke
 from conquer.service.app import ENDPOINTS
 from conquer.service.http import keys
 from conquer.service.http.auth import COOKIE
-from conquer.service.serve import keys_add, keys_list, keys_revoke
 from conquer.service.store.database import StoreError
 
 from .conftest import run

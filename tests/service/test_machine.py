@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from conquer.service.commands import answering as asking
+from conquer.service.commands.creation import create
+from conquer.service.commands.learner import build
 from conquer.service.errors import RefusalError
 from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.log.summaries import counts
-from conquer.service.routes import models as model_routes
 from conquer.service.server import Server
 from conquer.service.settings import Settings
 from conquer.service.store import log_table as store
@@ -35,7 +36,7 @@ class Machine(RuleBasedStateMachine):
         self.address = f"sqlite:///{self.folder}/store.db"
         self.open()
         made = ModelSettings(algorithm="gnr", features=FeatureSettings(dim=2))
-        self.server.writer.call_now(None, lambda connection: model_routes.create(connection, "m", made, 9))
+        self.server.writer.call_now(None, lambda connection: create(connection, "m", made, 9))
         self.chosen: dict[str, int] = {}
         self.replies: dict[str, object] = {}
         self.active: set[str] = set()
@@ -43,7 +44,7 @@ class Machine(RuleBasedStateMachine):
         self.learnt = 0
 
     def open(self) -> None:
-        self.server = Server(Settings(store=self.address, snapshot_every=3))
+        self.server = Server(Settings(store=self.address, snapshot_every=3), build)
         self.server.writer.start()
 
     def call(self, work, *events):

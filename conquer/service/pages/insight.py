@@ -11,7 +11,7 @@ from conquer.service.commands.learner import LearnerBrain
 from conquer.service.commands.reading import decode_items
 from conquer.service.http.schemas import Item
 from conquer.service.log.transaction import Turn
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 
 _EVENTS = 200
 _NAMES = 50_000
@@ -46,7 +46,7 @@ def glance(turn: Turn) -> Glance | None:
     model = brain.learner.model
     weights = model.weights() if hasattr(model, "weights") else np.zeros(brain.learner.dim)
     turn.flush()
-    latest = store.latest_choices(turn.connection, turn.folded.id, _EVENTS)
+    latest = log_table.latest_choices(turn.connection, turn.folded.id, _EVENTS)
     return Glance(turn.folded.id, brain.reader.featurizer, weights, [bytes(chosen.items) for chosen in latest])
 
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from conquer.service.annotation.pool import release
-from conquer.service.commands import answering as asking
+from conquer.service.commands import answering
 from conquer.service.errors import RefusalError, unknown_event
 from conquer.service.http.errors import status_of
 from conquer.service.http.routing import Call, Endpoint
@@ -75,7 +75,7 @@ async def choose(call: Call) -> ChooseReply:
     request: ChooseRequest = call.body
     events = (request.event_id,) if request.event_id is not None else ()
     reply: ChooseReply = await call.server.writer.call(
-        call.model, lambda turn: asking.choose(turn, request), events, light=True
+        call.model, lambda turn: answering.choose(turn, request), events, light=True
     )
     call.server.meters.choice(call.model, reply.query)
     return reply
@@ -96,7 +96,7 @@ async def answer(call: Call) -> AnswerReply:
 
 
 def _answered(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
-    reply = asking.answer(turn, event_id, request)
+    reply = answering.answer(turn, event_id, request)
     if request.voter is not None:
         release(turn, event_id)
     return reply
@@ -108,7 +108,7 @@ async def choose_batch(call: Call) -> BatchReply:
     events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
 
     def work(turn: Turn) -> list[Any]:
-        return [_each(lambda one=one: asking.choose(turn, one)) for one in request.rounds]
+        return [_each(lambda one=one: answering.choose(turn, one)) for one in request.rounds]
 
     results = await call.server.writer.call(call.model, work, events)
     call.server.meters.chosen_batch(call.model, results)
@@ -120,7 +120,7 @@ async def answer_batch(call: Call) -> BatchReply:
     request: BatchAnswers = call.body
 
     def work(turn: Turn) -> list[Any]:
-        return [_each(lambda one=one: asking.answer(turn, one.event_id, one)) for one in request.answers]
+        return [_each(lambda one=one: answering.answer(turn, one.event_id, one)) for one in request.answers]
 
     results = await call.server.writer.call(call.model, work, tuple(one.event_id for one in request.answers))
     call.server.meters.answered_batch(call.model, results)
@@ -137,7 +137,7 @@ def _each(work: Any) -> Any:
 async def activate(call: Call) -> ChooseReply:
     event_id = call.path["event_id"]
     reply: ChooseReply = await call.server.writer.call(
-        call.model, lambda turn: asking.activate(turn, event_id), (event_id,)
+        call.model, lambda turn: answering.activate(turn, event_id), (event_id,)
     )
     return reply
 
@@ -145,7 +145,7 @@ async def activate(call: Call) -> ChooseReply:
 async def undo(call: Call) -> AnswerReply:
     event_id, voter = call.path["event_id"], call.body.voter
     reply: AnswerReply = await call.server.writer.call(
-        call.model, lambda turn: asking.undo(turn, event_id, voter), (event_id,)
+        call.model, lambda turn: answering.undo(turn, event_id, voter), (event_id,)
     )
     return reply
 
@@ -153,7 +153,7 @@ async def undo(call: Call) -> AnswerReply:
 async def flag(call: Call) -> AnswerReply:
     event_id, body = call.path["event_id"], call.body
     reply: AnswerReply = await call.server.writer.call(
-        call.model, lambda turn: asking.flag(turn, event_id, body.voter, body.comment), (event_id,)
+        call.model, lambda turn: answering.flag(turn, event_id, body.voter, body.comment), (event_id,)
     )
     return reply
 
@@ -177,7 +177,8 @@ def _info(event: Event) -> EventInfo:
         for voter, (position, said) in event.answers.items()
     ]
     chosen = event.chosen
-    return EventInfo(asking.reply(event), event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
+    asked = answering.reply(event)
+    return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
 
 
 _EVENT = "/v1/models/{name}/events/{event_id}"

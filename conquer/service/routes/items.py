@@ -1,7 +1,7 @@
 """Uploading items and asking people, over HTTP."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -11,7 +11,6 @@ from conquer.service.annotation.uploads import read_groups
 from conquer.service.commands.fitting import check_groups, fit_once
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
-from conquer.service.http.wire import Reply
 from conquer.service.log.transaction import Turn
 
 
@@ -85,34 +84,6 @@ async def task(call: Call) -> Task:
     return reply
 
 
-async def parser_progress(call: Call) -> Any:
-    from conquer.service.parser.evaluation import measure
-    from conquer.service.parser.questions import progress
-
-    await asyncio.get_running_loop().run_in_executor(None, measure, call.server.writer, call.model)
-    return await call.server.writer.call(call.model, lambda turn: progress(turn, groups_of(turn)))
-
-
-async def parser_trees(call: Call) -> Reply:
-    from conquer.service.parser.export import trees
-    from conquer.service.parser.questions import parser_of
-
-    # Parsing takes long and only needs a copy of the weights: not in the writer.
-    parser, pool = await call.server.writer.call(call.model, lambda turn: (parser_of(turn), list(groups_of(turn))))
-    data = await asyncio.get_running_loop().run_in_executor(None, trees, parser, pool)
-    disposition = f'attachment; filename="{call.model}.conllu"'.encode()
-    return Reply(data, kind="text/plain; charset=utf-8", headers=[(b"content-disposition", disposition)])
-
-
-async def parser_file(call: Call) -> Reply:
-    from conquer.parsing.parser import dumps
-    from conquer.service.parser.questions import parser_of
-
-    data: bytes = await call.server.writer.call(call.model, lambda turn: dumps(parser_of(turn)))
-    disposition = f'attachment; filename="{call.model}.parser"'.encode()
-    return Reply(data, kind="application/octet-stream", headers=[(b"content-disposition", disposition)])
-
-
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON lines or CSV",
@@ -120,12 +91,6 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question
-    ),
-    Endpoint("GET", "/v1/models/{name}/parser", "read", "A parser's progress", parser_progress, reply=dict[str, Any]),
-    Endpoint("GET", "/v1/models/{name}/trees", "read", "A parser's trees, CoNLL-U", parser_trees, kind="text/plain"),
-    Endpoint(
-        "GET", "/v1/models/{name}/parser/file", "read", "The parser for conquer parse predict", parser_file,
-        kind="application/octet-stream",
     ),
     Endpoint("GET", "/v1/models/{name}/task", "answer", "Instructions and progress", task, reply=Task),
 )  # fmt: skip

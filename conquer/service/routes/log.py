@@ -1,4 +1,4 @@
-"""The log over HTTP: out in three forms, in as a ledger, and without a person's rows."""
+"""The log over HTTP: out in four forms, in as a ledger, and without a person's rows."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -7,15 +7,16 @@ from typing import Any
 from sqlalchemy import Connection
 
 from conquer.service.errors import conflict, invalid, unknown_model
+from conquer.service.http.messages import Reply
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
-from conquer.service.http.wire import Reply
 from conquer.service.jobs.erasure import Gone, erase_voter
 from conquer.service.log.event import Event
 from conquer.service.log.exchange import Replayed, feed, line, opening, preference, read_ledger
 from conquer.service.log.records import Answered, Entry
+from conquer.service.routes.parser import answer_lines
 from conquer.service.server import Server
-from conquer.service.store import log_table as store
+from conquer.service.store import log_table
 
 Record = Callable[[Entry, Event], bytes | None]
 _CHUNK = 500
@@ -32,7 +33,7 @@ async def read_log(call: Call) -> Reply:
         raise invalid(f"format must be one of {', '.join(_FORMATS)}, got {form!r}")
     if not (after.isascii() and after.isdecimal()) or len(after) > 18:
         raise invalid(f"after must be a position, got {after!r}")
-    header = await _in_thread(call.server, lambda connection: store.headers(connection, [call.model], lock=False))
+    header = await _in_thread(call.server, lambda connection: log_table.headers(connection, [call.model], lock=False))
     if call.model not in header:
         raise unknown_model(call.model)
     if form == "answers" and header[call.model].settings.task != "parse":
@@ -49,17 +50,17 @@ async def _in_thread(server: Server, work: Any) -> Any:
     return await asyncio.get_running_loop().run_in_executor(None, go)
 
 
-async def _lines(server: Server, header: store.Header, form: str, after: int) -> AsyncIterator[bytes]:
+async def _lines(server: Server, header: log_table.Header, form: str, after: int) -> AsyncIterator[bytes]:
     """Chunk by chunk, each in a transaction of its own: rows never change their place, so the whole is consistent."""
     if form == "ledger":
         yield opening(header)
     record: Record | None = None
     undone: frozenset[int] = frozenset()
     if form in ("preferences", "answers"):
-        undone = await _in_thread(server, lambda connection: store.undone(connection, header.id, 0))
-        record = preference if form == "preferences" else await _in_thread(server, lambda c: _parse_answers(c, header))
+        undone = await _in_thread(server, lambda connection: log_table.undone(connection, header.id, 0))
+        record = preference if form == "preferences" else await _in_thread(server, lambda c: answer_lines(c, header.id))
     while True:
-        rows = await _in_thread(server, lambda c, at=after: next(store.entries(c, header.id, at, _CHUNK), []))
+        rows = await _in_thread(server, lambda c, at=after: next(log_table.entries(c, header.id, at, _CHUNK), []))
         if not rows:
             return
         if record is None:
@@ -70,22 +71,13 @@ async def _lines(server: Server, header: store.Header, form: str, after: int) ->
 
 
 def _records(
-    connection: Connection, header: store.Header, rows: list[Entry], undone: frozenset[int], record: Record
+    connection: Connection, header: log_table.Header, rows: list[Entry], undone: frozenset[int], record: Record
 ) -> bytes:
     """What the standing answers among the rows are written as."""
     answers = [row for row in rows if isinstance(row.body, Answered) and row.position not in undone]
-    events = store.events(connection, header.id, {str(row.event) for row in answers})
+    events = log_table.events(connection, header.id, {str(row.event) for row in answers})
     found = [record(row, events[str(row.event)]) for row in answers if str(row.event) in events]
     return b"".join(text for text in found if text is not None)
-
-
-def _parse_answers(connection: Connection, header: store.Header) -> Record:
-    """Answers about heads, by the ids that the sentences have in the exported trees."""
-    from conquer.service.annotation.pool import read_pool
-    from conquer.service.parser.export import answer_line, sentences
-
-    names = {item: one.id for item, one in sentences(read_pool(connection, header.id)).items()}
-    return lambda row, event: answer_line(row, event, names)
 
 
 async def write_log(call: Call) -> Replayed:

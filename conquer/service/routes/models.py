@@ -1,25 +1,19 @@
 """Models over HTTP: create, list, look at, export, import, delete."""
 
 import asyncio
-import time
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, func, insert, select
 
+from conquer.service.commands.creation import create
 from conquer.service.commands.learner import checked_settings, imported, warm_parser
-from conquer.service.errors import Kind, RefusalError, conflict, invalid
-from conquer.service.http.errors import status_of
+from conquer.service.errors import Kind, RefusalError, invalid
+from conquer.service.http.messages import Reply, attachment
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import ModelSettings, NewModel
-from conquer.service.http.wire import Reply
 from conquer.service.log.transaction import Turn
 from conquer.service.pages.insight import glance
-from conquer.service.store import log_table as store
-from conquer.service.store.schema import models
-
-_settings_json = msgspec.json.Encoder().encode
+from conquer.service.store import log_table
 
 
 class ModelInfo(msgspec.Struct):
@@ -40,25 +34,11 @@ class Feature(msgspec.Struct):
     weight: float
 
 
-class Features(msgspec.Struct):
+class Insight(msgspec.Struct):
     """The features with the largest weights, among those of the latest rounds."""
 
     liked: list[Feature]
     disliked: list[Feature]
-
-
-def create(connection: Connection, name: str, settings: ModelSettings, limit: int, pieces: Sequence[bytes] = ()) -> int:
-    """Store a new model's settings, and the parts of a snapshot if it does not start from nothing; return its id."""
-    if connection.execute(select(models.c.id).where(models.c.name == name)).first() is not None:
-        raise conflict("model_exists", f"there is a model {name!r} already")
-    if connection.execute(select(func.count()).select_from(models)).scalar_one() >= limit:
-        raise RefusalError(Kind.INVALID, "too_many_models", f"this server holds at most {limit} models")
-    text = _settings_json(settings).decode()
-    values = {"name": name, "settings": text, "position": 0, "base": 0, "created": time.time()}
-    model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
-    for part, piece in enumerate(pieces):
-        store.write_part(connection, model_id, 0, part, len(pieces), time.time(), piece)
-    return model_id
 
 
 async def create_model(call: Call) -> ModelInfo:
@@ -95,7 +75,8 @@ async def list_models(call: Call) -> ModelList:
                 position, summary = await loop.run_in_executor(None, server.summary, header)
                 found.append(ModelInfo(header.name, header.settings, position, summary))
         except RefusalError as refusal:
-            if status_of(refusal) != 404:
+            # Deleted since it was listed.
+            if refusal.kind is not Kind.UNKNOWN:
                 raise
     return ModelList(found)
 
@@ -109,7 +90,7 @@ async def delete_model(call: Call) -> Reply:
     name, writer = call.model, call.server.writer
 
     def work(turn: Turn) -> None:
-        store.remove_model(turn.connection, turn.folded.id)
+        log_table.remove_model(turn.connection, turn.folded.id)
         turn.removed = True
 
     await writer.call(name, work)
@@ -119,8 +100,7 @@ async def delete_model(call: Call) -> Reply:
 
 async def export_model(call: Call) -> Reply:
     data: bytes = await call.server.writer.call(call.model, lambda turn: turn.folded.dumps())
-    disposition = f'attachment; filename="{call.model}.safetensors"'.encode()
-    return Reply(data, kind="application/octet-stream", headers=[(b"content-disposition", disposition)])
+    return attachment(data, f"{call.model}.safetensors")
 
 
 async def import_model(call: Call) -> ModelInfo:
@@ -136,19 +116,19 @@ async def import_model(call: Call) -> ModelInfo:
 
 def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
     settings, state = imported(data)
-    return settings, store.parts(state)
+    return settings, log_table.parts(state)
 
 
-async def model_features(call: Call) -> Features:
+async def model_features(call: Call) -> Insight:
     count = call.query.get("count", "15")
     if not count.isdecimal() or not 1 <= int(count) <= 1000:
         raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
     seen = await call.server.writer.call(call.model, glance)
     if seen is None:
-        return Features([], [])
+        return Insight([], [])
     loop, names = asyncio.get_running_loop(), call.server.names
     liked, disliked = await loop.run_in_executor(None, names.top, seen, int(count))
-    return Features([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
+    return Insight([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
 
 
 def _info(turn: Turn) -> ModelInfo:
@@ -169,7 +149,7 @@ ENDPOINTS = (
         status=201, upload=True,
     ),
     Endpoint(
-        "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Features,
+        "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Insight,
         query=("count",),
     ),
 )  # fmt: skip

@@ -9,8 +9,10 @@ import numpy as np
 from msgspec import Meta
 
 from conquer.kernels.core.tickets import ticket_uniforms
-from conquer.service.commands import answering as asking
+from conquer.service.commands import answering
+from conquer.service.commands.creation import create
 from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_event
+from conquer.service.http.messages import Reply, encode
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
     AnswerRequest,
@@ -22,9 +24,7 @@ from conquer.service.http.schemas import (
     Value,
     is_model_name,
 )
-from conquer.service.http.wire import Reply, encode
 from conquer.service.log.transaction import Turn
-from conquer.service.routes.models import create
 
 _COIN = np.array([2**63 + 2], np.uint64)
 _DEPTH = 8
@@ -77,7 +77,7 @@ async def rank(call: Call) -> RankReply:
         event_id=event_id,
         deferred=request.defer_activation,
     )
-    reply = await _on_model(call, lambda turn: asking.choose(turn, choose), (event_id,))
+    reply = await _on_model(call, lambda turn: answering.choose(turn, choose), (event_id,))
     if len(reply.shown) != 1:
         raise conflict("not_single", "this model shows two items: use /v1/models/NAME/choose")
     best = reply.shown[0].id
@@ -103,7 +103,7 @@ async def reward(call: Call) -> Reply:
         if event.answers:
             return None
         winner = event.shown[0] if _coin(event.choice.ticket) < value else "both_bad"
-        return asking.answer(turn, event_id, AnswerRequest(winner))
+        return answering.answer(turn, event_id, AnswerRequest(winner))
 
     reply = await _on_model(call, work, (event_id,))
     if reply is not None:
@@ -113,7 +113,7 @@ async def reward(call: Call) -> Reply:
 
 async def activate_rank(call: Call) -> Reply:
     event_id = call.path["event_id"]
-    await _on_model(call, lambda turn: asking.activate(turn, event_id), (event_id,))
+    await _on_model(call, lambda turn: answering.activate(turn, event_id), (event_id,))
     return Reply(status=204)
 
 

@@ -1,0 +1,60 @@
+"""A parser over HTTP: how good it is, its trees, its file, and what people answered.
+
+The parser's own modules are imported where they are used: they need the `parse` extra, which not every server has.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from conquer.service.annotation.pool import groups_of, read_pool
+from conquer.service.http.messages import Reply, attachment
+from conquer.service.http.routing import Call, Endpoint
+from conquer.service.log.event import Event
+from conquer.service.log.records import Entry
+
+
+async def parser_progress(call: Call) -> Any:
+    from conquer.service.parser.evaluation import measure
+    from conquer.service.parser.questions import progress
+
+    await asyncio.get_running_loop().run_in_executor(None, measure, call.server.writer, call.model)
+    return await call.server.writer.call(call.model, lambda turn: progress(turn, groups_of(turn)))
+
+
+async def parser_trees(call: Call) -> Reply:
+    from conquer.service.parser.export import trees
+    from conquer.service.parser.questions import parser_of
+
+    # Parsing takes long and only needs a copy of the weights: not in the writer.
+    parser, pool = await call.server.writer.call(call.model, lambda turn: (parser_of(turn), list(groups_of(turn))))
+    data = await asyncio.get_running_loop().run_in_executor(None, trees, parser, pool)
+    return attachment(data, f"{call.model}.conllu", "text/plain; charset=utf-8")
+
+
+async def parser_file(call: Call) -> Reply:
+    from conquer.parsing.parser import dumps
+    from conquer.service.parser.questions import parser_of
+
+    data: bytes = await call.server.writer.call(call.model, lambda turn: dumps(parser_of(turn)))
+    return attachment(data, f"{call.model}.parser")
+
+
+def answer_lines(connection: Connection, model: int) -> Callable[[Entry, Event], bytes | None]:
+    """How an answer about heads is written, by the ids that the sentences have in the exported trees."""
+    from conquer.service.parser.export import answer_line, sentences
+
+    names = {item: one.id for item, one in sentences(read_pool(connection, model)).items()}
+    return lambda row, event: answer_line(row, event, names)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/models/{name}/parser", "read", "A parser's progress", parser_progress, reply=dict[str, Any]),
+    Endpoint("GET", "/v1/models/{name}/trees", "read", "A parser's trees, CoNLL-U", parser_trees, kind="text/plain"),
+    Endpoint(
+        "GET", "/v1/models/{name}/parser/file", "read", "The parser for conquer parse predict", parser_file,
+        kind="application/octet-stream",
+    ),
+)  # fmt: skip
