@@ -1,5 +1,6 @@
 """One typed table of routes: dispatch, the OpenAPI document and the tests of roles all read it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -7,9 +8,11 @@ from urllib.parse import parse_qsl
 
 from conquer.service.http.keys import Key
 from conquer.service.http.messages import Scope, headers_of
+from conquer.service.log.transaction import Turn
 from conquer.service.server import Server
 
 Target = TypeVar("Target")
+Result = TypeVar("Result")
 # No segment has a slash, so no path can spell these keys.
 _ANY, _HERE = "/any", "/here"
 
@@ -27,6 +30,12 @@ class Call:
     @property
     def model(self) -> str:
         return self.path["name"]
+
+    def on_model(
+        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
+    ) -> "asyncio.Future[Result]":
+        """Have the writer do it on the model of the path; see `Writer.call`."""
+        return self.server.writer.call(self.model, work, events, light)
 
     @property
     def query(self) -> dict[str, str]:

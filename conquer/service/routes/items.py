@@ -39,9 +39,7 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    settings, there = await call.server.writer.call(
-        call.model, lambda turn: (turn.folded.settings, len(groups_of(turn)))
-    )
+    settings, there = await call.on_model(lambda turn: (turn.folded.settings, len(groups_of(turn))))
     loop = asyncio.get_running_loop()
     if settings.task == "parse":
         from conquer.service.parser.questions import read_treebank
@@ -55,16 +53,12 @@ async def upload_items(call: Call) -> Uploaded:
         fit_once(turn, groups)
         return Uploaded(add_groups(turn.connection, turn.folded.id, groups), len(groups))
 
-    reply: Uploaded = await call.server.writer.call(call.model, work)
-    return reply
+    return await call.on_model(work)
 
 
 async def next_event(call: Call) -> Question:
     body, seconds = call.body, call.server.settings.lease_seconds
-    reply: Question = await call.server.writer.call(
-        call.model, lambda turn: next_question(turn, body.voter, seconds, body.shared)
-    )
-    return reply
+    return await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
 
 
 async def task(call: Call) -> Task:
@@ -80,8 +74,7 @@ async def task(call: Call) -> Task:
             settings.per_round,
         )
 
-    reply: Task = await call.server.writer.call(call.model, work)
-    return reply
+    return await call.on_model(work)
 
 
 ENDPOINTS = (

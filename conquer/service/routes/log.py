@@ -90,8 +90,7 @@ async def write_log(call: Call) -> Replayed:
 async def erase(call: Call) -> Gone:
     """Remove a person from the log: the model becomes what it would be without their rows."""
     voter = call.body.voter
-    reply: Gone = await call.server.writer.call(call.model, lambda turn: erase_voter(turn, voter))
-    return reply
+    return await call.on_model(lambda turn: erase_voter(turn, voter))
 
 
 ENDPOINTS = (

@@ -82,24 +82,21 @@ async def list_models(call: Call) -> ModelList:
 
 
 async def inspect_model(call: Call) -> ModelInfo:
-    info: ModelInfo = await call.server.writer.call(call.model, _info)
-    return info
+    return await call.on_model(_info)
 
 
 async def delete_model(call: Call) -> Reply:
-    name, writer = call.model, call.server.writer
-
     def work(turn: Turn) -> None:
         log_table.remove_model(turn.connection, turn.folded.id)
         turn.removed = True
 
-    await writer.call(name, work)
-    call.server.meters.forget(name)
+    await call.on_model(work)
+    call.server.meters.forget(call.model)
     return Reply(status=204)
 
 
 async def export_model(call: Call) -> Reply:
-    data: bytes = await call.server.writer.call(call.model, lambda turn: turn.folded.dumps())
+    data = await call.on_model(lambda turn: turn.folded.dumps())
     return attachment(data, f"{call.model}.safetensors")
 
 
@@ -110,8 +107,7 @@ async def import_model(call: Call) -> ModelInfo:
     settings, pieces = await asyncio.get_running_loop().run_in_executor(None, _packed, call.body)
     limit = call.server.settings.limits.models
     await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, pieces))
-    info: ModelInfo = await call.server.writer.call(call.model, _info)
-    return info
+    return await call.on_model(_info)
 
 
 def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
@@ -123,7 +119,7 @@ async def model_features(call: Call) -> Insight:
     count = call.query.get("count", "15")
     if not count.isdecimal() or not 1 <= int(count) <= 1000:
         raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
-    seen = await call.server.writer.call(call.model, glance)
+    seen = await call.on_model(glance)
     if seen is None:
         return Insight([], [])
     loop, names = asyncio.get_running_loop(), call.server.names

@@ -21,7 +21,7 @@ async def parser_progress(call: Call) -> Any:
     from conquer.service.parser.questions import progress
 
     await asyncio.get_running_loop().run_in_executor(None, measure, call.server.writer, call.model)
-    return await call.server.writer.call(call.model, lambda turn: progress(turn, groups_of(turn)))
+    return await call.on_model(lambda turn: progress(turn, groups_of(turn)))
 
 
 async def parser_trees(call: Call) -> Reply:
@@ -29,7 +29,7 @@ async def parser_trees(call: Call) -> Reply:
     from conquer.service.parser.questions import parser_of
 
     # Parsing takes long and only needs a copy of the weights: not in the writer.
-    parser, pool = await call.server.writer.call(call.model, lambda turn: (parser_of(turn), list(groups_of(turn))))
+    parser, pool = await call.on_model(lambda turn: (parser_of(turn), list(groups_of(turn))))
     data = await asyncio.get_running_loop().run_in_executor(None, trees, parser, pool)
     return attachment(data, f"{call.model}.conllu", "text/plain; charset=utf-8")
 
@@ -38,7 +38,7 @@ async def parser_file(call: Call) -> Reply:
     from conquer.parsing.parser import dumps
     from conquer.service.parser.questions import parser_of
 
-    data: bytes = await call.server.writer.call(call.model, lambda turn: dumps(parser_of(turn)))
+    data = await call.on_model(lambda turn: dumps(parser_of(turn)))
     return attachment(data, f"{call.model}.parser")
 
 
