@@ -22,7 +22,7 @@ def test_import_is_lazy():
 
 def test_making_a_learner_needs_numba_and_nothing_heavier():
     code = "import conquer, sys; conquer.make('gnc', dim=3); print([m for m in HEAVY if m in sys.modules])"
-    heavy = "('sklearn', 'polars', 'matplotlib', 'starlette', 'sqlalchemy', 'typer', 'joblib', 'dask')"
+    heavy = "('sklearn', 'polars', 'matplotlib', 'uvicorn', 'sqlalchemy', 'typer', 'joblib', 'dask')"
     assert run(code.replace("HEAVY", heavy)).strip() == "[]"
 
 

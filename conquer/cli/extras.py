@@ -3,7 +3,7 @@
 EXTRAS = {
     "study": ("jinja2", "joblib", "matplotlib", "polars", "sklearn"),
     "cluster": ("distributed",),
-    "serve": ("msgspec", "prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
+    "serve": ("itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "uvicorn"),
     "parse": ("conllu", "matplotlib", "polars"),
     "bench": ("matplotlib", "polars", "sklearn"),
 }

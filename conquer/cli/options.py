@@ -4,7 +4,7 @@ A field is an option where its metadata has a help text. A tuple is a text with 
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, Field, fields
 from types import UnionType
 from typing import Annotated, Any, get_args, get_origin
@@ -12,15 +12,18 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 
-def filled(record: type, *, unset: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def filled(
+    record: type, *, only: Collection[str] | None = None, unset: bool = False, told: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of `record`; its first argument is then what they say, by field.
 
-    `unset`: options that are not given are left out, because their values come from elsewhere.
+    `only` names the fields that are options. `unset`: options that are not given are left out, because their values
+    come from elsewhere; with `told` the help shows the record's defaults all the same.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [each.replace(kind=each.KEYWORD_ONLY) for each in inspect.signature(command).parameters.values()][1:]
-        parameters = [*options_of(record, unset=unset), *own]
+        parameters = [*options_of(record, only=only, unset=unset, told=told), *own]
 
         def run(**given: Any) -> None:
             rest = {parameter.name: given.pop(parameter.name) for parameter in own}
@@ -34,9 +37,19 @@ def filled(record: type, *, unset: bool = False) -> Callable[[Callable[..., None
     return decorate
 
 
-def options_of(record: type, *, unset: bool = False) -> list[inspect.Parameter]:
+def options_of(
+    record: type, *, only: Collection[str] | None = None, unset: bool = False, told: bool = False
+) -> list[inspect.Parameter]:
     """A keyword parameter, as typer reads it, for each field of a dataclass that has a help text."""
-    return [_parameter(field, unset) for field in _options(record)]
+    known = {field.name: field for field in _options(record)}
+    if unknown := sorted(set(only or ()) - set(known)):
+        raise TypeError(f"{record.__name__} has no option {', '.join(unknown)}; there are {', '.join(known)}")
+    return [_parameter(known[name], unset, told) for name in (known if only is None else only)]
+
+
+def help_of(record: type, name: str) -> str:
+    """The help text of one field."""
+    return str(next(field.metadata["help"] for field in _options(record) if field.name == name))
 
 
 def read(record: type, given: dict[str, Any]) -> dict[str, Any]:
@@ -60,16 +73,17 @@ def _kind(field: Field[Any]) -> Any:
     return str if isinstance(field.type, str) else field.type
 
 
-def _parameter(field: Field[Any], unset: bool) -> inspect.Parameter:
+def _parameter(field: Field[Any], unset: bool, told: bool) -> inspect.Parameter:
     kind = str if get_origin(_kind(field)) is tuple else _kind(field)
     default = None if unset else field.default
     if isinstance(default, tuple):
         default = ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in default)
+    text = f"{field.metadata['help']}  [{field.default}]".lstrip() if told else field.metadata["help"]
     return inspect.Parameter(
         field.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if default is MISSING else default,
-        annotation=Annotated[kind | None if default is None else kind, typer.Option(help=field.metadata["help"])],
+        annotation=Annotated[kind | None if default is None else kind, typer.Option(help=text)],
     )
 
 

@@ -1,21 +1,22 @@
 """The service's commands: serve, keys, backup, restore, erase, replay."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from conquer.cli.extras import need
+from conquer.cli.options import filled, help_of
+from conquer.service.settings import Settings
 
 keys = typer.Typer(help="Who may use the service.", no_args_is_help=True, rich_markup_mode=None)
 
-Store = Annotated[str | None, typer.Option(help="sqlite:///FILE or postgresql://..., as for serve.")]
+Store = Annotated[str | None, typer.Option(help=f"{help_of(Settings, 'store')} As for serve.")]
 
 
+@filled(Settings, only=("host", "port", "store"), unset=True, told=True)
 def serve(
-    host: Annotated[str | None, typer.Option(help="Only loopback until a key exists.  [127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option(help="[8000]")] = None,
-    store: Store = None,
+    settings: dict[str, Any],
     items: Annotated[Path | None, typer.Option(help="JSONL or CSV of items: start picking at once.")] = None,
     treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: start answering parse questions at once.")] = None,
 ) -> None:
@@ -23,7 +24,7 @@ def serve(
     need("serve")
     from conquer.service.serve import serve as run
 
-    run(host=host, port=port, store=store, items=items, treebank=treebank)
+    run(items=items, treebank=treebank, **settings)
 
 
 @keys.command("add")
@@ -35,7 +36,7 @@ def keys_add(
 ) -> None:
     """Make a key; its secret is shown this once."""
     need("serve")
-    from conquer.service.serve import keys_add as add
+    from conquer.service.admin import keys_add as add
 
     key, secret = add(name, roles=role, models=model or ("*",), store=store)
     typer.echo(f"{key.id} {secret}")
@@ -45,7 +46,7 @@ def keys_add(
 def keys_list(store: Store = None) -> None:
     """All keys, without their secrets."""
     need("serve")
-    from conquer.service.serve import keys_list as every
+    from conquer.service.admin import keys_list as every
 
     for key in every(store=store):
         typer.echo(f"{key}")
@@ -55,7 +56,7 @@ def keys_list(store: Store = None) -> None:
 def keys_revoke(key_id: str, store: Store = None) -> None:
     """Revoke a key."""
     need("serve")
-    from conquer.service.serve import keys_revoke as revoke
+    from conquer.service.admin import keys_revoke as revoke
 
     revoke(key_id, store=store)
 
@@ -63,7 +64,7 @@ def keys_revoke(key_id: str, store: Store = None) -> None:
 def backup(path: Path, store: Store = None) -> None:
     """Copy a store, also one being served, to a new file."""
     need("serve")
-    from conquer.service.serve import backup as run
+    from conquer.service.admin import backup as run
 
     typer.echo(f"{path}: {sum(run(path, store=store).values())} rows")
 
@@ -71,7 +72,7 @@ def backup(path: Path, store: Store = None) -> None:
 def restore(path: Path, store: Store = None) -> None:
     """Fill an empty store from a backup."""
     need("serve")
-    from conquer.service.serve import restore as run
+    from conquer.service.admin import restore as run
 
     typer.echo(f"{sum(run(path, store=store).values())} rows restored")
 
@@ -81,7 +82,7 @@ def erase(
 ) -> None:
     """Remove a voter: the models become what they would be without that voter's answers."""
     need("serve")
-    from conquer.service.serve import erase as run
+    from conquer.service.admin import erase as run
 
     for name, gone in run(voter, models=model or (), store=store).items():
         left = f", {gone.remaining} answers past their retention stay learnt" if gone.remaining else ""
@@ -100,7 +101,7 @@ def replay(
     need("serve")
     import json
 
-    from conquer.service.serve import replay as run
+    from conquer.service.admin import replay as run
 
     given = None if parameters is None else json.loads(parameters)
     typer.echo(json.dumps(run(ledger, name=name, algorithm=algorithm, parameters=given, store=store, model=model)))

@@ -1,72 +1,154 @@
-"""The ASGI application: the route table on Starlette's router, with a start, an end and headers for pages."""
+"""The ASGI application: the way of a request from its path to its handler, and of the result back as a reply."""
 
-import contextlib
-from collections.abc import AsyncIterator, Iterable
+import logging
+import time
+import traceback
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+from urllib.parse import quote
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+import msgspec
 
-from conquer.service.http.matching import Matcher
+from conquer.service.errors import Kind, RefusalError, invalid
+from conquer.service.http.errors import failure, refused
+from conquer.service.http.messages import (
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    encode,
+    headers_of,
+    read_body,
+    send_json,
+    send_reply,
+)
 from conquer.service.http.openapi import document
-from conquer.service.http.routing import Dispatch, Endpoint
-from conquer.service.http.wire import Receive, Scope, Send, failure
-from conquer.service.routes import events as event_routes
-from conquer.service.routes import health as operations
-from conquer.service.routes import items as pool_routes
-from conquer.service.routes import log as log_routes
-from conquer.service.routes import models as model_routes
-from conquer.service.routes import pages as page_routes
-from conquer.service.routes import personalizer
+from conquer.service.http.routing import Call, Endpoint, Router
+from conquer.service.http.schemas import is_model_name
+from conquer.service.routes import events, health, items, log, models, pages, parser, personalizer
 from conquer.service.server import Server
 
+logger = logging.getLogger("conquer.service")
+_MAX_IDENTIFIER = 200
+
 ENDPOINTS: tuple[Endpoint, ...] = (
-    *event_routes.ENDPOINTS,
-    *pool_routes.ENDPOINTS,
-    *model_routes.ENDPOINTS,
-    *log_routes.ENDPOINTS,
+    *events.ENDPOINTS,
+    *items.ENDPOINTS,
+    *parser.ENDPOINTS,
+    *models.ENDPOINTS,
+    *log.ENDPOINTS,
     *personalizer.ENDPOINTS,
-    *operations.ENDPOINTS,
-    *page_routes.ENDPOINTS,
+    *health.ENDPOINTS,
+    *pages.ENDPOINTS,
 )
 
 
-class Application:
-    """Known routes go straight to their endpoint; start, end and everything unknown go through Starlette."""
+class Dispatch:
+    """One row of the table at work: lets the caller in, reads and decodes the body, calls the handler, replies."""
 
-    def __init__(self, endpoints: Iterable[tuple[Endpoint, Dispatch]], rest: Starlette) -> None:
-        self._matcher = Matcher((endpoint.method, endpoint.path, dispatch) for endpoint, dispatch in endpoints)
-        self._rest = rest
-        self.router = rest.router
+    def __init__(self, endpoint: Endpoint, server: Server) -> None:
+        self.endpoint, self.server = endpoint, server
+        typed = endpoint.body is not None and endpoint.body is not bytes
+        self._decode = msgspec.json.Decoder(endpoint.body).decode if typed else bytes
+        limits = server.settings.limits
+        self._limit = limits.upload_bytes if endpoint.upload else limits.body_bytes
+        self._named = "{name}" in endpoint.path
+
+    async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:
+        endpoint, started, status = self.endpoint, time.perf_counter(), 500
+        try:
+            result = await self._result(scope, path, receive)
+            if isinstance(result, Reply):
+                status = result.status
+                await send_reply(send, result)
+            else:
+                status = endpoint.status
+                await send_json(send, status, encode(result))
+        except RefusalError as refusal:
+            reply = refused(refusal)
+            status = reply.status
+            await send_reply(send, reply)
+        except Exception:
+            logger.exception("%s %s failed", endpoint.method, endpoint.path)
+            await send_reply(send, failure(500, "internal", "this is a fault of the server; it has been logged"))
+        finally:
+            self.server.meters.request(endpoint.method, endpoint.path, status, time.perf_counter() - started)
+
+    async def _result(self, scope: Scope, path: dict[str, str], receive: Receive) -> Any:
+        endpoint, server = self.endpoint, self.server
+        key = server.doorkeeper.identify(headers_of(scope), endpoint.method)
+        if endpoint.role is not None and not key.may(endpoint.role, path.get("name")):
+            if not key.roles:
+                raise RefusalError(Kind.NO_KEY, "no_key", "this server wants a key: Authorization: Bearer KEY")
+            raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not {endpoint.role} here")
+        if self._named and not is_model_name(path["name"]):
+            raise RefusalError(Kind.UNKNOWN, "unknown_model", f"{path['name'][:80]!r} cannot be a model's name")
+        if len(path.get("event_id", "")) > _MAX_IDENTIFIER or "\x00" in path.get("event_id", ""):
+            raise RefusalError(Kind.UNKNOWN, "unknown_event", "there is no such event")
+        body: Any = None
+        if endpoint.body is not None:
+            body = self._decoded(await read_body(scope, receive, self._limit, server.settings.read_seconds))
+        return await endpoint.handler(Call(server, key, path, body, scope))
+
+    def _decoded(self, raw: bytes) -> Any:
+        try:
+            return self._decode(raw)
+        except msgspec.ValidationError as error:
+            raise invalid(str(error)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RefusalError(Kind.MALFORMED, "malformed", f"the body is not JSON: {error}") from None
+        except RecursionError:
+            raise RefusalError(Kind.MALFORMED, "malformed", "the body is nested too deeply") from None
+
+
+class Application:
+    """What uvicorn calls: starts and stops the server, and takes every request to its row of the table."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._router = Router((one.method, one.path, Dispatch(one, server)) for one in ENDPOINTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._matcher.find(scope["method"], scope["path"]) if scope["type"] == "http" else None
-        if found is None:
-            await self._rest(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
             return
-        dispatch, scope["path_params"] = found
-        await dispatch(scope, receive, send)
+        found = self._router.find(scope["path"])
+        if found is not None and scope["method"] in found[0]:
+            await found[0][scope["method"]](scope, found[1], receive, send)
+        else:
+            await send_reply(send, self._not_there(scope, None if found is None else found[0]))
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """ASGI's lifespan: asked twice, once to start and once to stop."""
+        for moment, work in (("startup", self.server.start), ("shutdown", self.server.stop)):
+            await receive()
+            try:
+                await work()
+            except Exception:
+                await send({"type": f"lifespan.{moment}.failed", "message": traceback.format_exc()})
+                raise
+            await send({"type": f"lifespan.{moment}.complete"})
+
+    def _not_there(self, scope: Scope, methods: Mapping[str, Any] | None) -> Reply:
+        """Another method, a slash too many, or nothing of that name."""
+        method, path = scope["method"], scope["path"]
+        message = f"there is no {method} {path[:200]}"
+        if methods is not None:
+            reply = failure(405, "method_not_allowed", message)
+            reply.headers.append((b"allow", ", ".join(sorted(methods)).encode()))
+            return reply
+        if path.endswith("/") and self._router.find(path.rstrip("/")) is not None:
+            query = scope["query_string"]
+            place = quote(path.rstrip("/")).encode() + (b"?" + query if query else b"")
+            return Reply(status=307, headers=[(b"location", place)])
+        return failure(404, "not_found", message)
 
 
 def make_app(server: Server) -> Application:
     """The application around a server, which it starts and stops."""
-
     server.document = document(ENDPOINTS, _version())
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        await server.start()
-        yield
-        await server.stop()
-
-    dispatches = [(endpoint, Dispatch(endpoint, server)) for endpoint in ENDPOINTS]
-    # Starlette answers what the table does not: HEAD, a wrong method (405), an unknown path (404).
-    routes = [Route(endpoint.path, dispatch, methods=[endpoint.method]) for endpoint, dispatch in dispatches]
-    rest = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _not_routed})
-    return Application(dispatches, rest)
+    return Application(server)
 
 
 def _version() -> str:
@@ -74,11 +156,3 @@ def _version() -> str:
         return version("conquer-bandits")
     except PackageNotFoundError:
         return "0"
-
-
-async def _not_routed(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    message = f"there is no {request.method} {request.url.path[:200]}"
-    code = "not_found" if status == 404 else "method_not_allowed"
-    return Response(failure(code, message), status, headers, "application/json")

@@ -35,13 +35,13 @@ class Server:
         self.database = Database(settings.store)
         with self.database.writing() as connection:
             secret = keys.server_secret(connection)
-        self.doorkeeper = Doorkeeper(secret, {}, open=True)
+        self.doorkeeper = Doorkeeper(secret)
         self.refresh_keys()
         if self.doorkeeper.open and settings.host not in _LOOPBACK:
             self.database.close()
             raise StoreError(
                 "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
-                f" at 127.0.0.1 (got {settings.host})"
+                f" at 127.0.0.1, got {settings.host}"
             )
         self.writer = Writer(self.database, tasks.build, settings)
         self.meters = Meters()

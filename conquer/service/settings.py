@@ -1,8 +1,8 @@
-"""What an operator can set, by flag or environment variable, in one place with its default."""
+"""What an operator can set, by flag or environment variable, in one place with its default and what it is for."""
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 _BODY_BYTES = 1 << 20
@@ -10,17 +10,18 @@ _BODY_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may hold; anything above is refused before it is read or stored."""
+    """What one request may hold, and a server; anything above is refused before it is read or stored."""
 
     body_bytes: int = _BODY_BYTES
     upload_bytes: int = 64 << 20
     items: int = 1000
     features: int = 20_000
     text: int = 200_000
-    identifier: int = 200
-    batch: int = 1000
-    dimension: int = 1 << 24
     models: int = 1000
+
+
+def _setting(default: Any, help: str) -> Any:  # noqa: A002 - typer's own word
+    return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,46 +32,41 @@ class Settings:
     9000
     """
 
-    store: str = "sqlite:///conquer.db"
-    host: str = "127.0.0.1"
-    port: int = 8000
-    queue: int = 2000
-    batch: int = 256
-    snapshot_every: int = 5000
-    cache_bytes: int = 2 << 30
-    events_cached: int = 20_000
-    read_seconds: float = 15.0
-    idle_seconds: float = 30.0
-    connections: int = 1024
-    retention_days: float = 0.0
-    lease_seconds: float = 600.0
-    sweep_seconds: float = 1.0
-    access_log: bool = False
-    proxy: str = ""
-    body_bytes: int = _BODY_BYTES
+    host: str = _setting("127.0.0.1", "Only loopback until a key exists.")
+    port: int = _setting(8000, "")
+    store: str = _setting("sqlite:///conquer.db", "sqlite:///FILE or postgresql://USER@HOST/NAME.")
+    queue: int = _setting(2000, "Requests that may wait before more are turned away.")
+    batch: int = _setting(256, "Requests in one commit.")
+    snapshot_every: int = _setting(5000, "Log rows between snapshots.")
+    cache_bytes: int = _setting(2 << 30, "Memory for models; the least recently used are read again when needed.")
+    events_cached: int = _setting(20_000, "Recent rounds kept in memory per model.")
+    read_seconds: float = _setting(15.0, "Time for a request to arrive.")
+    idle_seconds: float = _setting(30.0, "Time between two requests of one connection.")
+    connections: int = _setting(1024, "Connections at once.")
+    retention_days: float = _setting(0.0, "Older rows are replaced by what they taught; 0 keeps them for ever.")
+    lease_seconds: float = _setting(600.0, "How long a question on the page belongs to one person.")
+    sweep_seconds: float = _setting(1.0, "Time between two looks for answer windows to close.")
+    access_log: bool = _setting(False, "A log line per request.")
+    proxy: str = _setting("", "Addresses of a proxy whose forwarded headers are believed.")
+    body_bytes: int = _setting(_BODY_BYTES, "The largest body, uploads and batches aside.")
 
     @property
     def limits(self) -> Limits:
-        return replace(Limits(), body_bytes=self.body_bytes)
+        return Limits(body_bytes=self.body_bytes)
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, **flags: Any) -> "Settings":
         """Defaults, overridden by the environment, overridden by `flags` that are not None."""
+        # Imported here: the command line reads the options above, and its help needs no extra.
+        import msgspec
+
         values: dict[str, Any] = {}
-        for field in fields(cls):
-            name = f"CONQUER_{field.name.upper()}"
+        for one in fields(cls):
+            name, kind = f"CONQUER_{one.name.upper()}", type(one.default)
             if name in environ:
-                values[field.name] = _parsed(name, environ[name], type(field.default))
-        values.update({name: value for name, value in flags.items() if value is not None})
-        return cls(**values)
-
-
-def _parsed(name: str, text: str, kind: type) -> Any:
-    if kind is bool:
-        if text.lower() not in ("0", "1", "true", "false"):
-            raise ValueError(f"{name} must be 0, 1, true or false, got {text!r}")
-        return text.lower() in ("1", "true")
-    try:
-        return kind(text)
-    except ValueError:
-        raise ValueError(f"{name} must be {kind.__name__}, got {text!r}") from None
+                try:
+                    values[one.name] = msgspec.convert(environ[name], kind, strict=False)
+                except msgspec.ValidationError:
+                    what = "0, 1, true or false" if kind is bool else kind.__name__
+                    raise ValueError(f"{name} must be {what}, got {environ[name]!r}") from None
+        return cls(**{**values, **{name: value for name, value in flags.items() if value is not None}})

@@ -62,8 +62,12 @@ class Local:
     async def running(self) -> AsyncIterator[httpx.AsyncClient]:
         transport = httpx.ASGITransport(self.app)
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
-        async with self.app.router.lifespan_context(self.app), client:
-            yield client
+        await self.server.start()
+        try:
+            async with client:
+                yield client
+        finally:
+            await self.server.stop()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import conquer
 from conquer.features.featurizer import Featurizer
 from conquer.files import pack, unpack
-from conquer.service import serve as command
+from conquer.service import admin
 
 from .conftest import run
 from .folds import rows_of, sqlite
@@ -88,7 +88,7 @@ def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path,
     run(go())
     fresh = f"sqlite:///{tmp_path}/fresh.db"
     with pytest.raises(ValueError, match="upload the same items"):
-        command.replay(tmp_path / "ledger", name="again", store=fresh)
+        admin.replay(tmp_path / "ledger", name="again", store=fresh)
 
 
 def test_a_saved_session_brings_its_featurizer(local, tmp_path):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from conquer.service.commands import answering, choosing
+from conquer.service.commands.creation import create
 from conquer.service.errors import RefusalError
 from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.log.summaries import counts
-from conquer.service.routes import models as model_routes
 from conquer.service.server import Server
 from conquer.service.settings import Settings
 from conquer.service.store import log_table
@@ -35,7 +35,7 @@ class Machine(RuleBasedStateMachine):
         self.address = f"sqlite:///{self.folder}/store.db"
         self.open()
         made = ModelSettings(algorithm="gnr", features=FeatureSettings(dim=2))
-        self.server.writer.call_now(None, lambda connection: model_routes.create(connection, "m", made, 9))
+        self.server.writer.call_now(None, lambda connection: create(connection, "m", made, 9))
         self.chosen: dict[str, int] = {}
         self.replies: dict[str, object] = {}
         self.active: set[str] = set()

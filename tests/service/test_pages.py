@@ -205,7 +205,7 @@ def test_texts_too_long_to_remember_can_be_answered_and_undone(page, start):
 
 
 def test_signing_in(page, start, tmp_path):
-    from conquer.service.serve import keys_add
+    from conquer.service.admin import keys_add
 
     _, secret = keys_add("lead", roles=["admin"], store=f"sqlite:///{tmp_path}/store.db")
     server = start(probe="/healthz")

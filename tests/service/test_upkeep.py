@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import inspect
 
-from conquer.service import serve as command
+from conquer.service import admin
 from conquer.service.jobs.erasure import Gone
 from conquer.service.jobs.retention import prune_all
 from conquer.service.log.loading import load
@@ -45,19 +45,19 @@ def test_backup_while_running_and_restore(start, tmp_path):
     server = start(snapshot_every=10)
     httpx.post(f"{server.address}/v1/models", json=MADE)
     copy = tmp_path / "copy.db"
-    asyncio.run(some_load(server.address, 60, lambda: command.backup(copy, store=sqlite(tmp_path))))
+    asyncio.run(some_load(server.address, 60, lambda: admin.backup(copy, store=sqlite(tmp_path))))
     server.stop()
     with pytest.raises(StoreError, match="never overwrites"):
-        command.backup(copy, store=sqlite(tmp_path))
+        admin.backup(copy, store=sqlite(tmp_path))
     again = f"sqlite:///{tmp_path}/again.db"
-    counts = command.restore(copy, store=again)
+    counts = admin.restore(copy, store=again)
     assert counts["log"] >= 120
     assert np.array_equal(slow_fold(again, "m"), loaded(again, "m"))
     _, whole = rows_of(sqlite(tmp_path), "m")
     _, part = rows_of(again, "m")
     assert [row.event for row in part] == [row.event for row in whole[: len(part)]]
     with pytest.raises(StoreError, match="must be empty"):
-        command.restore(copy, store=again)
+        admin.restore(copy, store=again)
 
 
 @pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
@@ -67,8 +67,8 @@ def test_a_sqlite_backup_moves_to_postgresql_and_on(start, tmp_path):
     asyncio.run(some_load(server.address, 10))
     server.stop()
     with cluster.running() as address:
-        command.backup(tmp_path / "copy.db", store=sqlite(tmp_path))
-        command.restore(tmp_path / "copy.db", store=address)
+        admin.backup(tmp_path / "copy.db", store=sqlite(tmp_path))
+        admin.restore(tmp_path / "copy.db", store=address)
         moved = start(store=address)
         assert httpx.post(f"{moved.address}/v1/models", json={**MADE, "name": "n"}).status_code == 201
         asyncio.run(some_load(moved.address, 5))
@@ -280,17 +280,17 @@ def test_commands_erase_and_replay(start, tmp_path):
     httpx.post(f"{server.address}/v1/models", json=MADE)
     asyncio.run(some_load(server.address, 20))
     with pytest.raises(StoreError, match="being served"):
-        command.erase("ann", store=sqlite(tmp_path))
+        admin.erase("ann", store=sqlite(tmp_path))
     ledger = tmp_path / "ledger.jsonl"
     ledger.write_bytes(httpx.get(f"{server.address}/v1/models/m/log?format=ledger").content)
     server.stop()
-    assert command.erase("ann", store=sqlite(tmp_path)) == {"m": Gone(0, 0)}
+    assert admin.erase("ann", store=sqlite(tmp_path)) == {"m": Gone(0, 0)}
     fresh = f"sqlite:///{tmp_path}/fresh.db"
-    done = command.replay(ledger, name="again", store=fresh, model=tmp_path / "again.safetensors")
+    done = admin.replay(ledger, name="again", store=fresh, model=tmp_path / "again.safetensors")
     assert done["learnt"] >= 20
     answered = {row["event_id"] for row in map(json.loads, ledger.read_text().splitlines()) if row["kind"] == "answer"}
     assert done["learnt"] == len(answered)
-    command.replay(ledger, name="other", algorithm="ttg", parameters={"lam": 3.0}, store=fresh)
+    admin.replay(ledger, name="other", algorithm="ttg", parameters={"lam": 3.0}, store=fresh)
     assert not np.array_equal(loaded(fresh, "again"), loaded(fresh, "other"))
 
 

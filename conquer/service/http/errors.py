@@ -1,6 +1,7 @@
-"""From a refusal to its status code: the one place where the two meet."""
+"""From a refusal to its status code and its reply: the one place where the two meet."""
 
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.messages import Reply, encode
 
 STATUS = {
     Kind.MALFORMED: 400,
@@ -23,3 +24,25 @@ def status_of(refusal: RefusalError) -> int:
     409
     """
     return STATUS[refusal.kind]
+
+
+def failure(status: int, code: str, message: str) -> Reply:
+    """An error as a client sees it.
+
+    >>> failure(404, "not_found", "there is no GET /x").body
+    b'{"error":{"code":"not_found","message":"there is no GET /x"}}'
+    """
+    return Reply(encode({"error": {"code": code, "message": message}}), status)
+
+
+def refused(refusal: RefusalError) -> Reply:
+    """A refusal as a client sees it, with the headers that belong to its kind."""
+    reply = failure(status_of(refusal), refusal.code, refusal.message)
+    if refusal.retry_after is not None:
+        reply.headers.append((b"retry-after", str(refusal.retry_after).encode()))
+    if refusal.kind is Kind.NO_KEY:
+        reply.headers.append((b"www-authenticate", b"Bearer"))
+    if refusal.kind in (Kind.SLOW, Kind.TOO_LARGE):
+        # What is left of the body will not be read, so the connection cannot be used again.
+        reply.headers.append((b"connection", b"close"))
+    return reply

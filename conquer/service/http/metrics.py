@@ -44,9 +44,9 @@ class Meters:
             cell = self._cells[key] = metric.labels(*labels)
         return cell
 
-    def request(self, endpoint: Any, status: int, seconds: float) -> None:
-        self._cell(self.requests, endpoint.method, endpoint.path, str(status)).inc()
-        self._cell(self.seconds, endpoint.path).observe(seconds)
+    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+        self._cell(self.requests, method, path, str(status)).inc()
+        self._cell(self.seconds, path).observe(seconds)
 
     def answer(self, model: str, reply: AnswerReply) -> None:
         self._cell(self.answers, model, reply.status, reply.reason or "").inc()

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from conquer.service.http.errors import STATUS
 from conquer.service.http.routing import Endpoint
 from conquer.service.http.schemas import Failure
 
@@ -13,18 +14,7 @@ class ErrorReply(msgspec.Struct):
     error: Failure
 
 
-_ERRORS = {
-    "400": "not JSON",
-    "401": "a key is needed",
-    "403": "this key may not",
-    "404": "unknown",
-    "408": "too slow",
-    "409": "conflict",
-    "413": "too large",
-    "422": "understood and refused",
-    "429": "busy",
-    "503": "the store did not take it",
-}
+_ERRORS = {str(status): kind.value for kind, status in STATUS.items()}
 
 
 def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:

@@ -1,43 +1,27 @@
-"""One typed table of routes: dispatch, checks, the OpenAPI document and the tests of roles all read it."""
+"""One typed table of routes: dispatch, the OpenAPI document and the tests of roles all read it."""
 
-import logging
-import time
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
-import msgspec
-
-from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.http.errors import status_of
 from conquer.service.http.keys import Key
-from conquer.service.http.schemas import is_model_name
-from conquer.service.http.wire import (
-    Receive,
-    Reply,
-    Scope,
-    Send,
-    encode,
-    failure,
-    read_body,
-    send_json,
-    send_refusal,
-    send_reply,
-)
+from conquer.service.http.messages import Scope, headers_of
+from conquer.service.log.transaction import Turn
+from conquer.service.server import Server
 
-if TYPE_CHECKING:
-    from conquer.service.server import Server
-
-logger = logging.getLogger("conquer.service")
-_MAX_IDENTIFIER = 200
+Target = TypeVar("Target")
+Result = TypeVar("Result")
+# No segment has a slash, so no path can spell these keys.
+_ANY, _HERE = "/any", "/here"
 
 
 @dataclass(slots=True)
 class Call:
     """One request on its way to a handler: checked, decoded, and by somebody who may make it."""
 
-    server: "Server"
+    server: Server
     key: Key
     path: dict[str, str]
     body: Any
@@ -46,6 +30,12 @@ class Call:
     @property
     def model(self) -> str:
         return self.path["name"]
+
+    def on_model(
+        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
+    ) -> "asyncio.Future[Result]":
+        """Have the writer do it on the model of the path; see `Writer.call`."""
+        return self.server.writer.call(self.model, work, events, light)
 
     @property
     def query(self) -> dict[str, str]:
@@ -63,7 +53,7 @@ Handler = Callable[[Call], Awaitable[Any]]
 class Endpoint:
     """A row of the table. `role` None: for everyone. `body` decodes the request; `document` describes it if not `body`.
 
-    `body=bytes` hands the bytes over as they came.
+    `body=bytes` hands the bytes over as they came. `page` leaves a row out of the OpenAPI document.
     """
 
     method: str
@@ -81,66 +71,46 @@ class Endpoint:
     kind: str = "application/json"
 
 
-class Dispatch:
-    """The ASGI application of one endpoint."""
+class Router(Generic[Target]):
+    """From a path to its targets by method, in one dictionary step per segment. What answers GET answers HEAD.
 
-    def __init__(self, endpoint: Endpoint, server: "Server") -> None:
-        self.endpoint, self.server = endpoint, server
-        typed = endpoint.body is not None and endpoint.body is not bytes
-        self._decode = msgspec.json.Decoder(endpoint.body).decode if typed else None
-        limits = server.settings.limits
-        self._limit = limits.upload_bytes if endpoint.upload else limits.body_bytes
-        self._named = "{name}" in endpoint.path
+    A segment in braces takes any one segment that is not empty. Routes of one path name its segments alike.
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        status = 500
-        try:
-            result = await self._result(scope, receive)
-            if isinstance(result, Reply):
-                status = result.status
-                await send_reply(send, result)
-            else:
-                status = self.endpoint.status
-                await send_json(send, status, encode(result))
-        except RefusalError as refusal:
-            status = status_of(refusal)
-            await send_refusal(send, refusal)
-        except Exception:
-            logger.exception("%s %s failed", self.endpoint.method, self.endpoint.path)
-            await send_json(send, 500, failure("internal", "this is a fault of the server; it has been logged"))
-        finally:
-            self.server.meters.request(self.endpoint, status, time.perf_counter() - started)
+    >>> router = Router([("GET", "/v1/models/{name}", "look"), ("DELETE", "/v1/models/{name}", "delete")])
+    >>> router.find("/v1/models/tea")
+    ({'GET': 'look', 'HEAD': 'look', 'DELETE': 'delete'}, {'name': 'tea'})
+    >>> router.find("/v1/models/tea/x") is None
+    True
+    """
 
-    async def _result(self, scope: Scope, receive: Receive) -> Any:
-        endpoint, path = self.endpoint, scope["path_params"]
-        key = self.server.doorkeeper.identify(headers_of(scope), endpoint.method)
-        if endpoint.role is not None and not key.may(endpoint.role, path.get("name")):
-            if not key.roles:
-                raise RefusalError(Kind.NO_KEY, "no_key", "this server wants a key: Authorization: Bearer KEY")
-            raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not {endpoint.role} here")
-        if self._named and not is_model_name(path["name"]):
-            raise RefusalError(Kind.UNKNOWN, "unknown_model", f"{path['name'][:80]!r} cannot be a model's name")
-        if len(path.get("event_id", "")) > _MAX_IDENTIFIER or "\x00" in path.get("event_id", ""):
-            raise RefusalError(Kind.UNKNOWN, "unknown_event", "there is no such event")
-        body: Any = None
-        if endpoint.body is not None:
-            raw = await read_body(scope, receive, self._limit, self.server.settings.read_seconds)
-            body = raw if self._decode is None else self._decoded(raw)
-        return await endpoint.handler(Call(self.server, key, path, body, scope))
+    def __init__(self, routes: Iterable[tuple[str, str, Target]]) -> None:
+        self._root: dict[str, Any] = {}
+        for method, path, target in routes:
+            node = self._root
+            names = []
+            for segment in path.split("/")[1:]:
+                if segment.startswith("{"):
+                    names.append(segment[1:-1])
+                    segment = _ANY
+                node = node.setdefault(segment, {})
+            targets, known = node.setdefault(_HERE, ({}, tuple(names)))
+            if known != tuple(names):
+                raise ValueError(f"{path} names its segments {names}, another route {list(known)}")
+            targets[method] = target
+            if method == "GET":
+                targets["HEAD"] = target
 
-    def _decoded(self, raw: bytes) -> Any:
-        if self._decode is None:
-            raise RuntimeError("this endpoint takes bytes")
-        try:
-            return self._decode(raw)
-        except msgspec.ValidationError as error:
-            raise invalid(str(error)) from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise RefusalError(Kind.MALFORMED, "malformed", f"the body is not JSON: {error}") from None
-        except RecursionError:
-            raise RefusalError(Kind.MALFORMED, "malformed", "the body is nested too deeply") from None
-
-
-def headers_of(scope: Scope) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    def find(self, path: str) -> tuple[Mapping[str, Target], dict[str, str]] | None:
+        """The path's targets by method and what stands in its braces, or None."""
+        node: dict[str, Any] | None = self._root
+        values = []
+        for segment in path.split("/")[1:]:
+            if node is None:
+                return None
+            inner = node.get(segment)
+            if inner is None:
+                inner = node.get(_ANY) if segment else None
+                values.append(segment)
+            node = inner
+        found = node.get(_HERE) if node is not None else None
+        return None if found is None else (found[0], dict(zip(found[1], values, strict=True)))

@@ -74,9 +74,7 @@ class EventInfo(msgspec.Struct):
 async def choose(call: Call) -> ChooseReply:
     request: ChooseRequest = call.body
     events = (request.event_id,) if request.event_id is not None else ()
-    reply: ChooseReply = await call.server.writer.call(
-        call.model, lambda turn: choosing.choose(turn, request), events, light=True
-    )
+    reply = await call.on_model(lambda turn: choosing.choose(turn, request), events, light=True)
     call.server.meters.choice(call.model, reply.query)
     return reply
 
@@ -85,9 +83,7 @@ async def answer(call: Call) -> AnswerReply:
     request: AnswerRequest = call.body
     event_id, meters = call.path["event_id"], call.server.meters
     try:
-        reply: AnswerReply = await call.server.writer.call(
-            call.model, lambda turn: _answered(turn, event_id, request), (event_id,), light=True
-        )
+        reply = await call.on_model(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
     except RefusalError as refusal:
         meters.refused("" if refusal.code == "unknown_model" else call.model, refusal.code)
         raise
@@ -110,7 +106,7 @@ async def choose_batch(call: Call) -> BatchReply:
     def work(turn: Turn) -> list[Any]:
         return [_each(lambda one=one: choosing.choose(turn, one)) for one in request.rounds]
 
-    results = await call.server.writer.call(call.model, work, events)
+    results = await call.on_model(work, events)
     call.server.meters.chosen_batch(call.model, results)
     return BatchReply(results)
 
@@ -122,7 +118,7 @@ async def answer_batch(call: Call) -> BatchReply:
     def work(turn: Turn) -> list[Any]:
         return [_each(lambda one=one: answering.answer(turn, one.event_id, one)) for one in request.answers]
 
-    results = await call.server.writer.call(call.model, work, tuple(one.event_id for one in request.answers))
+    results = await call.on_model(work, tuple(one.event_id for one in request.answers))
     call.server.meters.answered_batch(call.model, results)
     return BatchReply(results)
 
@@ -136,26 +132,17 @@ def _each(work: Any) -> Any:
 
 async def activate(call: Call) -> ChooseReply:
     event_id = call.path["event_id"]
-    reply: ChooseReply = await call.server.writer.call(
-        call.model, lambda turn: choosing.activate(turn, event_id), (event_id,)
-    )
-    return reply
+    return await call.on_model(lambda turn: choosing.activate(turn, event_id), (event_id,))
 
 
 async def undo(call: Call) -> AnswerReply:
     event_id, voter = call.path["event_id"], call.body.voter
-    reply: AnswerReply = await call.server.writer.call(
-        call.model, lambda turn: answering.undo(turn, event_id, voter), (event_id,)
-    )
-    return reply
+    return await call.on_model(lambda turn: answering.undo(turn, event_id, voter), (event_id,))
 
 
 async def flag(call: Call) -> AnswerReply:
     event_id, body = call.path["event_id"], call.body
-    reply: AnswerReply = await call.server.writer.call(
-        call.model, lambda turn: answering.flag(turn, event_id, body.voter, body.comment), (event_id,)
-    )
-    return reply
+    return await call.on_model(lambda turn: answering.flag(turn, event_id, body.voter, body.comment), (event_id,))
 
 
 async def event(call: Call) -> EventInfo:
@@ -164,8 +151,7 @@ async def event(call: Call) -> EventInfo:
     def work(turn: Turn) -> EventInfo:
         return _info(turn.known(event_id))
 
-    info: EventInfo = await call.server.writer.call(call.model, work, (event_id,))
-    return info
+    return await call.on_model(work, (event_id,))
 
 
 def _info(event: Event) -> EventInfo:
@@ -174,7 +160,8 @@ def _info(event: Event) -> EventInfo:
         for voter, (position, said) in event.answers.items()
     ]
     chosen = event.chosen
-    return EventInfo(choosing.reply(event), event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
+    asked = choosing.reply(event)
+    return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
 
 
 _EVENT = "/v1/models/{name}/events/{event_id}"

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.messages import Reply
 from conquer.service.http.routing import Call, Endpoint
-from conquer.service.http.wire import Reply
 
 
 class Health(msgspec.Struct):

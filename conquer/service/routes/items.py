@@ -1,7 +1,7 @@
 """Uploading items and asking people, over HTTP."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -11,7 +11,6 @@ from conquer.service.annotation.pool import Question, add_groups, groups_of, nex
 from conquer.service.commands.fitting import fit_once
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
-from conquer.service.http.wire import Reply
 from conquer.service.log.transaction import Turn
 
 
@@ -40,9 +39,7 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    settings, there = await call.server.writer.call(
-        call.model, lambda turn: (turn.folded.settings, len(groups_of(turn)))
-    )
+    settings, there = await call.on_model(lambda turn: (turn.folded.settings, len(groups_of(turn))))
     loop = asyncio.get_running_loop()
     read_file = tasks.find(settings.task).read_file
     groups = await loop.run_in_executor(None, read_file, settings, call.body, held_out, there + 1)
@@ -51,16 +48,12 @@ async def upload_items(call: Call) -> Uploaded:
         fit_once(turn, groups)
         return Uploaded(add_groups(turn.connection, turn.folded.id, groups), len(groups))
 
-    reply: Uploaded = await call.server.writer.call(call.model, work)
-    return reply
+    return await call.on_model(work)
 
 
 async def next_event(call: Call) -> Question:
     body, seconds = call.body, call.server.settings.lease_seconds
-    reply: Question = await call.server.writer.call(
-        call.model, lambda turn: next_question(turn, body.voter, seconds, body.shared)
-    )
-    return reply
+    return await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
 
 
 async def task(call: Call) -> Task:
@@ -76,35 +69,7 @@ async def task(call: Call) -> Task:
             settings.per_round,
         )
 
-    reply: Task = await call.server.writer.call(call.model, work)
-    return reply
-
-
-async def parser_progress(call: Call) -> Any:
-    from conquer.service.parser.evaluation import measure, progress
-
-    await asyncio.get_running_loop().run_in_executor(None, measure, call.server.writer, call.model)
-    return await call.server.writer.call(call.model, progress)
-
-
-async def parser_trees(call: Call) -> Reply:
-    from conquer.service.parser.export import trees
-    from conquer.service.parser.learner import parser_of
-
-    # Parsing takes long and only needs a copy of the weights: not in the writer.
-    parser, pool = await call.server.writer.call(call.model, lambda turn: (parser_of(turn), list(groups_of(turn))))
-    data = await asyncio.get_running_loop().run_in_executor(None, trees, parser, pool)
-    disposition = f'attachment; filename="{call.model}.conllu"'.encode()
-    return Reply(data, kind="text/plain; charset=utf-8", headers=[(b"content-disposition", disposition)])
-
-
-async def parser_file(call: Call) -> Reply:
-    from conquer.parsing.parser import dumps
-    from conquer.service.parser.learner import parser_of
-
-    data: bytes = await call.server.writer.call(call.model, lambda turn: dumps(parser_of(turn)))
-    disposition = f'attachment; filename="{call.model}.parser"'.encode()
-    return Reply(data, kind="application/octet-stream", headers=[(b"content-disposition", disposition)])
+    return await call.on_model(work)
 
 
 ENDPOINTS = (
@@ -114,12 +79,6 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question
-    ),
-    Endpoint("GET", "/v1/models/{name}/parser", "read", "A parser's progress", parser_progress, reply=dict[str, Any]),
-    Endpoint("GET", "/v1/models/{name}/trees", "read", "A parser's trees, CoNLL-U", parser_trees, kind="text/plain"),
-    Endpoint(
-        "GET", "/v1/models/{name}/parser/file", "read", "The parser for conquer parse predict", parser_file,
-        kind="application/octet-stream",
     ),
     Endpoint("GET", "/v1/models/{name}/task", "answer", "Instructions and progress", task, reply=Task),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The log over HTTP: out in three forms, in as a ledger, and without a person's rows."""
+"""The log over HTTP: out in four forms, in as a ledger, and without a person's rows."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from conquer.service import tasks
 from conquer.service.errors import conflict, invalid, unknown_model
+from conquer.service.http.messages import Reply
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
-from conquer.service.http.wire import Reply
 from conquer.service.jobs.erasure import Gone, erase_voter
 from conquer.service.log.event import Event
 from conquer.service.log.exchange import Replayed, feed, line, opening, preference, read_ledger
@@ -96,8 +96,7 @@ async def write_log(call: Call) -> Replayed:
 async def erase(call: Call) -> Gone:
     """Remove a person from the log: the model becomes what it would be without their rows."""
     voter = call.body.voter
-    reply: Gone = await call.server.writer.call(call.model, lambda turn: erase_voter(turn, voter))
-    return reply
+    return await call.on_model(lambda turn: erase_voter(turn, voter))
 
 
 ENDPOINTS = (

@@ -1,26 +1,20 @@
 """Models over HTTP: create, list, look at, export, import, delete."""
 
 import asyncio
-import time
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, func, insert, select
 
 from conquer.service import tasks
+from conquer.service.commands.creation import create
 from conquer.service.commands.importing import imported
-from conquer.service.errors import Kind, RefusalError, conflict, invalid
-from conquer.service.http.errors import status_of
+from conquer.service.errors import Kind, RefusalError, invalid
+from conquer.service.http.messages import Reply, attachment
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import ModelSettings, NewModel
-from conquer.service.http.wire import Reply
 from conquer.service.log.transaction import Turn
 from conquer.service.pages.insight import glance
 from conquer.service.store import log_table, snapshots
-from conquer.service.store.schema import models
-
-_settings_json = msgspec.json.Encoder().encode
 
 
 class ModelInfo(msgspec.Struct):
@@ -41,25 +35,11 @@ class Feature(msgspec.Struct):
     weight: float
 
 
-class Features(msgspec.Struct):
+class Insight(msgspec.Struct):
     """The features with the largest weights, among those of the latest rounds."""
 
     liked: list[Feature]
     disliked: list[Feature]
-
-
-def create(connection: Connection, name: str, settings: ModelSettings, limit: int, pieces: Sequence[bytes] = ()) -> int:
-    """Store a new model's settings, and the parts of a snapshot if it does not start from nothing; return its id."""
-    if connection.execute(select(models.c.id).where(models.c.name == name)).first() is not None:
-        raise conflict("model_exists", f"there is a model {name!r} already")
-    if connection.execute(select(func.count()).select_from(models)).scalar_one() >= limit:
-        raise RefusalError(Kind.INVALID, "too_many_models", f"this server holds at most {limit} models")
-    text = _settings_json(settings).decode()
-    values = {"name": name, "settings": text, "position": 0, "base": 0, "created": time.time()}
-    model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
-    for part, piece in enumerate(pieces):
-        snapshots.write_piece(connection, model_id, 0, part, len(pieces), time.time(), piece)
-    return model_id
 
 
 async def create_model(call: Call) -> ModelInfo:
@@ -96,32 +76,29 @@ async def list_models(call: Call) -> ModelList:
                 position, summary = await loop.run_in_executor(None, server.summary, header)
                 found.append(ModelInfo(header.name, header.settings, position, summary))
         except RefusalError as refusal:
-            if status_of(refusal) != 404:
+            # Deleted since it was listed.
+            if refusal.kind is not Kind.UNKNOWN:
                 raise
     return ModelList(found)
 
 
 async def inspect_model(call: Call) -> ModelInfo:
-    info: ModelInfo = await call.server.writer.call(call.model, _info)
-    return info
+    return await call.on_model(_info)
 
 
 async def delete_model(call: Call) -> Reply:
-    name, writer = call.model, call.server.writer
-
     def work(turn: Turn) -> None:
         log_table.remove_model(turn.connection, turn.folded.id)
         turn.removed = True
 
-    await writer.call(name, work)
-    call.server.meters.forget(name)
+    await call.on_model(work)
+    call.server.meters.forget(call.model)
     return Reply(status=204)
 
 
 async def export_model(call: Call) -> Reply:
-    data: bytes = await call.server.writer.call(call.model, lambda turn: turn.folded.dumps())
-    disposition = f'attachment; filename="{call.model}.safetensors"'.encode()
-    return Reply(data, kind="application/octet-stream", headers=[(b"content-disposition", disposition)])
+    data = await call.on_model(lambda turn: turn.folded.dumps())
+    return attachment(data, f"{call.model}.safetensors")
 
 
 async def import_model(call: Call) -> ModelInfo:
@@ -131,8 +108,7 @@ async def import_model(call: Call) -> ModelInfo:
     settings, pieces = await asyncio.get_running_loop().run_in_executor(None, _packed, call.body)
     limit = call.server.settings.limits.models
     await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, pieces))
-    info: ModelInfo = await call.server.writer.call(call.model, _info)
-    return info
+    return await call.on_model(_info)
 
 
 def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
@@ -140,16 +116,16 @@ def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
     return settings, snapshots.pieces(state)
 
 
-async def model_features(call: Call) -> Features:
+async def model_features(call: Call) -> Insight:
     count = call.query.get("count", "15")
     if not count.isdecimal() or not 1 <= int(count) <= 1000:
         raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
-    seen = await call.server.writer.call(call.model, glance)
+    seen = await call.on_model(glance)
     if seen is None:
-        return Features([], [])
+        return Insight([], [])
     loop, names = asyncio.get_running_loop(), call.server.names
     liked, disliked = await loop.run_in_executor(None, names.top, seen, int(count))
-    return Features([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
+    return Insight([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
 
 
 def _info(turn: Turn) -> ModelInfo:
@@ -170,7 +146,7 @@ ENDPOINTS = (
         status=201, upload=True,
     ),
     Endpoint(
-        "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Features,
+        "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Insight,
         query=("count",),
     ),
 )  # fmt: skip

@@ -8,11 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.http.auth import COOKIE
-from conquer.service.http.keys import digest
+from conquer.service.http.auth import COOKIE, SECONDS
+from conquer.service.http.messages import Reply, encode
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Strict
-from conquer.service.http.wire import Reply, encode
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -33,7 +32,7 @@ class SignIn(Strict):
     key: Annotated[str, Meta(max_length=200)]
 
 
-class Session(msgspec.Struct):
+class Visitor(msgspec.Struct):
     """Who this page is: its token for writes, and what it may do."""
 
     token: str
@@ -75,21 +74,19 @@ async def static(call: Call) -> Reply:
     return Reply(_FILES[name], kind=f"{kind}; charset=utf-8", headers=headers)
 
 
-async def session(call: Call) -> Session:
+async def session(call: Call) -> Visitor:
     roles = sorted(call.key.roles)
     if "admin" in roles:
         roles = ["admin", "answer", "choose", "read"]
     keeper = call.server.doorkeeper
-    return Session(keeper.page_token(call.headers), call.key.name, roles, keeper.open)
+    return Visitor(keeper.page_token(call.headers), call.key.name, roles, keeper.open)
 
 
 async def login(call: Call) -> Reply:
     """A key for a cookie: HttpOnly, same site only, a week."""
     keeper, secret = call.server.doorkeeper, call.body.key.strip()
-    key = keeper.keys.get(digest(secret))
-    if key is None:
-        raise RefusalError(Kind.NO_KEY, "wrong_key", "this key is unknown or has been revoked")
-    return Reply(encode({"name": key.name}), headers=[(b"set-cookie", _cookie(call, keeper.cookie(secret), 604800))])
+    name = keeper.owner(secret).name
+    return Reply(encode({"name": name}), headers=[(b"set-cookie", _cookie(call, keeper.cookie(secret), SECONDS))])
 
 
 async def logout(call: Call) -> Reply:

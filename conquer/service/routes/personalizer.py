@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
-from conquer.kernels.core.tickets import ticket_uniforms
 from conquer.service.commands import answering, choosing
+from conquer.service.commands.creation import create
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
+from conquer.service.http.messages import Reply, encode
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
     AnswerRequest,
@@ -22,11 +22,11 @@ from conquer.service.http.schemas import (
     Value,
     is_model_name,
 )
-from conquer.service.http.wire import Reply, encode
 from conquer.service.log.transaction import Turn
-from conquer.service.routes.models import create
+from conquer.tickets import Draws
 
-_COIN = np.array([2**63 + 2], np.uint64)
+_COIN = 2**63
+"""The number of the draw that decides a reward: far from any that learners use."""
 _DEPTH = 8
 DEFAULTS = ModelSettings(
     algorithm="confidit", features=FeatureSettings(dim=1 << 18), window_seconds=600.0, default_answer=-1.0
@@ -100,7 +100,7 @@ async def reward(call: Call) -> Reply:
         event = turn.known(event_id)
         if event.answers:
             return None
-        winner = event.shown[0] if _coin(event.choice.ticket) < value else "both_bad"
+        winner = event.shown[0] if Draws(event.choice.ticket).uniform(_COIN) < value else "both_bad"
         return answering.answer(turn, event_id, AnswerRequest(winner))
 
     reply = await _on_model(call, work, (event_id,))
@@ -125,10 +125,7 @@ def _name(call: Call) -> str:
 async def _on_model(call: Call, work: Any, events: tuple[str, ...]) -> Any:
     """Run on the model of the query (`?model=`), made on first use if it is the default one."""
     name, writer = _name(call), call.server.writer
-    for endpoint_role in ("choose", "answer"):
-        if call.key.may(endpoint_role, name):
-            break
-    else:
+    if not (call.key.may("choose", name) or call.key.may("answer", name)):
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not use the model {name!r}")
     try:
         return await writer.call(name, work, events)
@@ -142,12 +139,6 @@ async def _on_model(call: Call, work: Any, events: tuple[str, ...]) -> Any:
         if refusal.code != "model_exists":
             raise
     return await writer.call(name, work, events)
-
-
-def _coin(ticket: int) -> float:
-    out = np.empty(1)
-    ticket_uniforms(np.uint64(ticket), _COIN, out)
-    return float(out[0])
 
 
 def _flat(parts: list[dict[str, Any]]) -> dict[str, Value]:

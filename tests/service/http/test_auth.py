@@ -1,15 +1,17 @@
 """Who may do what: every route with every role, page cookies, loopback, revocation."""
 
+import time
+from asyncio import run
+
 import httpx
 import pytest
 
+from conquer.service.admin import keys_add, keys_list, keys_revoke
 from conquer.service.app import ENDPOINTS
+from conquer.service.errors import RefusalError
 from conquer.service.http import keys
-from conquer.service.http.auth import COOKIE
-from conquer.service.serve import keys_add, keys_list, keys_revoke
+from conquer.service.http.auth import COOKIE, SECONDS, Doorkeeper
 from conquer.service.store.database import StoreError
-
-from .conftest import run
 
 
 @pytest.fixture
@@ -152,3 +154,25 @@ def test_a_key_made_while_serving_counts_within_a_second(start, tmp_path):
     while httpx.get(f"{server.address}/v1/models").status_code == 200:
         pass
     assert httpx.get(f"{server.address}/v1/models", headers=bearer(secret)).status_code == 200
+
+
+def test_a_cookie_lasts_a_week_and_its_token_is_its_own(monkeypatch):
+    keeper = Doorkeeper("secret of the store")
+    ann = keys.Key("1", "ann", frozenset({"admin"}), ("*",), 0.0)
+    keeper.keys, keeper.open = {keys.digest("cnqr_ann"): ann}, False
+    now = time.time()
+    cookies = {}
+    for age in (0, SECONDS - 60, SECONDS + 60, -60):
+        monkeypatch.setattr(time, "time", lambda age=age: now - age)
+        cookies[age] = {"cookie": f"a=b; {COOKIE}={keeper.cookie('cnqr_ann')}"}
+    monkeypatch.setattr(time, "time", lambda: now)
+    found = {age: keeper.identify(headers, "GET").name for age, headers in cookies.items()}
+    assert found == {0: "ann", SECONDS - 60: "ann", SECONDS + 60: "", -60: ""}
+    token = keeper.page_token(cookies[0])
+    assert keeper.identify({**cookies[0], "x-conquer-token": token}, "POST") is ann
+    for wrong in ("", "x", token[:-1], keeper.page_token(cookies[SECONDS - 60])):
+        with pytest.raises(RefusalError, match="token"):
+            keeper.identify({**cookies[0], "x-conquer-token": wrong}, "POST")
+    other = Doorkeeper("secret of another store")
+    other.keys, other.open = keeper.keys, False
+    assert other.identify(cookies[0], "GET") is keys.NOBODY
