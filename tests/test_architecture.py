@@ -79,8 +79,18 @@ def test_the_tree_is_the_whole_tree():
     assert drawn == modules | folders
 
 
-@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
-def test_the_layers_are_those_of_the_contract(page):
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (layers,) = (one["layers"] for one in contracts if one.get("containers") == ["conquer"])
-    assert block(ROOT / page, f"    {layers[0]}") == layers
+def contracts():
+    """{container: layers}, top first."""
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    return {one["containers"][0]: one["layers"] for one in found if one["type"] == "layers" and "containers" in one}
+
+
+@pytest.mark.parametrize("container", contracts())
+def test_the_layers_are_those_of_the_contracts(container):
+    layers = contracts()[container]
+    assert block(PAGE, f"    {layers[0]}") == layers
+
+
+def test_contributors_see_the_outer_layers():
+    layers = contracts()["conquer"]
+    assert block(ROOT / "CONTRIBUTING.md", f"    {layers[0]}") == layers
