@@ -6,14 +6,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES += sorted((ROOT / "docs" / "decisions").glob("*.md"))
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "results").glob("*.md")),
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+]
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 SERVED = {"serving.md", "annotate.md"}
 """Pages that need a running server: tests/service/test_docs.py runs them."""
+
+
+def named(page):
+    return str(page.relative_to(ROOT))
 
 
 def blocks(page):
@@ -23,7 +31,7 @@ def blocks(page):
         yield "\n".join(line.removeprefix(indent) for line in code.splitlines())
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=named)
 def test_python_examples_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": page.stem}
@@ -38,7 +46,14 @@ def test_the_readme_example_has_fifteen_lines():
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        assert (page.parent / target).exists(), f"{named(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "decisions.md"], ids=named)
+def test_prose_is_a_hundred_columns_wide(page):
+    """Tables and code are as wide as they must be."""
+    prose = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert [line for line in prose.splitlines() if len(line) > 100 and not re.match(r" *\||    ", line)] == []
