@@ -33,6 +33,7 @@ def play(learner: Learner, world: World, seed: int, *, covariance: str = "on-ans
 
     `covariance="on-show"` counts a pair in the widths as soon as it is shown, as a Session does.
 
+    >>> from conquer.study.arena.worlds import SETTINGS
     >>> world = SETTINGS["linear"].make(0, "doctest", 0)
     >>> game = play(make("gnt", dim=10, model="full"), world, 0)
     >>> bool(game.weak[:100].mean() > game.weak[-100:].mean())

@@ -10,7 +10,7 @@ _COLOUR = "#0072B2"
 
 
 def draw_growth(growth: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    """One panel for each thing that grows: cost a round over it, both logarithmic, with the fitted power."""
+    """One panel for each thing that grows: cost per round over it, both logarithmic, with the fitted power."""
     columns = 3
     rows = -(-len(growth) // columns)
     figure, axes = new(rows, columns, 2.3 * rows)

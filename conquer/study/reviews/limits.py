@@ -86,7 +86,7 @@ def duel_error(given: Trial, pairs: Ints, chances: Floats) -> float:
 
 
 def errors(given: Trial, penalties: tuple[float, ...]) -> dict[str, float]:
-    """{what is known: test error}: stars of all training reviews or of a share of them, or one answer a round."""
+    """{what is known: test error}: stars of all training reviews or of a share of them, or one answer per round."""
     found = {}
     for share in SHARES:
         known = replace(given.part, learning=given.part.learning[::share])

@@ -69,7 +69,7 @@ def compact(rows: SparseRows) -> SparseRows:
 
 
 def draw(part: Part, pool: Ints, count: int, items: int, seed: int) -> Ints:
-    """(count, items) rows: distinct members of `pool` a round, or whole groups in shuffled turns."""
+    """(count, items) rows: distinct members of `pool` in each round, or whole groups in shuffled turns."""
     if part.groups.size:
         turns = -(-count // pool.size)
         rng = np.random.default_rng(seed)

@@ -128,8 +128,10 @@ def test_delay_and_corruption_reach_the_learner():
     heard = []
 
     class Listener:
+        name, dim, duels, shows = "listener", 10, True, 2
+
         def choose(self, X, ticket):
-            return Choice((0, 1), Query.DUEL, ticket)
+            return Choice((0, 1), Query.DUEL, ticket, {"chance": None})
 
         def learn(self, X, choice, answer):
             heard.append(answer)
