@@ -12,7 +12,7 @@ from conquer.judges import LawJudge
 from conquer.registry import make
 from conquer.simulation import Trace, simulate
 from conquer.study.arena.contenders import Contender, contender
-from conquer.study.arena.worlds import Setting, World
+from conquer.study.arena.worlds import ArenaWorld, Setting
 from conquer.types import Floats, Learner, Query
 
 _POINTS = 40
@@ -28,7 +28,7 @@ class Game:
     seconds: float
 
 
-def play(learner: Learner, world: World, seed: int, *, covariance: str = "on-answer") -> Game:
+def play(learner: Learner, world: ArenaWorld, seed: int, *, covariance: str = "on-answer") -> Game:
     """Meet all rounds in order, call by call; answers come as late as the world says.
 
     `covariance="on-show"` counts a pair in the widths as soon as it is shown, as a Session does.
@@ -63,7 +63,7 @@ def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
     return points[int(costs.argmin())]
 
 
-def meet(entry: Contender, point: Mapping[str, Any], world: World, seed: int, *, timed: bool = False) -> Game:
+def meet(entry: Contender, point: Mapping[str, Any], world: ArenaWorld, seed: int, *, timed: bool = False) -> Game:
     """The contender's game: `play`, or unless `timed` the compiled loop, which gives the same regrets, where it can."""
     learner = make(entry.algorithm, dim=world.rounds.X.dim, **point)
     law = world.judge

@@ -14,7 +14,7 @@ from conquer.types import Choice, Floats, Judge, Query
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class World:
+class ArenaWorld:
     """Rounds with rewards, a law of answers, and what makes life hard.
 
     `flipped` (T,) bool: answers told the wrong way round. `delay`: how many rounds late answers come. `matrix` (K, K):
@@ -58,7 +58,7 @@ class Setting:
 
     name: str
     text: str
-    build: Callable[["Setting", np.random.Generator], World] = field(repr=False)
+    build: Callable[["Setting", np.random.Generator], ArenaWorld] = field(repr=False)
     rounds: int = 1000
     items: int = 10
     dim: int = 10
@@ -67,7 +67,7 @@ class Setting:
     tuning: int = 4
     share: float = 1.0
 
-    def make(self, seed: int, purpose: str, repetition: int) -> World:
+    def make(self, seed: int, purpose: str, repetition: int) -> ArenaWorld:
         """The world of one repetition: the same for every algorithm that meets it."""
         return self.build(self, np.random.default_rng(stream("arena", seed, self.name, purpose, repetition)))
 
@@ -83,24 +83,24 @@ def _fresh(setting: Setting, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return X, np.repeat(np.arange(setting.rounds), setting.items)
 
 
-def _world(setting: Setting, X: Floats, rewards: Floats, judge: LawJudge) -> World:
+def _world(setting: Setting, X: Floats, rewards: Floats, judge: LawJudge) -> ArenaWorld:
     sets = np.arange(setting.rounds * setting.items).reshape(setting.rounds, setting.items)
-    return World(Rounds(X, sets, np.clip(rewards, -1.0, 1.0)), judge, np.zeros(setting.rounds, bool))
+    return ArenaWorld(Rounds(X, sets, np.clip(rewards, -1.0, 1.0)), judge, np.zeros(setting.rounds, bool))
 
 
-def linear(setting: Setting, rng: np.random.Generator) -> World:
+def linear(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     """Rewards x.theta, answered by the linear law."""
     X, _ = _fresh(setting, rng)
     return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), LawJudge("linear"))
 
 
-def logistic(setting: Setting, rng: np.random.Generator) -> World:
+def logistic(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     """Rewards x.theta, answered by Bradley-Terry with scale 5."""
     X, _ = _fresh(setting, rng)
     return _world(setting, X, X @ unit(rng.normal(size=setting.dim)), LawJudge("logistic", 5.0))
 
 
-def bumps(setting: Setting, rng: np.random.Generator) -> World:
+def bumps(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     """Rewards that no line gives: a sum of bumps of both signs on the sphere."""
     X, _ = _fresh(setting, rng)
     centres, heights = unit(rng.normal(size=(12, setting.dim))), rng.choice([-1.0, 1.0], 12)
@@ -108,18 +108,18 @@ def bumps(setting: Setting, rng: np.random.Generator) -> World:
     return _world(setting, X, values / np.abs(values).max(), LawJudge("linear"))
 
 
-def corrupted(setting: Setting, rng: np.random.Generator) -> World:
+def corrupted(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     """The linear world; the answers of the first tenth are told the wrong way round."""
     world = linear(setting, rng)
     return replace(world, flipped=np.arange(setting.rounds) < setting.rounds // 10)
 
 
-def delayed(setting: Setting, rng: np.random.Generator) -> World:
+def delayed(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     """The linear world; every answer comes 50 rounds late."""
     return replace(linear(setting, rng), delay=50)
 
 
-def drifting(setting: Setting, rng: np.random.Generator) -> World:
+def drifting(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     """Rewards x.theta_t, theta turning half round over the run."""
     X, t = _fresh(setting, rng)
     plane = np.linalg.qr(rng.normal(size=(setting.dim, 2)))[0].T
@@ -128,10 +128,10 @@ def drifting(setting: Setting, rng: np.random.Generator) -> World:
     return _world(setting, X, (X * theta).sum(axis=1), LawJudge("linear"))
 
 
-def arms(kind: str) -> Callable[[Setting, np.random.Generator], World]:
+def arms(kind: str) -> Callable[[Setting, np.random.Generator], ArenaWorld]:
     """Fixed arms with preferences of this kind; a reward is the chance against the winner, or the Copeland score."""
 
-    def build(setting: Setting, rng: np.random.Generator) -> World:
+    def build(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
         P = made_up_matrix(kind, setting.items, rng)
         winner = condorcet_winner(P)
         rewards = 2.0 * copeland_scores(P) - 1.0 if winner is None else 2.0 * P[:, winner] - 1.0
@@ -140,11 +140,11 @@ def arms(kind: str) -> Callable[[Setting, np.random.Generator], World]:
     return build
 
 
-def matrix_world(setting: Setting, P: Floats, rewards: Floats) -> World:
+def matrix_world(setting: Setting, P: Floats, rewards: Floats) -> ArenaWorld:
     """The same arms in every round, one feature each, with these preferences."""
     sets = np.tile(np.arange(len(P)), (setting.rounds, 1))
     rounds = Rounds(np.eye(len(P)), sets, np.clip(rewards, -1.0, 1.0))
-    return World(rounds, LawJudge("linear"), np.zeros(setting.rounds, bool), matrix=P)
+    return ArenaWorld(rounds, LawJudge("linear"), np.zeros(setting.rounds, bool), matrix=P)
 
 
 SETTINGS = {

@@ -10,6 +10,7 @@ from conquer.study.cells.output import write_text
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.study.reviews import learning, rounds
 from conquer.study.reviews.domains import Domain
+from conquer.study.reviews.files import check
 from conquer.study.reviews.spec import CEILING, Spec, preset
 from conquer.study.reviews.trials import domains, trial, trials
 
@@ -63,9 +64,10 @@ def run_defaults(data: str, *, repetitions: int = 3, out: Path = Path("defaults.
     """Write the table for all domains of some data as CSV, and print it."""
     from rich.console import Console
 
-    console = Console()
+    check(data, None)
+    spec, console = preset("paper", data=data, repetitions=repetitions), Console()
     with Bars(console) as bars:
-        table = compare(preset("paper", data=data, repetitions=repetitions), progress=bars)
+        table = compare(spec, progress=bars)
     write_text(out, table.write_csv(float_precision=4))
     console.print(table)
     console.print(f"The table: {out}")

@@ -109,7 +109,7 @@ def ridge_scores(X: SparseRows, rows: Ints, targets: Floats, penalties: Floats, 
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenScores:
     """Which of several scores is best on development sets, its error there, and its error on test sets."""
 
     best: int
@@ -117,11 +117,11 @@ class Chosen:
     error: float
 
 
-def chosen(part: Part, scores: Floats, development: Ints, tests: Ints) -> Chosen:
+def chosen(part: Part, scores: Floats, development: Ints, tests: Ints) -> ChosenScores:
     """Choose among scores (P, rows of X) on the development sets; of equals the first."""
     errors = [test_error(part, development, each) for each in scores]
     best = int(np.argmin(errors))
-    return Chosen(best, errors[best], test_error(part, tests, scores[best]))
+    return ChosenScores(best, errors[best], test_error(part, tests, scores[best]))
 
 
 def ridge(

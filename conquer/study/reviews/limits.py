@@ -14,6 +14,7 @@ from conquer.rows import SparseRows
 from conquer.study.cells.output import markdown
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.study.reviews import learning
+from conquer.study.reviews.files import check
 from conquer.study.reviews.rounds import rows_of
 from conquer.study.reviews.spec import CEILING, Spec, preset
 from conquer.study.reviews.trials import Trial, domains, trial, trials
@@ -121,6 +122,7 @@ def run_limits(data: str, *, repetitions: int = 3, features: str = "tfidf") -> N
     """Print the table for all domains of some data."""
     from rich.console import Console
 
+    check(data, None)
     spec = preset("paper", data=data, repetitions=repetitions, features=features)
     with Bars(Console(stderr=True)) as bars:
         table = limits(spec, progress=bars)
