@@ -10,7 +10,7 @@ from conquer.kernels.models.cells import W
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.parsing.sentences import Text
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.primitives import Diagonal as Cells
+from conquer.kernels.rounds.primitives import DiagonalState
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
 from conquer.types import Floats
@@ -59,7 +59,7 @@ def supervise(
         rng = np.random.default_rng(tickets.stream("order", seed, number))
         order = rng.permutation(text.offsets.size - 1).astype(np.int64)
         status, sentence, clock = kernel.supervise(
-            Cells(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
+            DiagonalState(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
             order, False, sums, clock,
         )  # fmt: skip
         check_status(status, sentence)

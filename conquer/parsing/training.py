@@ -10,7 +10,7 @@ from conquer import tickets
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.parsing.sentences import Text
 from conquer.kernels.parsing.templates import COMMA, PUNCT
-from conquer.kernels.rounds.primitives import Diagonal as Cells
+from conquer.kernels.rounds.primitives import DiagonalState
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import ANSWERS, Annotator
 from conquer.parsing.edges import Features
@@ -117,7 +117,7 @@ class Training:
             for name in ("policy", "judge")
         )
         status, sentence = kernel.train(
-            Cells(self.model.cells, self.model.stats), self.model.plan, self.model.knobs, self.text,
+            DiagonalState(self.model.cells, self.model.stats), self.model.plan, self.model.knobs, self.text,
             self.features.table, self.features.value, order, self.recipe.as_ask(), policy, judge, self.progress,
         )  # fmt: skip
         check_status(status, sentence)

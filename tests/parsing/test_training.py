@@ -153,7 +153,7 @@ def test_a_model_that_diverges_says_so_and_stays_as_it_was():
     model = Diagonal(FEATURES.dim, update="margin")
     model.cells[:, 0] = 1e308
     before = model.cells.copy()
-    state = primitives.Diagonal(model.cells, model.stats)
+    state = primitives.DiagonalState(model.cells, model.stats)
     order = np.arange(len(BANK))
     status, sentence, _ = kernel.supervise(
         state, model.plan, model.knobs, TEXT, FEATURES.table, FEATURES.value, order, False, np.zeros(0), 1

@@ -21,31 +21,31 @@ from conquer.kernels.core.sparse import (
 from conquer.kernels.models.cells import ANSWERED, INVERSE, ZERO, W, empty_lists, gather, only, place, release, width
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.primitives import Diagonal
+from conquer.kernels.rounds.primitives import DiagonalState
 
 
-@implements(primitives.expect, Diagonal)
+@implements(primitives.expect, DiagonalState)
 def expect(state, items):
     for i in range(min(2, items.rows.size)):
         announce_features(items, i, state.cells)
 
 
-@implements(primitives.prepare, Diagonal)
+@implements(primitives.prepare, DiagonalState)
 def prepare(state, items, plan, knobs):
     pass
 
 
-@implements(primitives.widen, Diagonal)
+@implements(primitives.widen, DiagonalState)
 def widen(state, items, plan, knobs):
     pass
 
 
-@implements(primitives.has_room, Diagonal)
+@implements(primitives.has_room, DiagonalState)
 def has_room(state, items, plan):
     return True
 
 
-@implements(primitives.scores, Diagonal)
+@implements(primitives.scores, DiagonalState)
 def scores(state, items, knobs, out):
     for i in range(min(2, items.rows.size)):
         announce(items, i)
@@ -71,7 +71,7 @@ def variance(items, i, cells):
     return (a + b) + (c + d)
 
 
-@implements(primitives.variances, Diagonal)
+@implements(primitives.variances, DiagonalState)
 def variances(state, items, plan, knobs, out):
     for i in range(items.rows.size):
         out[i] = variance(items, i, state.cells)
@@ -114,7 +114,7 @@ def variance_and_cross(items, i, cells, v, share):
     return (a + b) + (c + d), (e + f) + (g + h)
 
 
-@implements(primitives.contrasts, Diagonal)
+@implements(primitives.contrasts, DiagonalState)
 def contrasts(state, items, pivot, plan, knobs, out):
     cells = state.cells
     own = variance(items, pivot, cells)
@@ -129,7 +129,7 @@ def contrasts(state, items, pivot, plan, knobs, out):
     release(one, cells, INVERSE, v)
 
 
-@implements(primitives.gram, Diagonal)
+@implements(primitives.gram, DiagonalState)
 def gram(state, items, plan, knobs, work):
     cells = state.cells
     for i in range(items.rows.size):
@@ -142,7 +142,7 @@ def gram(state, items, plan, knobs, work):
         release(one, cells, INVERSE, v)
 
 
-@implements(primitives.noise, Diagonal)
+@implements(primitives.noise, DiagonalState)
 def noise(state, items, plan, knobs, work, ticket, out):
     """One normal per feature, so that items sharing a feature share its noise."""
     cells = state.cells
@@ -156,7 +156,7 @@ def noise(state, items, plan, knobs, work, ticket, out):
         out[i] = total
 
 
-@implements(primitives.shift, Diagonal)
+@implements(primitives.shift, DiagonalState)
 def shift(state, items, plan, knobs, mu):
     cells = state.cells
     for i in range(items.rows.size):
@@ -221,7 +221,7 @@ def settle_each(items, i, cells, column, u, v, target, last):
         cells[r, column] = v[n + j]
 
 
-@implements(primitives.step, Diagonal)
+@implements(primitives.step, DiagonalState)
 def step(state, items, weights, target, plan, knobs, exposed):
     cells, stats = state.cells, state.stats
     update = plan[st.UPDATE]
@@ -269,7 +269,7 @@ def widen_shown(items, cells, u):
         last += stop - start
 
 
-@implements(primitives.expose, Diagonal)
+@implements(primitives.expose, DiagonalState)
 def expose(state, items, weights, plan, knobs):
     cells = state.cells
     room = empty_lists(items)

@@ -3,42 +3,42 @@
 from conquer.kernels.core.compile import jit
 from conquer.kernels.models import diagonal  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
-from conquer.kernels.rounds.primitives import Diagonal, Items
+from conquer.kernels.rounds.primitives import DiagonalState, Items
 
 __all__ = ["choose", "diagonal", "expose", "learn", "measure", "run", "update"]
 
 
 @jit
 def choose(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket):
-    state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return steps.choose(state, items, plan, knobs, work, ticket[0])
 
 
 @jit
 def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, a, b, answer, exposed):
-    state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
 
 
 @jit
 def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, moved, weights, target, exposed):
-    state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
 
 
 @jit
 def expose(indptr, indices, data, rows, cells, stats, plan, knobs, a, b):
-    state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit
 def measure(indptr, indices, data, rows, cells, stats, plan, knobs, work, pivot, out):
-    state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return steps.measure(state, items, plan, knobs, work, pivot, out)
 
 
 @jit
 def run(indptr, indices, data, rows, cells, stats, plan, knobs, work, world, log, limit):
-    state, items = Diagonal(cells, stats), Items(indptr, indices, data, rows)
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

@@ -32,7 +32,7 @@ from conquer.kernels.models.pairs import (
 )
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.primitives import Dual
+from conquer.kernels.rounds.primitives import DualState
 from conquer.kernels.rounds.select import draw_from_gram
 
 
@@ -63,12 +63,12 @@ def unscatter(items, i, dense):
         dense[feature(items, j)] = 0.0
 
 
-@implements(primitives.expect, Dual)
+@implements(primitives.expect, DualState)
 def expect(state, items):
     pass
 
 
-@implements(primitives.prepare, Dual)
+@implements(primitives.prepare, DualState)
 def prepare(state, items, plan, knobs):
     """k_U(phi_i), p . phi_i and phi_i . phi_i for every item of the round."""
     pairs = state.counts[PAIRS]
@@ -98,14 +98,14 @@ def stored_dot(stored, q, dense):
     return total
 
 
-@implements(primitives.scores, Dual)
+@implements(primitives.scores, DualState)
 def scores(state, items, knobs, out):
     pairs = state.counts[PAIRS]
     for i in range(items.rows.size):
         out[i] = inner(state.room[KU, i], state.pair[ALPHA], pairs) + state.room[OWN, i, SHIFT] / knobs[st.LAM]
 
 
-@implements(primitives.widen, Dual)
+@implements(primitives.widen, DualState)
 def widen(state, items, plan, knobs):
     for i in range(items.rows.size):
         forward(state.factor, state.counts[PAIRS], state.room[KU, i], state.room[SOLVED, i])
@@ -124,7 +124,7 @@ def item_kernel(state, items, i, j, plan, knobs):
     return kernel(plan, knobs, product, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
 
 
-@implements(primitives.variances, Dual)
+@implements(primitives.variances, DualState)
 def variances(state, items, plan, knobs, out):
     pairs = state.counts[PAIRS]
     for i in range(items.rows.size):
@@ -132,7 +132,7 @@ def variances(state, items, plan, knobs, out):
         out[i] = max(0.0, self_kernel(state, i, plan, knobs) - inner(solved, solved, pairs)) / knobs[st.LAM]
 
 
-@implements(primitives.contrasts, Dual)
+@implements(primitives.contrasts, DualState)
 def contrasts(state, items, pivot, plan, knobs, out):
     pairs = state.counts[PAIRS]
     own, solved = self_kernel(state, pivot, plan, knobs), state.room[SOLVED, pivot]
@@ -146,7 +146,7 @@ def contrasts(state, items, pivot, plan, knobs, out):
     unscatter(items, pivot, state.dense)
 
 
-@implements(primitives.gram, Dual)
+@implements(primitives.gram, DualState)
 def gram(state, items, plan, knobs, work):
     pairs = state.counts[PAIRS]
     for i in range(items.rows.size):
@@ -159,13 +159,13 @@ def gram(state, items, plan, knobs, work):
         unscatter(items, i, state.dense)
 
 
-@implements(primitives.noise, Dual)
+@implements(primitives.noise, DualState)
 def noise(state, items, plan, knobs, work, ticket, out):
     primitives.gram(state, items, plan, knobs, work)
     draw_from_gram(work, items.rows.size, ticket, out)
 
 
-@implements(primitives.has_room, Dual)
+@implements(primitives.has_room, DualState)
 def has_room(state, items, plan):
     entries = 0
     for i in range(items.rows.size):
@@ -178,7 +178,7 @@ def has_room(state, items, plan):
     )
 
 
-@implements(primitives.shift, Dual)
+@implements(primitives.shift, DualState)
 def shift(state, items, plan, knobs, mu):
     """Items with a multiplier join p; the answers that alpha explains change by what p already explains."""
     pairs = state.counts[PAIRS]
@@ -194,7 +194,7 @@ def shift(state, items, plan, knobs, mu):
     solve(state)
 
 
-@implements(primitives.step, Dual)
+@implements(primitives.step, DualState)
 def step(state, items, weights, target, plan, knobs, exposed):
     pairs, lam = state.counts[PAIRS], knobs[st.LAM]
     row = state.factor[pairs]
@@ -237,6 +237,6 @@ def step(state, items, weights, target, plan, knobs, exposed):
     return st.OK
 
 
-@implements(primitives.expose, Dual)
+@implements(primitives.expose, DualState)
 def expose(state, items, weights, plan, knobs):
     """Never reached: the kernel model refuses to count pairs before their answers."""

@@ -3,7 +3,7 @@
 from conquer.kernels.core.compile import jit
 from conquer.kernels.models import dual  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
-from conquer.kernels.rounds.primitives import Dual, Items
+from conquer.kernels.rounds.primitives import DualState, Items
 
 __all__ = ["choose", "dual", "expose", "learn", "measure", "run", "update"]
 
@@ -31,7 +31,7 @@ def choose(
     ticket,
 ):
     state, items = (
-        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
     return steps.choose(state, items, plan, knobs, work, ticket[0])
@@ -64,7 +64,7 @@ def learn(
     exposed,
 ):
     state, items = (
-        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
     return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
@@ -97,7 +97,7 @@ def update(
     exposed,
 ):
     state, items = (
-        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
     return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
@@ -126,7 +126,7 @@ def expose(
     b,
 ):
     state, items = (
-        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
     return steps.show(state, items, plan, knobs, a, b)
@@ -156,7 +156,7 @@ def measure(
     out,
 ):
     state, items = (
-        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
     return steps.measure(state, items, plan, knobs, work, pivot, out)
@@ -187,7 +187,7 @@ def run(
     limit,
 ):
     state, items = (
-        Dual(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
+        DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

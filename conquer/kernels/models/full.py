@@ -11,29 +11,29 @@ from conquer.kernels.core.compile import implements, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.primitives import Full
+from conquer.kernels.rounds.primitives import FullState
 from conquer.kernels.rounds.select import draw_from_gram
 
 # Columns handled together: a block of every item's product stays in the nearest cache.
 BLOCK = 512
 
 
-@implements(primitives.expect, Full)
+@implements(primitives.expect, FullState)
 def expect(state, items):
     pass
 
 
-@implements(primitives.prepare, Full)
+@implements(primitives.prepare, FullState)
 def prepare(state, items, plan, knobs):
     pass
 
 
-@implements(primitives.has_room, Full)
+@implements(primitives.has_room, FullState)
 def has_room(state, items, plan):
     return True
 
 
-@implements(primitives.scores, Full)
+@implements(primitives.scores, FullState)
 def scores(state, items, knobs, out):
     for i in range(items.rows.size):
         out[i] = dot(items, i, state.w)
@@ -72,7 +72,7 @@ def fill_zero(vector):
         vector[r] = 0.0
 
 
-@implements(primitives.widen, Full)
+@implements(primitives.widen, FullState)
 def widen(state, items, plan, knobs):
     """room[0] := the items, room[1] := A^-1 items."""
     x, y = state.room[0], state.room[1]
@@ -85,13 +85,13 @@ def widen(state, items, plan, knobs):
     add_rows(state.shown, x, y, items.rows.size)
 
 
-@implements(primitives.variances, Full)
+@implements(primitives.variances, FullState)
 def variances(state, items, plan, knobs, out):
     for i in range(items.rows.size):
         out[i] = max(0.0, dot(items, i, state.room[1, i]))
 
 
-@implements(primitives.contrasts, Full)
+@implements(primitives.contrasts, FullState)
 def contrasts(state, items, pivot, plan, knobs, out):
     y = state.room[1]
     own = dot(items, pivot, y[pivot])
@@ -102,7 +102,7 @@ def contrasts(state, items, pivot, plan, knobs, out):
             out[i] = max(0.0, dot(items, i, y[i]) + own - 2.0 * dot(items, pivot, y[i]))
 
 
-@implements(primitives.gram, Full)
+@implements(primitives.gram, FullState)
 def gram(state, items, plan, knobs, work):
     for i in range(items.rows.size):
         for j in range(i, items.rows.size):
@@ -111,13 +111,13 @@ def gram(state, items, plan, knobs, work):
             work[st.GRAM + j, i] = value
 
 
-@implements(primitives.noise, Full)
+@implements(primitives.noise, FullState)
 def noise(state, items, plan, knobs, work, ticket, out):
     primitives.gram(state, items, plan, knobs, work)
     draw_from_gram(work, items.rows.size, ticket, out)
 
 
-@implements(primitives.shift, Full)
+@implements(primitives.shift, FullState)
 def shift(state, items, plan, knobs, mu):
     for i in range(items.rows.size):
         if mu[i] != 0.0:
@@ -153,7 +153,7 @@ def shrink(matrix, gain, confidence):
                 row[c] -= scale * gain[c]
 
 
-@implements(primitives.step, Full)
+@implements(primitives.step, FullState)
 def step(state, items, weights, target, plan, knobs, exposed):
     u, gain = state.room[0], state.room[1]
     confidence = max(0.0, direction(state.inverse, items, weights, u, gain))
@@ -174,7 +174,7 @@ def step(state, items, weights, target, plan, knobs, exposed):
     return st.OK
 
 
-@implements(primitives.expose, Full)
+@implements(primitives.expose, FullState)
 def expose(state, items, weights, plan, knobs):
     u, gain = state.room[0], state.room[1]
     confidence = max(0.0, direction(state.shown, items, weights, u, gain))

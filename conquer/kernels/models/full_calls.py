@@ -3,14 +3,14 @@
 from conquer.kernels.core.compile import jit
 from conquer.kernels.models import full  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
-from conquer.kernels.rounds.primitives import Full, Items
+from conquer.kernels.rounds.primitives import FullState, Items
 
 __all__ = ["choose", "expose", "full", "learn", "measure", "run", "update"]
 
 
 @jit
 def choose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket):
-    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.choose(state, items, plan, knobs, work, ticket[0])
 
 
@@ -34,7 +34,7 @@ def learn(
     answer,
     exposed,
 ):
-    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
 
 
@@ -58,23 +58,23 @@ def update(
     target,
     exposed,
 ):
-    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
 
 
 @jit
 def expose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, a, b):
-    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit
 def measure(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, pivot, out):
-    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.measure(state, items, plan, knobs, work, pivot, out)
 
 
 @jit
 def run(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, world, log, limit):
-    state, items = Full(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

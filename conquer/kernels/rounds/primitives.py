@@ -17,14 +17,14 @@ class Items(NamedTuple):
     rows: NDArray[int64]
 
 
-class Diagonal(NamedTuple):
+class DiagonalState(NamedTuple):
     """cells (D, 2): w and 1/A; or (D, 3), where pairs count on show: w, 1/A of all shown, 1/A of the answered."""
 
     cells: NDArray[float64]
     stats: NDArray[float64]
 
 
-class Full(NamedTuple):
+class FullState(NamedTuple):
     """w (D,), inverse and shown (D, D): A^-1 of answered and of shown pairs; room (2, K, D) for the round's items."""
 
     w: NDArray[float64]
@@ -34,7 +34,7 @@ class Full(NamedTuple):
     stats: NDArray[float64]
 
 
-class Dual(NamedTuple):
+class DualState(NamedTuple):
     """Stored items (CSR) with the pair they belong to (-1: projection) and their weight in it; the pairs' factor."""
 
     counts: NDArray[int64]
