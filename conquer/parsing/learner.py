@@ -113,7 +113,7 @@ class EdgeLearner:
         """The question about this sentence: `shown` are two edges into `memo["word"]`, whose heads are `memo["heads"]`.
 
         Words in `asked` are left alone. Nothing to ask (one word, all asked, or silent): query NONE. `memo["outside"]`
-        says that "neither" is an answer to learn from.
+        says that "neither" is an answer to learn from, `memo["ties"]` that a tie is the same as "neither".
         """
         edges = self._edges(X)
         size, ticket = edges.size, draw_ticket(rng)
@@ -139,7 +139,7 @@ class EdgeLearner:
         if word == 0:
             return Choice((edge_of(1, int(heads[1]), size),), Query.NONE, ticket, {"chance": None})
         pair = int(heads[word]), int(rival)
-        memo: dict[str, Any] = {"word": int(word), "heads": pair, "chance": None}
+        memo: dict[str, Any] = {"word": int(word), "heads": pair, "chance": None, "ties": False}
         if self.rule.neither != "skip":
             memo["outside"] = True
         return Choice(tuple(edge_of(int(word), head, size) for head in pair), Query.DUEL, ticket, memo)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.answers import checked_ids, read_answer
+from conquer.answers import checked_ids
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
 from conquer.rows import SparseRows
@@ -50,14 +50,13 @@ def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str,
         featurizer = Featurizer.from_settings(extra["featurizer"], own)
     session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"])
     session.ordinal = operator.index(extra["ordinal"])
-    # Files of earlier versions tell three things of an answered offer.
-    told = {name: Told(Query(query), tuple(shown), *rest) for name, (query, shown, *rest) in extra["told"].items()}
+    told = {name: _told_of(*row) for name, row in extra["told"].items()}
     if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in told):
         raise ValueError(f"the next ordinal must be above every offer's, got {session.ordinal}")
     for answered in told.values():
-        checked_ids(answered.shown)
+        checked_ids((*answered.shown, *answered.others))
         if answered.value is not None:
-            read_answer(answered.value, answered.query, answered.shown, outside=answered.outside)
+            answered.reads(answered.value)
     session._told = told
     if extra["pending"]:
         indptr, indices, data = (arrays[f"pending.{name}"] for name in ("indptr", "indices", "data"))
@@ -71,9 +70,15 @@ def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str,
     return session
 
 
+def _told_of(query: int, shown: Any, value: Any, outside: bool = False, ties: bool = True, others: Any = ()) -> Told:
+    """An answered offer of a file; earlier versions told the first three or four things of it."""
+    return Told(Query(query), tuple(shown), value, outside, ties, tuple(others))
+
+
 def _take_up(session: Session, row: Mapping[str, Any], items: SparseRows) -> None:
     """Put a stored open offer back, checked, and into the new ledger, so that a replay of it finds the offer."""
-    choice, shown = choice_of(row), tuple(checked_ids(row["shown_ids"]))
+    choice, shown, others = choice_of(row), tuple(row["shown_ids"]), tuple(row.get("other_ids", ()))
+    checked_ids((*shown, *others))
     session.learner.check(choice, len(items))
     if len(shown) != len(choice.shown) or not isinstance(row["memo"], dict):
         raise ValueError(f"offer {row['id']!r} must name what it showed and remember it in an object")
@@ -82,4 +87,4 @@ def _take_up(session: Session, row: Mapping[str, Any], items: SparseRows) -> Non
     if bool(row["memo"].get("exposed")) != (session.covariance == "on-show" and choice.query == Query.DUEL):
         raise ValueError(f"offer {row['id']!r} does not fit covariance {session.covariance!r}")
     session._append({"kind": "ask", "id": row["id"], "rows": items, **record(choice)})
-    session._pending[row["id"]] = Pending(items, choice, shown)
+    session._pending[row["id"]] = Pending(items, choice, shown, others)

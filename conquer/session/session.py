@@ -17,11 +17,15 @@ from conquer.types import Choice, Learner, Ledger, Offer, Query
 
 
 class Pending(NamedTuple):
-    """An offer without an answer: its items, the choice to learn from, and the ids shown."""
+    """An offer without an answer: its items, the choice to learn from, and the ids shown.
+
+    `others` are the ids of a BEST round that were not shown: naming one of them is a no.
+    """
 
     rows: SparseRows
     choice: Choice
     shown: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
 
 class Told(NamedTuple):
@@ -31,6 +35,12 @@ class Told(NamedTuple):
     shown: tuple[str, ...]
     value: float | None
     outside: bool = False
+    ties: bool = True
+    others: tuple[str, ...] = ()
+
+    def reads(self, answer: str | float | None) -> float | None:
+        """What an answer to this offer says."""
+        return read_answer(answer, self.query, self.shown, outside=self.outside, ties=self.ties, items=self.others)
 
 
 class Session:
@@ -110,7 +120,8 @@ class Session:
             if self.covariance == "on-show" and choice.query == Query.DUEL:
                 choice = self.learner.expose(rows, choice)
                 self._append({"kind": "expose", "id": offer_id})
-            self._pending[offer_id] = Pending(rows, choice, shown)
+            others = tuple(name for name in names if name not in shown) if choice.query == Query.BEST else ()
+            self._pending[offer_id] = Pending(rows, choice, shown, others)
         return Offer(offer_id, choice, shown, left, choice.memo.get("chance"))
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
@@ -134,14 +145,15 @@ class Session:
         if not isinstance(offer_id, str):
             raise AnswerError(f"an offer's id is a string, got {offer_id!r}")
         if told := self._told.get(offer_id):
-            if read_answer(answer, told.query, told.shown, outside=told.outside) != told.value:
+            if told.reads(answer) != told.value:
                 raise AnswerError(f"offer {offer_id!r} was answered {told.value!r} before, got {answer!r} now")
             return "repeat"
         if offer_id not in self._pending:
             raise AnswerError(f"no offer has the id {offer_id!r}")
-        rows, choice, shown = self._pending[offer_id]
-        outside = bool(choice.memo.get("outside"))
-        value = read_answer(answer, choice.query, shown, outside=outside)
+        rows, choice, shown, others = self._pending[offer_id]
+        memo = choice.memo
+        open_offer = Told(choice.query, shown, None, bool(memo.get("outside")), bool(memo.get("ties", True)), others)
+        value = open_offer.reads(answer)
         if value is not None:
             self._broken = True
             try:
@@ -151,7 +163,7 @@ class Session:
                 raise
         self._append({"kind": "tell", "id": offer_id, "answer": value})
         del self._pending[offer_id]
-        self._told[offer_id] = Told(choice.query, shown, value, outside)
+        self._told[offer_id] = open_offer._replace(value=value)
         return "skipped" if value is None else "learnt"
 
     @property
@@ -162,10 +174,11 @@ class Session:
     def dumps(self) -> bytes:
         """The learner, the featurizer, the place in the ticket stream and the open offers as one file's bytes."""
         pending = [
-            {"id": name, "items": len(p.rows), "shown_ids": p.shown, **record(p.choice)}
+            {"id": name, "items": len(p.rows), "shown_ids": p.shown, **record(p.choice), **_others(p.others)}
             for name, p in self._pending.items()
         ]
-        told = {name: [int(t.query), t.shown, t.value, t.outside] for name, t in self._told.items()}
+        # What is rare comes last and only where it is, so that a long session stays small.
+        told = {name: _shortened([int(t.query), *t[1:]]) for name, t in self._told.items()}
         extra = {"seed": self.seed, "ordinal": self.ordinal, "covariance": self.covariance}
         extra |= {"pending": pending, "told": told, "featurizer": None}
         arrays: dict[str, Any] = {}
@@ -178,3 +191,12 @@ class Session:
             rows = stack([p.rows for p in self._pending.values()])
             arrays |= {"pending.indptr": rows.indptr, "pending.indices": rows.indices, "pending.data": rows.data}
         return dumps(self.learner, {"kind": "session"}, arrays)
+
+
+def _others(names: tuple[str, ...]) -> dict[str, Any]:
+    return {"other_ids": names} if names else {}
+
+
+def _shortened(told: list[Any]) -> list[Any]:
+    """An answered offer as its file form: the fields after `outside` only where one of them is not the usual."""
+    return told if told[5] or not told[4] else told[:4]

@@ -82,7 +82,7 @@ def test_neither_in_a_session_is_an_answer_of_zero(neither, word):
         offer = session.ask(FEATURES.rows(sentence))
         if offer.choice.query == Query.NONE:
             continue
-        session.tell(offer.id, word)
+        assert session.tell(offer.id, word) == ("skipped" if neither == "skip" else "learnt")
         twin.learn(sentence, offer.choice, 0)
         assert bits(learner) == bits(twin)
     assert (bits(learner) == before) == (neither == "skip")

@@ -110,3 +110,20 @@ def test_none_of_these_is_learnt_where_the_learner_has_an_answer_for_it(show):
         assert (scores[shown] < 0).all() if name == "ucb-mnl" else (scores == 0).all()
         again = restore(session.dumps())
         assert again.tell(offer.id, "both_bad") == "repeat"
+
+
+def test_another_item_of_the_round_is_a_no_to_best(tmp_path):
+    session = Session(make("confidit", dim=3), seed=1)
+    offer, later = (session.ask({"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0], "c": [0.0, 0.0, 1.0]}) for _ in range(2))
+    other, last = (name for name in "abc" if name not in offer.shown)
+    assert session.tell(offer.id, other) == "learnt"
+    with pytest.raises(AnswerError, match="answered -1.0 before"):
+        session.tell(offer.id, "yes")
+    again = restore(session.dumps())
+    for each in (session, again):
+        assert each.tell(offer.id, last) == "repeat"
+        assert each.tell(offer.id, "no") == "repeat"
+        with pytest.raises(AnswerError, match="one of"):
+            each.tell(later.id, "d")
+        assert each.tell(later.id, next(name for name in "abc" if name not in later.shown)) == "learnt"
+    assert (session.learner.model.weights() == again.learner.model.weights()).all()
