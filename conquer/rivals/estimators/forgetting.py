@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import SPREADS, Spread
+from conquer.rivals.estimators.stepwise import Sloped
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
 
-class Forgetting:
+class Forgetting(Sloped):
     """V - lam I = sum_s f^(t-s) z z' and b = sum_s f^(t-s) 2 y z over all answers, or over the last `window`.
 
     With f = 1 and no window it is the linear link exactly. Whole matrices are refactored at every answer (D^3).
@@ -27,26 +27,13 @@ class Forgetting:
     """
 
     def __init__(self, dim: int, *, lam: float, model: str, forget: float = 1.0, window: int | None = None) -> None:
-        self.dim, self.lam, self.forget, self.window = dim, lam, forget, window
+        super().__init__(dim, lam=lam, model=model)
+        self.lam, self.forget, self.window = lam, forget, window
         self.whole = model == "full"
-        self.spread: Spread = SPREADS[model](dim, lam)
-        self.theta: Floats = np.zeros(dim)
         self.sums: Floats = np.zeros((dim, dim) if self.whole else dim)
         self.b: Floats = np.zeros(dim)
         self.Z: Floats = np.zeros((0, dim))
         self.gains: Floats = np.zeros((0, 2))
-
-    def weights(self) -> Floats:
-        """(D,): a copy of theta."""
-        return self.theta.copy()
-
-    def scores(self, X: SparseRows) -> Floats:
-        columns, items = self.spread.local(X)
-        return np.asarray(items @ self.theta[columns])
-
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
-        columns, items = self.spread.local(X)
-        return items @ self.theta[columns], self.spread.gram(items, columns)
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         columns, items = self.spread.local(X.take([i, j]))
