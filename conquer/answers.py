@@ -110,8 +110,9 @@ def read_answer(
     named_only = several or query == Query.BEST
     if answer is None or (isinstance(answer, str) and answer == "skip"):
         return None
-    if query == Query.DUEL and isinstance(answer, str) and (answer == "both_bad" or (answer == "tie" and not ties)):
-        return none if outside else None
+    neither = isinstance(answer, str) and (answer == "both_bad" or (answer == "tie" and not ties))
+    if neither and query != Query.BEST:
+        return none if outside and query == Query.DUEL else None
     values = _words(query, shown, items)
     if isinstance(answer, str) and answer in values:
         if query == Query.BEST and strength not in (None, 1.0):

@@ -96,9 +96,16 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def adopt(
-    arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], dtype: Any = np.float64
+    arrays: Mapping[str, NDArray[Any]],
+    shapes: Mapping[str, tuple[int, ...]],
+    dtype: Any = np.float64,
+    copy: bool = True,
 ) -> list[NDArray[Any]]:
-    """Copies of the named arrays, checked to be finite, of this type and these shapes (-1: any length)."""
+    """The named arrays, checked to be finite, of this type and these shapes (-1: any length).
+
+    Without `copy` they are the arrays themselves, for a model that copies them into its own: a large one must not be
+    held once more.
+    """
     found = []
     for name, shape in shapes.items():
         array = arrays.get(name)
@@ -113,5 +120,5 @@ def adopt(
             raise ValueError(f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, got {got}")
         if not np.isfinite(array).all():
             raise ValueError(f"array {name!r} must be finite")
-        found.append(array.copy())
+        found.append(array.copy() if copy else array)
     return found

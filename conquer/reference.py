@@ -127,8 +127,13 @@ def bound_eta(kind: str, h: Array, loss: Array, lam: float, U: float, Q: float, 
     return float(2 * (lam / 2 * U**2 + 2 * Q + {"theory": theory, "tight": tight}[kind]))
 
 
+def confidit_shows(w: Array, A: Array, phi: Array, eta: float, draw: float) -> int:
+    """m, the largest score + eps: the one item Confidit shows. A_0 is (1 + alpha)^2 I."""
+    return pick(scores(w, phi) + np.sqrt(eta * variances(A, phi)), draw)
+
+
 def confidit_target(best: bool, alpha: float, draw: float) -> float:
-    """What Confidit learns with u = phi_m, where m has the largest score + eps and A_0 is (1 + alpha)^2 I."""
+    """What Confidit learns of item m: its step is update(w, A, phi_m, target)."""
     return 1.0 if best or draw >= (1 + alpha) / 2 else -1.0
 
 

@@ -115,6 +115,7 @@ def simulate(
         learner = algorithm
     law = make_judge(judge) if isinstance(judge, str | LawJudge) else judge
     _check(learner, rounds, law, delay, batch, covariance)
+    delay, batch = int(delay), int(batch)
     size, (own, judges) = len(rounds), _tickets(seed, len(rounds))
     # Traces have a column for a second item even where one is shown.
     picks = np.full((size, max(2, learner.shows)), -1, np.int64)

@@ -88,8 +88,7 @@ class Literal:
             return (m, reference.pick(np.zeros(len(phi)), draws[1], but=m)), {}
         w = self.projected(phi, ticket)
         if self.name == "confidit":
-            eps = np.sqrt(self.eta * reference.variances(self.A, phi))
-            return (reference.pick(reference.scores(w, phi) + eps, draws[0]),), {}
+            return (reference.confidit_shows(w, self.A, phi, self.eta, draws[0]),), {}
         if self.name == "banditron":
             gamma, s = self.parameters["gamma"], reference.scores(w, phi)
             m, g = reference.banditron_shows(w, phi, gamma, draws)

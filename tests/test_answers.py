@@ -100,7 +100,8 @@ def test_every_word_to_best(outside):
 def test_to_silence_there_is_nothing_to_say():
     assert read_answer("skip", Query.NONE, ("a",)) is None
     assert read_answer(None, Query.NONE, ("a",)) is None
-    for wrong in ("a", "yes", "tie", "both_bad", 1.0, 0):
+    assert read_answer("both_bad", Query.NONE, ("a",)) is None
+    for wrong in ("a", "yes", "tie", 1.0, 0):
         with pytest.raises(AnswerError, match="only 'skip': this offer asked nothing"):
             read_answer(wrong, Query.NONE, ("a",), items=ITEMS)
 

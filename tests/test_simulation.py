@@ -214,3 +214,10 @@ def test_a_sequence_of_judges_has_one_for_every_round():
         simulate("gnr", rounds, judge=[*judges[1:], 3])
     with pytest.raises(ValueError, match="ratings"):
         simulate("gnr", rounds, judge=[*judges[1:], LawJudge("raters")])
+
+
+@pytest.mark.parametrize("name", ["gnc", "maxinp"])
+def test_a_delay_may_be_a_whole_float(name):
+    rounds = Rounds(np.eye(3), [[0, 1, 2]] * 12, [1.0, 0.0, -1.0])
+    one, two = (simulate(name, rounds, delay=delay, batch=batch) for delay, batch in ((2, 3), (2.0, 3.0)))
+    assert (one.shown == two.shown).all()

@@ -106,8 +106,10 @@ class Diagonal(CompiledModel):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_ids(arrays, self.dim)
-        w, inverse, stats = adopt(arrays, {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape})
-        shown = adopt(arrays, {"shown": ids.shape}) if stats[st.EXPOSED] > 0 else []
+        w, inverse, stats = adopt(
+            arrays, {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape}, copy=False
+        )
+        shown = adopt(arrays, {"shown": ids.shape}, copy=False) if stats[st.EXPOSED] > 0 else []
         for column in (inverse, *shown):
             if (column <= 0).any() or (column > self.fresh).any() or (stats < 0).any():
                 raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")

@@ -59,8 +59,8 @@ class Full(CompiledModel):
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         square = (self.dim, self.dim)
         shapes = {"weights": (self.dim,), "inverse": square, "stats": self.stats.shape}
-        w, inverse, stats = adopt(arrays, shapes)
-        shown = adopt(arrays, {"shown": square})[0] if stats[st.EXPOSED] > 0 else inverse
+        w, inverse, stats = adopt(arrays, shapes, copy=False)
+        shown = adopt(arrays, {"shown": square}, copy=False)[0] if stats[st.EXPOSED] > 0 else inverse
         for matrix in (inverse, shown):
             if not np.array_equal(matrix, matrix.T) or (matrix.diagonal() < 0).any() or (stats < 0).any():
                 raise ValueError("A^-1 must be symmetric, its diagonal and the statistics not negative")

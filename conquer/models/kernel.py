@@ -142,7 +142,7 @@ class Kernel(CompiledModel):
             "factor": (pairs * (pairs + 1) // 2,),
             "stats": self.stats.shape,
         }
-        item, pair, factor, stats = adopt(arrays, shapes)
+        item, pair, factor, stats = adopt(arrays, shapes, copy=False)
         squares = np.add.reduceat(np.append(rows.data**2, 0.0), rows.indptr[:-1]) if items else np.empty(0)
         squares[np.diff(rows.indptr) == 0] = 0.0
         if not np.allclose(item[:, SQUARE], squares, rtol=1e-9, atol=0.0) or (pairs and (pair[NORM] < 0).any()):

@@ -46,6 +46,6 @@ class Perceptron(CompiledModel):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_ids(arrays, self.dim)
-        w, stats = adopt(arrays, {"weights": ids.shape, "stats": self.stats.shape})
+        w, stats = adopt(arrays, {"weights": ids.shape, "stats": self.stats.shape}, copy=False)
         self.cells[ids, W] = w
         self.stats[:] = stats

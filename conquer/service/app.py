@@ -113,6 +113,9 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close"})
+            return
         found = self._router.find(scope["path"])
         if found is not None and scope["method"] in found[0]:
             await found[0][scope["method"]](scope, found[1], receive, send)

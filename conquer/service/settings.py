@@ -65,7 +65,7 @@ class Settings:
             name, kind = f"CONQUER_{one.name.upper()}", type(one.default)
             if name in environ:
                 try:
-                    values[one.name] = msgspec.convert(environ[name], kind, strict=False)
+                    values[one.name] = msgspec.convert(environ[name].strip(), kind, strict=False)
                 except msgspec.ValidationError:
                     what = "0, 1, true or false" if kind is bool else kind.__name__
                     raise ValueError(f"{name} must be {what}, got {environ[name]!r}") from None

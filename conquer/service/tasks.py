@@ -39,9 +39,15 @@ class TaskRow:
 
 @functools.cache
 def find(name: str) -> TaskRow:
-    """The row of a task by its name."""
-    if name == "pick":
-        return TaskRow(picking.build, picking.check_settings, picking.warm, _read_items)
+    """The row of a task by its name; call it off the event loop, for a parser's code takes a while to import."""
+    return _TASKS[name]()
+
+
+def _pick() -> TaskRow:
+    return TaskRow(picking.build, picking.check_settings, picking.warm, _read_items)
+
+
+def _parse() -> TaskRow:
     # A parser needs the `parse` extra, which not every server has.
     from conquer.service.parser import evaluation, export, learner, questions
 
@@ -67,3 +73,6 @@ def _read_items(settings: ModelSettings, data: bytes, held_out: bool, first: int
     groups = read_groups(data)
     check_groups(groups, settings.features)
     return groups
+
+
+_TASKS: dict[str, Callable[[], TaskRow]] = {"pick": _pick, "parse": _parse}

@@ -93,6 +93,7 @@ def same_state(one, two) -> bool:
         {"algorithm": "gnt"},
         {"algorithm": "ttg", "model": "full"},
         {"algorithm": "gnu", "covariance": "on-show"},
+        {"algorithm": "confidit", "covariance": "on-show"},
         {"algorithm": "confidit"},
         {"algorithm": "banditron"},
         *(

@@ -121,9 +121,28 @@ def test_another_item_of_the_round_is_a_no_to_best(tmp_path):
         session.tell(offer.id, "yes")
     again = restore(session.dumps())
     for each in (session, again):
-        assert each.tell(offer.id, last) == "repeat"
+        assert each.tell(offer.id, other) == "repeat"
         assert each.tell(offer.id, "no") == "repeat"
+        with pytest.raises(AnswerError, match="one of"):
+            each.tell(offer.id, last)
         with pytest.raises(AnswerError, match="one of"):
             each.tell(later.id, "d")
         assert each.tell(later.id, next(name for name in "abc" if name not in later.shown)) == "learnt"
     assert (session.learner.model.weights() == again.learner.model.weights()).all()
+
+
+def test_an_answered_session_keeps_no_more_than_the_item_that_was_named():
+    few, many = (Session(make("confidit", dim=3), seed=1) for _ in range(2))
+    for session, count in ((few, 3), (many, 60)):
+        for _ in range(40):
+            items = {f"item {k}": [float(k == 0), float(k == 1), float(k > 1)] for k in range(count)}
+            offer = session.ask(items)
+            session.tell(offer.id, next(name for name in items if name not in offer.shown))
+    assert len(many.dumps()) < 1.1 * len(few.dumps())
+
+
+def test_a_skip_of_an_earlier_version_is_repeated():
+    session = Session(make("confidit", dim=3), seed=1)
+    offer = session.ask(np.eye(3))
+    session.tell(offer.id, "skip")
+    assert session.tell(offer.id, "both_bad") == "repeat"

@@ -61,7 +61,7 @@ def activate(turn: Turn, event_id: str) -> ChooseReply:
 
 def expose(turn: Turn, event: Event) -> None:
     """Where widths count pending pairs, a shown pair gets its row."""
-    if turn.folded.settings.covariance == "on-show" and event.choice.query is not Query.NONE:
+    if turn.folded.settings.covariance == "on-show" and event.choice.query is Query.DUEL:
         turn.append(Exposed({}), event.id)
 
 

@@ -41,8 +41,8 @@ async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
     settings, there = await call.on_model(lambda turn: (turn.folded.settings, len(groups_of(turn))))
     loop = asyncio.get_running_loop()
-    read_file = tasks.find(settings.task).read_file
-    groups = await loop.run_in_executor(None, read_file, settings, call.body, held_out, there + 1)
+    task = await loop.run_in_executor(None, tasks.find, settings.task)
+    groups = await loop.run_in_executor(None, task.read_file, settings, call.body, held_out, there + 1)
 
     def work(turn: Turn) -> Uploaded:
         fit_once(turn, groups)

@@ -19,6 +19,7 @@ from conquer.service.server import Server
 from conquer.service.store import log_table
 
 Record = Callable[[Entry, Event], bytes | None]
+Lines = Callable[[Connection, int], Record]
 _CHUNK = 500
 _FORMATS = ("jsonl", "preferences", "ledger", "answers")
 
@@ -36,9 +37,11 @@ async def read_log(call: Call) -> Reply:
     header = await _in_thread(call.server, lambda connection: log_table.headers(connection, [call.model], lock=False))
     if call.model not in header:
         raise unknown_model(call.model)
-    if form == "answers" and tasks.find(header[call.model].settings.task).answer_lines is None:
+    model = header[call.model]
+    task = await asyncio.get_running_loop().run_in_executor(None, tasks.find, model.settings.task)
+    if form == "answers" and task.answer_lines is None:
         raise conflict("no_parser", f"model {call.model!r} does not parse: its answers are its log's")
-    chunks = _lines(call.server, header[call.model], form, int(after))
+    chunks = _lines(call.server, model, form, int(after), task.answer_lines)
     return Reply(kind="application/x-ndjson", chunks=chunks)
 
 
@@ -50,7 +53,13 @@ async def _in_thread(server: Server, work: Any) -> Any:
     return await asyncio.get_running_loop().run_in_executor(None, go)
 
 
-async def _lines(server: Server, header: log_table.Header, form: str, after: int) -> AsyncIterator[bytes]:
+async def _lines(
+    server: Server,
+    header: log_table.Header,
+    form: str,
+    after: int,
+    answer_lines: Callable[[Connection, int], Record] | None,
+) -> AsyncIterator[bytes]:
     """Chunk by chunk, each in a transaction of its own: rows never change their place, so the whole is consistent."""
     if form == "ledger":
         yield opening(header)
@@ -58,7 +67,9 @@ async def _lines(server: Server, header: log_table.Header, form: str, after: int
     undone: frozenset[int] = frozenset()
     if form in ("preferences", "answers"):
         undone = await _in_thread(server, lambda connection: log_table.undone(connection, header.id, 0))
-        record = preference if form == "preferences" else await _in_thread(server, lambda c: _answer_lines(c, header))
+        record = preference
+        if form == "answers" and answer_lines is not None:
+            record = await _in_thread(server, lambda connection: answer_lines(connection, header.id))
     while True:
         rows = await _in_thread(server, lambda c, at=after: next(log_table.entries(c, header.id, at, _CHUNK), []))
         if not rows:
@@ -78,12 +89,6 @@ def _records(
     events = log_table.events(connection, header.id, {str(row.event) for row in answers})
     found = [record(row, events[str(row.event)]) for row in answers if str(row.event) in events]
     return b"".join(text for text in found if text is not None)
-
-
-def _answer_lines(connection: Connection, header: log_table.Header) -> Record:
-    """How the model's task writes an answer."""
-    lines = tasks.find(header.settings.task).answer_lines
-    return preference if lines is None else lines(connection, header.id)
 
 
 async def write_log(call: Call) -> Replayed:

@@ -51,7 +51,7 @@ async def create_model(call: Call) -> ModelInfo:
     if not call.key.may("admin", new.name):
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {new.name!r}")
     loop = asyncio.get_running_loop()
-    task = tasks.find(settings.task)
+    task = await loop.run_in_executor(None, tasks.find, settings.task)
     await loop.run_in_executor(None, task.check, settings)
     # Beside what follows: the file is being uploaded while the kernels load.
     loop.run_in_executor(None, task.warm)

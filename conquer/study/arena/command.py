@@ -14,7 +14,9 @@ def run_arena(spec: ArenaSpec, *, jobs: int = 1, cluster: str | None = None, out
     console = Console()
     with console.status("starting"):
         backend = choose(jobs, cluster)
-        from conquer.study.arena.run import study_arena
+        from conquer.study.arena.run import matches_of, study_arena
+
+        matches_of(spec)  # a mistake is one line, before any bar
     with Bars(console) as bars:
         page = study_arena(spec, out, backend, bars)
     console.print(f"The page: {page}")

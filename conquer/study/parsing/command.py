@@ -29,7 +29,9 @@ def run_parsing_study(
     with console.status("starting"):
         backend = choose(jobs, cluster)
         from conquer.study.parsing import report
-        from conquer.study.parsing.run import study_parsing
+        from conquer.study.parsing.run import cells_of, study_parsing
+
+        cells_of(spec)  # a mistake is one line, before any bar
     with Bars(console) as bars:
         frame = study_parsing(spec, out, backend, bars)
     with console.status("writing report"):
