@@ -6,7 +6,7 @@ from conquer.service.commands.repeats import agreement
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import RESERVED, AnswerReply, AnswerRequest
 from conquer.service.log.event import Event
-from conquer.service.log.learner import ServedLearner
+from conquer.service.log.served import ServedLearner
 from conquer.service.log.records import Answered, Corrected, Flagged
 from conquer.service.log.transaction import Turn
 from conquer.types import Query

@@ -9,7 +9,7 @@ import msgspec
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.learner import ServedLearner
+from conquer.service.log.served import ServedLearner
 from conquer.service.log.records import (
     Answered,
     CorpusFitted,
