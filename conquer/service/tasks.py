@@ -14,9 +14,9 @@ from conquer.service.commands import pick_learner
 from conquer.service.commands.fitting import check_groups
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.served import ServedLearner
 from conquer.service.log.loading import Build
 from conquer.service.log.records import Entry
+from conquer.service.log.served import ServedLearner
 from conquer.service.writer.queue import Writer
 
 Lines = Callable[[Entry, Event], bytes | None]
