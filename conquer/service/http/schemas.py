@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from conquer.features.featurizer import Columns
-from conquer.features.vocabulary import Kind
+from conquer.features.kinds import Kind
 
 Raw = msgspec.Raw
 Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+$")]
