@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import current_eta
-from conquer.learners.plain import choose_plainly
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -134,6 +133,8 @@ class Conquer:
             raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
         ticket = draw_ticket(rng)
         if not self._compiled:
+            from conquer.learners.plain import choose_plainly  # only rules written in Python need it
+
             return choose_plainly(self.model, self.policy, self.eta, rows, ticket)
         model = self.model
         if model.work.shape[1] < rows.rows.size:
