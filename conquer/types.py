@@ -11,7 +11,26 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Memo = Mapping[str, Any]
-"""What must be remembered until the answer: JSON-able."""
+"""What must be remembered from a choice until its answer. JSON-able; ledgers, files and logs hold these names.
+
+key            what it is                                        who puts it there, who reads it
+=============  ================================================  ======================================================
+chance         how likely this very choice was; None: not known  every learner; read by `Offer`, the service's reply,
+                                                                 `Trace` and `offpolicy`; Newtron and SOBA learn by it
+greedy         the position of the best score, shown or not      Banditron; read by `Conquer.check` for `learn`
+exposed        True: the widths count the pair already           `expose`; read by `check`, `learn`, session files
+explored       whether the items were drawn uniformly            `Exploring`; read by `offpolicy`
+outside        True: "none of these" teaches something           UCB-MNL, CPPL, partial feedback, a parser (`neither`);
+                                                                 read by `Session.tell`, `PickLearner`, `LawJudge`
+ties           False: a tie counts as "neither"; absent: True    `EdgeLearner`; read by `Session.tell`
+word           the word asked about                              `EdgeLearner`; read by `Event.about`, page and export
+heads          the two candidate heads of that word              `EdgeLearner`; for callers who show the question
+sentence       the id of the item that is the sentence           `ParseLearner`; read by `Event.about` and the export
+layer, weight  the layer that chose, and the answer's weight     VACDB; read by its own `learn`
+notes          what the rule noted of the round                  rules over fixed arms; read by their own `learn`
+p              the shown item's chance without exploration       Newtron; read by its own `learn`
+explore        whether this round explores                       Epoch-Greedy; read by its own `learn`
+"""
 
 
 class Query(enum.IntEnum):

@@ -1,5 +1,7 @@
 """The command line: parse, call one function, print. Heavy imports stay inside the commands."""
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +9,9 @@ import typer
 
 from conquer.cli import data, parse, service, study
 from conquer.cli.extras import need
+
+RESUMING = (("study",), ("arena",), ("parse", "study"), ("data", "get"))
+"""Commands that keep what they have done, and go on from there when they are given again."""
 
 app = typer.Typer(
     name="conquer",
@@ -81,7 +86,7 @@ def main() -> int:
         typer.echo(f"conquer: {error}", err=True)
         return 2
     except (typer.Abort, KeyboardInterrupt):
-        typer.echo("conquer: stopped; the same command goes on from here", err=True)
+        typer.echo(_stopped(sys.argv[1:]), err=True)
         return 130
     except Exception as error:
         show = getattr(error, "show", None)
@@ -90,5 +95,15 @@ def main() -> int:
         show()
         return int(getattr(error, "exit_code", 2))
     if status == 130:  # typer's own word for Ctrl-C
-        typer.echo("conquer: stopped; the same command goes on from here", err=True)
+        typer.echo(_stopped(sys.argv[1:]), err=True)
     return status if isinstance(status, int) else 0
+
+
+def _stopped(given: Sequence[str]) -> str:
+    """What to say after Ctrl-C, by the words of the command.
+
+    >>> _stopped(["data", "get", "reviews"]), _stopped(["serve"])
+    ('conquer: stopped; the same command goes on from here', 'conquer: stopped')
+    """
+    resumes = any(tuple(given[: len(words)]) == words for words in RESUMING)
+    return "conquer: stopped; the same command goes on from here" if resumes else "conquer: stopped"

@@ -11,9 +11,9 @@ from conquer.features.context import cross
 from conquer.features.dicts import hash_dicts, hash_vector
 from conquer.features.fitted import FittedColumns, fit_columns, read_fitted
 from conquer.features.hashing import Entries, Grams, hash_texts, hashed, signed_column
-from conquer.features.kinds import ItemKind, Items, entries, sorted_items, vector_rows
+from conquer.features.items import ItemKind, Items, entries, kind_and_items, vector_rows
+from conquer.features.kinds import KINDS, Kind, checked_kind
 from conquer.features.names import named_hashes
-from conquer.features.vocabulary import KINDS, Kind, checked_kind
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 
@@ -82,7 +82,7 @@ class Featurizer:
 
     def fit(self, items: Items) -> "Featurizer":
         """A copy fitted to texts or dicts; this one stays as it is."""
-        kind, values = sorted_items(items)
+        kind, values = kind_and_items(items)
         if kind == "vectors":
             raise TypeError("fit takes texts or dicts, got vectors, which keep their columns")
         return self._fit(self._grams(kind, values))
@@ -97,7 +97,7 @@ class Featurizer:
 
         An item without a known feature is a row of zeros. The items must be all texts, all dicts or all vectors.
         """
-        kind, values = sorted_items(items)
+        kind, values = kind_and_items(items)
         if kind == "vectors":
             rows = vector_rows(values, self.dim)
             return self._finished(entries(rows), rows.dim, context)
@@ -137,7 +137,7 @@ class Featurizer:
         return SparseRows(indptr, indices, data, self.dim)
 
     def _context(self, context: Any) -> Grams:
-        kind, values = sorted_items([context])
+        kind, values = kind_and_items([context])
         if kind == "vectors":
             return hash_vector(vector_rows(values, 2**31 - 1), seed=self.seed)
         return self._grams(kind, values)
@@ -225,7 +225,7 @@ def featurize(
     SparseRows(2 x 1000)
     """
     featurizer = Featurizer(dim=dim, kind=kind, ngrams=ngrams, seed=seed)
-    known, values = sorted_items(items)
+    known, values = kind_and_items(items)
     if known == "vectors" or not KINDS[kind].rarity:
         return featurizer(values, context)
     grams = featurizer._grams(known, values)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.features.hashing import Grams, hashed
-from conquer.features.vocabulary import KINDS, Kind, Vocabulary, build, rarity
+from conquer.features.kinds import KINDS, Kind
+from conquer.features.vocabulary import Vocabulary, build, rarity
 from conquer.types import Floats
 
 

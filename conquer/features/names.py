@@ -5,7 +5,7 @@ from typing import Any
 
 from conquer.features.dicts import features
 from conquer.features.hashing import CATEGORY, NUMBER, TEXT, feature_hash, string_key
-from conquer.features.kinds import sorted_items
+from conquer.features.items import kind_and_items
 from conquer.features.text import ngrams as runs
 from conquer.features.text import tokens
 
@@ -16,7 +16,7 @@ def named_hashes(item: str | Mapping[str, Any], ngrams: tuple[int, int], seed: i
     >>> list(named_hashes("good, so good", (1, 2), seed=0)), list(named_hashes({"brand": "x"}, (1, 1), seed=0))
     (['good', 'good so', 'so', 'so good'], ['brand=x'])
     """
-    kind, _ = sorted_items([item])
+    kind, _ = kind_and_items([item])
     if isinstance(item, str):
         names = {run: (TEXT, run.split(" ")) for run in runs(tokens(item), *ngrams)}
     elif kind == "dicts":

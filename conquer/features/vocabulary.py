@@ -2,35 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conquer.features.hashing import Entries, Grams, Hashes, hash_texts
+from conquer.features.kinds import KINDS, Kind, checked_kind
 from conquer.kernels.text import columns as text_columns
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 from conquer.rows.sparse import read_only
 from conquer.types import Floats, Ints
-
-Kind = Literal["binary", "counts", "tfidf", "idf"]
-
-
-@dataclass(frozen=True, slots=True)
-class Weighing:
-    """What a kind makes of a count: 1 instead of it where `presence`, times the rarity of its column where `rarity`."""
-
-    presence: bool
-    rarity: bool
-
-
-KINDS: dict[Kind, Weighing] = {
-    "binary": Weighing(presence=True, rarity=False),
-    "counts": Weighing(presence=False, rarity=False),
-    "tfidf": Weighing(presence=False, rarity=True),
-    "idf": Weighing(presence=True, rarity=True),
-}
 
 
 def _slots(entries: int) -> NDArray[np.int32]:
@@ -165,10 +147,3 @@ def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, u
     if unit:
         kernel.to_unit(indptr, data)
     return SparseRows(indptr, indices[: indptr[-1]], data[: indptr[-1]], rows.dim)
-
-
-def checked_kind(kind: Kind) -> Kind:
-    """`kind` when it is one of the four."""
-    if kind not in tuple(KINDS):  # what comes from a file may not be hashable
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    return kind

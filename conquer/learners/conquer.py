@@ -1,6 +1,5 @@
 """The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron differ only in these two."""
 
-import math
 import operator
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.select import current_eta, pick
+from conquer.kernels.rounds.select import current_eta
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -134,7 +133,9 @@ class Conquer:
             raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
         ticket = draw_ticket(rng)
         if not self._compiled:
-            return self._choose_plainly(rows, ticket)
+            from conquer.learners.plain import choose_plainly  # only rules written in Python need it
+
+            return choose_plainly(self.model, self.policy, self.eta, rows, ticket)
         model = self.model
         if model.work.shape[1] < rows.rows.size:
             model.reserve(rows)
@@ -166,38 +167,6 @@ class Conquer:
         if not self._compiled or uniform or self.model.projection is not None:
             return choice, self.scores(rows)
         return choice, self.model.work[st.SCORES, : len(rows)].copy()
-
-    def _choose_plainly(self, rows: SparseRows, ticket: int) -> Choice:
-        """The same round where a rule or the gate is written in Python; the other rules by numpy."""
-        policy, count = self.policy, rows.rows.size
-        a, _ = pick(self._values(policy.first, rows, None, ticket), count, -1, np.uint64(ticket), np.uint64(0))
-        b, _ = pick(self._values(policy.second, rows, a, ticket), count, a, np.uint64(ticket), np.uint64(1))
-        if callable(policy.gate):
-            ask = bool(policy.gate(self.model, rows, a, b, self.eta))
-        else:
-            ask = policy.gate == st.ALWAYS or not self._confident(rows, a, b)
-        return Choice((a, b) if ask else (a,), Query.DUEL if ask else Query.NONE, ticket, {"chance": None})
-
-    def _confident(self, rows: SparseRows, a: int, b: int) -> bool:
-        scores = self.model.scores(rows)
-        return bool(scores[a] - scores[b] > math.sqrt(self.eta * self.model.contrasts(rows, a)[b]))
-
-    def _values(self, rule: Any, rows: SparseRows, first: int | None, ticket: int) -> Floats:
-        model = self.model
-        if callable(rule):
-            values = np.ascontiguousarray(rule(model, rows, first, self.eta, ticket), dtype=np.float64)
-            if values.shape != (rows.rows.size,):
-                raise ValueError(f"the rule must return {rows.rows.size} values, got shape {values.shape}")
-            return values
-        if rule == st.UNIFORM:
-            return np.zeros(rows.rows.size)
-        if rule in (st.GREEDY, st.WORST):
-            return model.scores(rows) if rule == st.GREEDY else -model.scores(rows)
-        if rule == st.UCB:
-            return model.scores(rows) + np.sqrt(self.eta * model.variances(rows))
-        if rule == st.RELATIVE_UCB and first is not None:
-            return model.scores(rows) + np.sqrt(self.eta * model.contrasts(rows, first))
-        raise ValueError(f"rule {rule} cannot stand beside a rule written in Python")
 
     def learn(self, X: Any, choice: Choice, answer: float) -> None:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""

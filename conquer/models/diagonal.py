@@ -27,7 +27,7 @@ def aligned_cells(dim: int, columns: int = 2, size: int = 8) -> NDArray[Any]:
     return room[skip : skip + columns * dim].reshape(dim, columns)
 
 
-def checked_ids(arrays: Mapping[str, NDArray[Any]], dim: int) -> NDArray[np.int32]:
+def checked_feature_ids(arrays: Mapping[str, NDArray[Any]], dim: int) -> NDArray[np.int32]:
     """The stored feature ids: int32, rising, within [0, dim)."""
     ids = arrays.get("ids")
     if ids is None or ids.dtype != np.int32 or ids.ndim != 1:
@@ -105,10 +105,9 @@ class Diagonal(CompiledModel):
         return arrays | ({"shown": shown} if self.stats[st.EXPOSED] > 0 else {})
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        ids = checked_ids(arrays, self.dim)
-        w, inverse, stats = adopt(
-            arrays, {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape}, copy=False
-        )
+        ids = checked_feature_ids(arrays, self.dim)
+        shapes = {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape}
+        w, inverse, stats = adopt(arrays, shapes, copy=False)
         shown = adopt(arrays, {"shown": ids.shape}, copy=False) if stats[st.EXPOSED] > 0 else []
         for column in (inverse, *shown):
             if (column <= 0).any() or (column > self.fresh).any() or (stats < 0).any():

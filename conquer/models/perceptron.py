@@ -10,7 +10,7 @@ from conquer.files import adopt
 from conquer.kernels.models import diagonal_calls
 from conquer.kernels.models.cells import W
 from conquer.kernels.rounds import settings as st
-from conquer.models.diagonal import aligned_cells, checked_ids
+from conquer.models.diagonal import aligned_cells, checked_feature_ids
 from conquer.models.model import CompiledModel
 from conquer.types import Floats
 
@@ -45,7 +45,7 @@ class Perceptron(CompiledModel):
         return {"ids": ids, "weights": self.cells[ids, W], "stats": self.stats}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        ids = checked_ids(arrays, self.dim)
+        ids = checked_feature_ids(arrays, self.dim)
         w, stats = adopt(arrays, {"weights": ids.shape, "stats": self.stats.shape}, copy=False)
         self.cells[ids, W] = w
         self.stats[:] = stats

@@ -113,7 +113,8 @@ class EdgeLearner:
         """The question about this sentence: `shown` are two edges into `memo["word"]`, whose heads are `memo["heads"]`.
 
         Words in `asked` are left alone. Nothing to ask (one word, all asked, or silent): query NONE. `memo["outside"]`
-        says that "neither" is an answer to learn from, `memo["ties"]` that a tie is the same as "neither".
+        says that "neither" is an answer to learn from. `memo["ties"]` is False: a tie is no answer of its own, it
+        counts as "neither".
         """
         edges = self._edges(X)
         size, ticket = edges.size, draw_ticket(rng)

@@ -1,6 +1,6 @@
 """The tasks a model can have, one row each: how its learner is made and checked, how its files are read and written.
 
-Everything else meets a task's learner through `log.learner.ServedLearner` and does not ask which it is.
+Everything else meets a task's learner through `log.served.ServedLearner` and does not ask which it is.
 """
 
 import functools
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from conquer.service.annotation.uploads import read_groups
-from conquer.service.commands import learner as picking
+from conquer.service.commands import pick_learner
 from conquer.service.commands.fitting import check_groups
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.learner import ServedLearner
 from conquer.service.log.loading import Build
 from conquer.service.log.records import Entry
+from conquer.service.log.served import ServedLearner
 from conquer.service.writer.queue import Writer
 
 Lines = Callable[[Entry, Event], bytes | None]
@@ -44,20 +44,20 @@ def find(name: str) -> TaskRow:
 
 
 def _pick() -> TaskRow:
-    return TaskRow(picking.build, picking.check_settings, picking.warm, _read_items)
+    return TaskRow(pick_learner.build, pick_learner.check_settings, pick_learner.warm, _read_items)
 
 
 def _parse() -> TaskRow:
     # A parser needs the `parse` extra, which not every server has.
-    from conquer.service.parser import evaluation, export, learner, questions
+    from conquer.service.parser import evaluation, export, parse_learner, questions
 
     def read_sentences(settings: ModelSettings, data: bytes, held_out: bool, first: int) -> list[Group]:
         return questions.read_treebank(data, held_out, first)
 
     return TaskRow(
-        learner.build,
-        learner.check_settings,
-        learner.warm,
+        parse_learner.build,
+        parse_learner.check_settings,
+        parse_learner.warm,
         read_sentences,
         evaluation.measure_active,
         export.answer_lines,

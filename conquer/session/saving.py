@@ -12,7 +12,7 @@ import numpy as np
 from conquer.answers import checked_ids
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
-from conquer.rows import SparseRows
+from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.ledger import choice_of, record
 from conquer.session.session import Pending, Session, Told
@@ -21,7 +21,7 @@ from conquer.types import Learner, Query
 
 def save(thing: Learner | Session, path: str | os.PathLike[str]) -> None:
     """Write a learner or a whole session to one file, all or nothing."""
-    write_atomically(path, thing.dumps() if isinstance(thing, Session) else dumps(thing))
+    write_atomically(path, dumps_session(thing) if isinstance(thing, Session) else dumps(thing))
 
 
 def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
@@ -41,6 +41,37 @@ def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
         return _session_of(learner, json.loads(arrays["session"].tobytes()), arrays)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise FileError(f"the session in the file does not fit together: {type(error).__name__}: {error}") from None
+
+
+def dumps_session(session: Session) -> bytes:
+    """The learner, the featurizer, the place in the ticket stream and the open offers as one file's bytes."""
+    pending = [
+        {"id": name, "items": len(p.rows), "shown_ids": p.shown, **record(p.choice), **_others(p.others)}
+        for name, p in session._pending.items()
+    ]
+    # What is rare comes last and only where it is, so that a long session stays small.
+    told = {name: _shortened([int(t.query), *t[1:]]) for name, t in session._told.items()}
+    extra = {"seed": session.seed, "ordinal": session.ordinal, "covariance": session.covariance}
+    extra |= {"pending": pending, "told": told, "featurizer": None}
+    arrays: dict[str, Any] = {}
+    if session.featurizer is not None:
+        extra["featurizer"] = session.featurizer.settings()
+        arrays = {f"featurizer.{name}": array for name, array in session.featurizer.arrays().items()}
+    # Among the arrays, for a long session has told more than a header may hold.
+    arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
+    if pending:
+        rows = stack([p.rows for p in session._pending.values()])
+        arrays |= {"pending.indptr": rows.indptr, "pending.indices": rows.indices, "pending.data": rows.data}
+    return dumps(session.learner, {"kind": "session"}, arrays)
+
+
+def _others(names: tuple[str, ...]) -> dict[str, Any]:
+    return {"other_ids": names} if names else {}
+
+
+def _shortened(told: list[Any]) -> list[Any]:
+    """An answered offer as its file form: the fields after `outside` only where one of them is not the usual."""
+    return told if told[5] or not told[4] else told[:4]
 
 
 def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str, Any]) -> Session:

@@ -1,6 +1,5 @@
 """Ask and tell with names: offers for people or products, answers late and in any order, each exactly once."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,8 +9,7 @@ from conquer import tickets
 from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
 from conquer.checks import checked_seed
 from conquer.features.featurizer import Featurizer
-from conquer.rows import SparseRows, as_rows, stack
-from conquer.saving import dumps
+from conquer.rows import SparseRows, as_rows
 from conquer.session.ledger import MemoryLedger, opening, record
 from conquer.types import Choice, Learner, Ledger, Offer, Query
 
@@ -177,30 +175,7 @@ class Session:
 
     def dumps(self) -> bytes:
         """The learner, the featurizer, the place in the ticket stream and the open offers as one file's bytes."""
-        pending = [
-            {"id": name, "items": len(p.rows), "shown_ids": p.shown, **record(p.choice), **_others(p.others)}
-            for name, p in self._pending.items()
-        ]
-        # What is rare comes last and only where it is, so that a long session stays small.
-        told = {name: _shortened([int(t.query), *t[1:]]) for name, t in self._told.items()}
-        extra = {"seed": self.seed, "ordinal": self.ordinal, "covariance": self.covariance}
-        extra |= {"pending": pending, "told": told, "featurizer": None}
-        arrays: dict[str, Any] = {}
-        if self.featurizer is not None:
-            extra["featurizer"] = self.featurizer.settings()
-            arrays = {f"featurizer.{name}": array for name, array in self.featurizer.arrays().items()}
-        # Among the arrays, for a long session has told more than a header may hold.
-        arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
-        if pending:
-            rows = stack([p.rows for p in self._pending.values()])
-            arrays |= {"pending.indptr": rows.indptr, "pending.indices": rows.indices, "pending.data": rows.data}
-        return dumps(self.learner, {"kind": "session"}, arrays)
+        # Imported here: the file form lies beside its reader, which needs this class.
+        from conquer.session.saving import dumps_session
 
-
-def _others(names: tuple[str, ...]) -> dict[str, Any]:
-    return {"other_ids": names} if names else {}
-
-
-def _shortened(told: list[Any]) -> list[Any]:
-    """An answered offer as its file form: the fields after `outside` only where one of them is not the usual."""
-    return told if told[5] or not told[4] else told[:4]
+        return dumps_session(self)

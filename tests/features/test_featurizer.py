@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 
 from conquer.features.featurizer import Featurizer, UnfittedError, featurize
 from conquer.features.fitted import FittedColumns
-from conquer.features.vocabulary import KINDS, restrict, tabulate
+from conquer.features.kinds import KINDS
+from conquer.features.vocabulary import restrict, tabulate
 from conquer.rows import SparseRows
 
 REVIEWS = ["good food, good price", "bad food", "not good at all", ""]

@@ -14,7 +14,7 @@ PROGRAM = """
 import json, os, sys, traceback
 import uvicorn, uvloop, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
 import conquer.service.app, conquer.service.http.timeouts
-from conquer.service.commands.learner import warm
+from conquer.service.commands.pick_learner import warm
 from conquer.service.serve import serve
 warm()
 print("ready", flush=True)

@@ -11,7 +11,8 @@ _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _27, _30, _31, _11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
 
-# Counters of a round's draws. Features and items count up from FEATURE, the rest down from the other end.
+# Counters of a round's draws. FIRST and SECOND break ties or toss a coin; features and items count up from FEATURE.
+# SIDE is one draw at 2**63, and ORDER counts up from the next one, a draw per item: no feature's number is so large.
 FIRST = np.uint64(0)
 SECOND = np.uint64(1)
 FEATURE = np.uint64(2)

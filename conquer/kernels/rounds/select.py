@@ -1,4 +1,4 @@
-"""Choosing among values with ties from the ticket, and the K-dimensional mathematics of a round."""
+"""Small parts of a round: the largest value (the ticket breaks ties), eta now, a draw from the items' Gram matrix."""
 
 import math
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.http.schemas import RESERVED, Group, Item, Value
+from conquer.service.http.schemas import ANSWER_WORDS, Group, Item, Value
 
 _PROMPTS = ("prompt", "context", "question", "group")
 _row = msgspec.json.Decoder(dict[str, Any]).decode
@@ -100,8 +100,8 @@ def _item(given: Any, fallback: str, number: int, seen: set[str]) -> Item:
     kept = {key: fields[key] for key in ("text", "features", "vector") if fields.get(key) is not None}
     if len(kept) != 1:
         raise invalid(f"item {number} needs exactly one of text, features, vector, got {sorted(fields)}")
-    if name in RESERVED or name in seen:
-        raise invalid(f"item {number}: the id {name!r} is {'reserved' if name in RESERVED else 'there twice'}")
+    if name in ANSWER_WORDS or name in seen:
+        raise invalid(f"item {number}: the id {name!r} is {'reserved' if name in ANSWER_WORDS else 'there twice'}")
     seen.add(name)
     try:
         return msgspec.convert({"id": name, **kept}, Item)

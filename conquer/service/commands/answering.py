@@ -4,10 +4,10 @@ from conquer.answers import AnswerError, read_answer
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import agreement
 from conquer.service.errors import conflict, invalid
-from conquer.service.http.schemas import RESERVED, AnswerReply, AnswerRequest
+from conquer.service.http.schemas import ANSWER_WORDS, AnswerReply, AnswerRequest
 from conquer.service.log.event import Event
-from conquer.service.log.learner import ServedLearner
 from conquer.service.log.records import Answered, Corrected, Flagged
+from conquer.service.log.served import ServedLearner
 from conquer.service.log.transaction import Turn
 from conquer.types import Query
 
@@ -76,7 +76,7 @@ def _value(learner: ServedLearner, event: Event, request: AnswerRequest) -> floa
                 raise invalid(f"winner must be an item of the event, 'both_bad' or 'skip', got {winner!r}")
     else:
         # The words that a Session takes besides ("first", "left", ...) may be ids here.
-        words = RESERVED if len(shown) == 2 else RESERVED - {"tie"}
+        words = ANSWER_WORDS if len(shown) == 2 else ANSWER_WORDS - {"tie"}
         if winner not in shown and winner not in words:
             raise invalid(f"winner must be one of {list(shown)} or {sorted(words)}, got {winner!r}")
     try:

@@ -6,7 +6,7 @@ import msgspec
 
 from conquer import saving
 from conquer.features.featurizer import Featurizer
-from conquer.service.commands.learner import PickLearner, stored_featurizer
+from conquer.service.commands.pick_learner import PickLearner, stored_featurizer
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.service.log.statistics import Tally, read_tally

@@ -9,7 +9,7 @@ import numpy as np
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
 from conquer.rows import SparseRows, as_rows
 from conquer.service.errors import Kind, RefusalError, conflict, invalid
-from conquer.service.http.schemas import RESERVED, FeatureSettings, Item, Value
+from conquer.service.http.schemas import ANSWER_WORDS, FeatureSettings, Item, Value
 from conquer.service.settings import Limits
 
 _items = msgspec.json.Decoder(list[Item]).decode
@@ -37,7 +37,7 @@ class Reader:
 
     def __init__(self, settings: FeatureSettings, limits: Limits, featurizer: Featurizer | None = None) -> None:
         self.settings, self.limits = settings, limits
-        self.featurizer = featurizer or unfitted(settings)
+        self.featurizer = featurizer or fresh_featurizer(settings)
 
     def read(self, raw: bytes, raw_context: bytes) -> ReadItems:
         """The items' ids and rows, or a RefusalError that names the item."""
@@ -82,8 +82,8 @@ class Reader:
             raise invalid(f"a round has 1 to {limits.items} items, got {len(items)}")
         if len(set(ids)) < len(ids):
             raise invalid(f"item ids must differ, got {next(one for one in ids if ids.count(one) > 1)!r} twice")
-        if not RESERVED.isdisjoint(ids):
-            raise invalid(f"{sorted(RESERVED.intersection(ids))[0]!r} is a reserved word and cannot be an item id")
+        if not ANSWER_WORDS.isdisjoint(ids):
+            raise invalid(f"{sorted(ANSWER_WORDS.intersection(ids))[0]!r} is a reserved word and cannot be an item id")
         kind = ""
         for item in items:
             kind = self._kind(item, kind)
@@ -113,7 +113,7 @@ class Reader:
         return rows if width == dim else SparseRows(rows.indptr, rows.indices, rows.data, dim)
 
 
-def unfitted(settings: FeatureSettings) -> Featurizer:
+def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
     """The featurizer of a model that starts from nothing, or a RefusalError that says what is wrong with it."""
     ngrams = (settings.ngrams[0], settings.ngrams[1])
     try:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from conquer.features.featurizer import Columns
-from conquer.features.vocabulary import Kind
+from conquer.features.kinds import Kind
 
 Raw = msgspec.Raw
 Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+$")]
@@ -15,7 +15,8 @@ EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2
 """An identifier that can stand in a path: "." and ".." would lead elsewhere."""
 ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Value = str | float | bool
-RESERVED = frozenset({"tie", "both_bad", "skip"})
+ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
+"""What a winner may be besides a shown item's id; so never an item's id itself."""
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 

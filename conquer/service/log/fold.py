@@ -9,7 +9,6 @@ import msgspec
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.learner import ServedLearner
 from conquer.service.log.records import (
     Answered,
     CorpusFitted,
@@ -23,6 +22,7 @@ from conquer.service.log.records import (
     Flagged,
     Measured,
 )
+from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Recent, Tally
 from conquer.tickets import stream, ticket
 

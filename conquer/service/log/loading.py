@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.fold import Counted, Folded, wanted
-from conquer.service.log.learner import ServedLearner
+from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.store import log_table, snapshots
 

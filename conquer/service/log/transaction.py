@@ -16,7 +16,7 @@ from conquer.service.store import log_table, snapshots
 
 
 class Turn:
-    """Handed to each job of a batch. Check everything first, then append: an appended row is applied at once."""
+    """Given to all work on the model in one batch. Check first, then append: an appended row is applied at once."""
 
     def __init__(self, connection: Connection, folded: Folded, base: int, now: float, build: Build) -> None:
         self.connection, self.folded, self.base, self.now = connection, folded, base, now

@@ -12,7 +12,7 @@ from conquer.parsing.parser import Parser
 from conquer.service.annotation.pool import groups_of
 from conquer.service.log.records import Measured
 from conquer.service.log.transaction import Turn
-from conquer.service.parser.learner import ParseLearner, parser_of
+from conquer.service.parser.parse_learner import ParseLearner, parser_of
 from conquer.service.parser.questions import asked_about, held_out, words
 from conquer.service.writer.queue import Writer
 

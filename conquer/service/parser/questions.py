@@ -10,7 +10,7 @@ import msgspec
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, Item
-from conquer.service.log.learner import Draw
+from conquer.service.log.served import Draw
 
 LONGEST = 120
 _HELD_OUT = "held out"

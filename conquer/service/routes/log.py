@@ -20,6 +20,7 @@ from conquer.service.store import log_table
 
 Record = Callable[[Entry, Event], bytes | None]
 Lines = Callable[[Connection, int], Record]
+Lines = Callable[[Connection, int], Record]
 _CHUNK = 500
 _FORMATS = ("jsonl", "preferences", "ledger", "answers")
 
@@ -58,7 +59,7 @@ async def _lines(
     header: log_table.Header,
     form: str,
     after: int,
-    answer_lines: Callable[[Connection, int], Record] | None,
+    answer_lines: Lines | None,
 ) -> AsyncIterator[bytes]:
     """Chunk by chunk, each in a transaction of its own: rows never change their place, so the whole is consistent."""
     if form == "ledger":

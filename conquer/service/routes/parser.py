@@ -20,7 +20,7 @@ async def parser_progress(call: Call) -> Any:
 
 async def parser_trees(call: Call) -> Reply:
     from conquer.service.parser.export import trees
-    from conquer.service.parser.learner import parser_of
+    from conquer.service.parser.parse_learner import parser_of
 
     # Parsing takes long and only needs a copy of the weights: not in the writer.
     parser, pool = await call.on_model(lambda turn: (parser_of(turn), list(groups_of(turn))))
@@ -30,7 +30,7 @@ async def parser_trees(call: Call) -> Reply:
 
 async def parser_file(call: Call) -> Reply:
     from conquer.parsing.parser import dumps
-    from conquer.service.parser.learner import parser_of
+    from conquer.service.parser.parse_learner import parser_of
 
     data = await call.on_model(lambda turn: dumps(parser_of(turn)))
     return attachment(data, f"{call.model}.parser")

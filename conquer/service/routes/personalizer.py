@@ -26,7 +26,11 @@ from conquer.service.log.transaction import Turn
 from conquer.tickets import Draws
 
 _COIN = 2**63
-"""The number of the draw that decides a reward: far from any that learners use."""
+"""The draw that decides a reward. `Draws` adds 2 to its number, so it is the ticket's draw 2**63 + 2.
+
+With a sequential projection that draw is also one of the order's (`ORDER` counts up from 2**63 + 1), so there the coin
+is not independent of the choice. The number stays: what has been learnt from rewards depends on it.
+"""
 _DEPTH = 8
 DEFAULTS = ModelSettings(
     algorithm="confidit", features=FeatureSettings(dim=1 << 18), window_seconds=600.0, default_answer=-1.0

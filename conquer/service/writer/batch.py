@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Job:
-    """Something to do on a model (or, with model None, on the store), and whom to tell.
+class QueuedWork:
+    """Work to do on a model (or, with model None, on the store), and whom to tell.
 
     `events` are those it will look up; `light` work takes microseconds and may run between two requests.
     """
@@ -40,9 +40,9 @@ class Job:
 
 @dataclass(slots=True)
 class Prepared:
-    """Jobs that have run inside a transaction which waits for its commit."""
+    """A batch that was carried out inside a transaction which waits for its commit."""
 
-    jobs: list[Job]
+    batch: list[QueuedWork]
     transaction: RootTransaction
     turns: dict[str, Turn]
 
@@ -57,26 +57,26 @@ class Batches:
         self.commits = 0
         self._connection: Connection | None = None
 
-    def carry_out(self, jobs: list[Job]) -> None:
+    def carry_out(self, batch: list[QueuedWork]) -> None:
         """All in one commit; if that fails, one by one, so that only the culprit is told of its failure."""
-        prepared = self.prepare(jobs)
+        prepared = self.prepare(batch)
         if prepared is not None:
             self.commit(prepared)
 
-    def prepare(self, jobs: list[Job]) -> Prepared | None:
-        """Run the jobs and write their rows. None: it failed, and they have been carried out one by one instead."""
+    def prepare(self, batch: list[QueuedWork]) -> Prepared | None:
+        """Do its work and write its rows. None: that failed, and each was carried out on its own instead."""
         found: list[Prepared] = []
-        failure = _attempt(lambda: found.append(self._prepare(jobs)))
+        failure = _attempt(lambda: found.append(self._prepare(batch)))
         if failure is None:
             return found[0]
-        self._recover(jobs, failure)
+        self._recover(batch, failure)
         return None
 
     def commit(self, prepared: Prepared) -> None:
         """Make it durable; only then are the models' new states the ones that later requests see."""
         failure = _attempt(prepared.transaction.commit)
         if failure is not None:
-            self._recover(prepared.jobs, failure)
+            self._recover(prepared.batch, failure)
             return
         self.commits += 1
         for name, turn in prepared.turns.items():
@@ -92,44 +92,44 @@ class Batches:
             self._connection.close()
             self._connection = None
 
-    def _recover(self, jobs: list[Job], failure: Exception) -> None:
-        """Forget what memory may hold beyond the disk, then give each job a transaction of its own."""
-        for name in {job.model for job in jobs if job.model is not None}:
+    def _recover(self, batch: list[QueuedWork], failure: Exception) -> None:
+        """Forget what memory may hold beyond the disk, then give each of the batch a transaction of its own."""
+        for name in {queued.model for queued in batch if queued.model is not None}:
             self.models.pop(name, None)
         if self._connection is not None:
             self._connection.invalidate()
             self.close()
-        if len(jobs) == 1:
-            jobs[0].error = failure
+        if len(batch) == 1:
+            batch[0].error = failure
             return
-        for job in jobs:
-            self.carry_out([job])
+        for queued in batch:
+            self.carry_out([queued])
 
-    def _prepare(self, jobs: list[Job]) -> Prepared:
+    def _prepare(self, batch: list[QueuedWork]) -> Prepared:
         if self._connection is None:
             self._connection = self.database.engine.connect().execution_options(conquer_writes=True)
         connection = self._connection
         transaction = connection.begin()
-        turns = self._turns(connection, jobs)
-        for job in jobs:
-            job.result = job.error = None
+        turns = self._turns(connection, batch)
+        for queued in batch:
+            queued.result = queued.error = None
             before = [turn.folded.position for turn in turns.values()]
             try:
-                job.result = _run(connection, turns, job)
+                queued.result = _run(connection, turns, queued)
             except RefusalError as refusal:
                 # Refused half-way: what it had appended must go, and with it the transaction.
                 if refusal.tainted or [turn.folded.position for turn in turns.values()] != before:
                     raise
-                job.error = refusal
+                queued.error = refusal
         for turn in turns.values():
             turn.flush()
-        return Prepared(jobs, transaction, turns)
+        return Prepared(batch, transaction, turns)
 
-    def _turns(self, connection: Connection, jobs: list[Job]) -> dict[str, Turn]:
+    def _turns(self, connection: Connection, batch: list[QueuedWork]) -> dict[str, Turn]:
         wanted: dict[str, list[str]] = {}
-        for job in jobs:
-            if job.model is not None:
-                wanted.setdefault(job.model, []).extend(job.events)
+        for queued in batch:
+            if queued.model is not None:
+                wanted.setdefault(queued.model, []).extend(queued.events)
         unknown = [name for name in wanted if self.database.shared or name not in self.models]
         found = log_table.headers(connection, unknown, lock=self.database.shared) if unknown else {}
         now = self.clock()
@@ -158,12 +158,12 @@ class Batches:
         return load(connection, header, self.build, self.settings.events_cached)
 
 
-def _run(connection: Connection, turns: dict[str, Turn], job: Job) -> Any:
-    if job.model is None:
-        return job.work(connection)
-    if job.model not in turns or turns[job.model].removed:
-        raise unknown_model(job.model)
-    return job.work(turns[job.model])
+def _run(connection: Connection, turns: dict[str, Turn], queued: QueuedWork) -> Any:
+    if queued.model is None:
+        return queued.work(connection)
+    if queued.model not in turns or turns[queued.model].removed:
+        raise unknown_model(queued.model)
+    return queued.work(turns[queued.model])
 
 
 def _attempt(work: Callable[[], Any]) -> Exception | None:
@@ -182,12 +182,12 @@ def _attempt(work: Callable[[], Any]) -> Exception | None:
     return None
 
 
-def deliver(jobs: Iterable[Job]) -> None:
-    """Tell everyone what became of their job."""
-    for job in jobs:
-        if job.future.cancelled():
+def deliver(batch: Iterable[QueuedWork]) -> None:
+    """Tell everyone what became of their work."""
+    for queued in batch:
+        if queued.future.cancelled():
             continue
-        if job.error is not None:
-            job.future.set_exception(job.error)
+        if queued.error is not None:
+            queued.future.set_exception(queued.error)
         else:
-            job.future.set_result(job.result)
+            queued.future.set_result(queued.result)

@@ -46,7 +46,9 @@ def write_page(path: Path, template: Path, **values: Any) -> Path:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(template.parent)
-    rooms = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    rooms.filters["number"] = number
-    write_text(path, rooms.get_template(template.name).render(values))
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["number"] = number
+    write_text(path, environment.get_template(template.name).render(values))
     return path

@@ -1,4 +1,4 @@
-"""A domain as arrays on disk: built once from its source, memory-mapped by every worker, rebuilt where out of sight."""
+"""A domain as arrays on disk: built once, memory-mapped by workers, built again by one that cannot read the folder."""
 
 import functools
 import json

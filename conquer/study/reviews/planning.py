@@ -6,10 +6,10 @@ from typing import Any
 from conquer.registry import find
 from conquer.study.cells.runner import CellTask, Plan
 from conquer.study.cells.store import Cells, Row, key
-from conquer.study.reviews import tasks
 from conquer.study.reviews.domains import held
 from conquer.study.reviews.sources import Source
 from conquer.study.reviews.spec import CEILING, Spec
+from conquer.study.reviews.work import Repetition, Tuning, tuning_effort
 
 Known = Sequence[tuple[Source, dict[str, Any]]]
 """Domains and what is known about them."""
@@ -34,7 +34,7 @@ def untuned(spec: Spec, known: Known) -> dict[Place, Row]:
     }
 
 
-def tuning(spec: Spec, known: Known, cells: Cells, work: str) -> Plan:
+def tuning(spec: Spec, known: Known, cells: Cells, folder: str) -> Plan:
     """The choice of a grid point for each domain, items and algorithm. A task costs the items it looks at."""
     plan = Plan()
     for source, facts in known:
@@ -51,15 +51,15 @@ def tuning(spec: Spec, known: Known, cells: Cells, work: str) -> Plan:
                 else:
                     plan.found[name] = row
         if absent:
-            task = tasks.Tuning(spec, source, work, tuple(absent.values()))
-            count, ways = tasks.tuning_effort(held(facts, spec.development))
+            task = Tuning(spec, source, folder, tuple(absent.values()))
+            count, ways = tuning_effort(held(facts, spec.development))
             cost = 8.0 * count * ways * sum(items for items, _ in absent.values())
             plan.tasks.append(CellTask(task, tuple(absent), cost))
     return plan
 
 
-def repetitions(spec: Spec, known: Known, points: Mapping[Place, Row], cells: Cells, work: str) -> Plan:
-    """The cells; before their algorithms are tuned all of them are missing, as far as anyone can tell."""
+def repetitions(spec: Spec, known: Known, points: Mapping[Place, Row], cells: Cells, folder: str) -> Plan:
+    """The cells; until their algorithms are tuned, all of them count as missing."""
     plan = Plan()
     for source, facts in known:
         for number in range(spec.repetitions):
@@ -78,7 +78,7 @@ def repetitions(spec: Spec, known: Known, points: Mapping[Place, Row], cells: Ce
                     else:
                         plan.found[name] = row
             if absent:
-                task = tasks.Repetition(spec, source, work, number, tuple(absent.values()))
+                task = Repetition(spec, source, folder, number, tuple(absent.values()))
                 cost = float(sum(items for items, _, _ in absent.values()) * facts["reviews"] * spec.passes)
                 plan.tasks.append(CellTask(task, tuple(absent), cost))
     return plan

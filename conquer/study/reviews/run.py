@@ -13,12 +13,13 @@ from conquer.study.cells.output import write_frame
 from conquer.study.cells.runner import CellTask, missing, run
 from conquer.study.cells.store import Cells, Row
 from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, TUNING, StudyProgress
-from conquer.study.reviews import planning, tasks
+from conquer.study.reviews import planning
 from conquer.study.reviews.domains import held, store
 from conquer.study.reviews.planning import Known, Place, place
 from conquer.study.reviews.results import frames
 from conquer.study.reviews.sources import Source, ignored, sources
 from conquer.study.reviews.spec import Spec
+from conquer.study.reviews.work import repeat, tune
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +69,11 @@ def study(spec: Spec, folder: str | Path, backend: Backend = serial, progress: S
     progress.expect(TUNING, tuning.cost)
     progress.expect(RUNNING, rest.cost)
     _build({task.content.source: None for task in (*tuning.tasks, *rest.tasks)}, work, backend, progress)
-    tuned = run(tasks.tune, tuning, cells, TUNING, backend, progress)
+    tuned = run(tune, tuning, cells, TUNING, backend, progress)
     points |= {place(row): row for row in tuned.values()}
     if tuning.tasks:
         rest = planning.repetitions(spec, known, points, cells, str(work))
-    rows = run(tasks.repeat, rest, cells, RUNNING, backend, progress)
+    rows = run(repeat, rest, cells, RUNNING, backend, progress)
     results, curves = frames(_labelled(spec, known, points, rows.values()))
     write_frame(results, out / "results.parquet")
     write_frame(curves, out / "curves.parquet")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conquer.features.vocabulary import Kind
+    from conquer.features.kinds import Kind
 
 PROTOCOL = 3
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
@@ -108,7 +108,7 @@ class Spec:
 
 def _choices() -> dict[str, Iterable[str]]:
     """The names a field may have. Where they stand takes long to import, so everything else is looked at first."""
-    from conquer.features.vocabulary import KINDS
+    from conquer.features.kinds import KINDS
     from conquer.judges import LAWS
     from conquer.models.diagonal import UPDATES
     from conquer.registry import MODELS

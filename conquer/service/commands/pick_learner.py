@@ -16,7 +16,7 @@ from conquer.service.commands.reading import Reader, ReadItems
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.learner import Draw
+from conquer.service.log.served import Draw
 from conquer.service.settings import Limits
 from conquer.tickets import stream, ticket
 from conquer.types import Choice, Floats, Learner, Query

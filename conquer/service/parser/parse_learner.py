@@ -21,7 +21,7 @@ from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.learner import Draw
+from conquer.service.log.served import Draw
 from conquer.service.log.transaction import Turn
 from conquer.service.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
 from conquer.types import Choice, Query

@@ -1,0 +1,51 @@
+"""A round where a rule or the gate is written in Python: the plain twin of `kernels.rounds.steps.choose`."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.select import pick
+from conquer.models.model import CompiledModel
+from conquer.policies import Policy
+from conquer.rows import SparseRows
+from conquer.types import Choice, Floats, Query
+
+
+def choose_plainly(model: CompiledModel, policy: Policy, eta: float, rows: SparseRows, ticket: int) -> Choice:
+    """Which items to show and whether to ask; rules that are codes are computed by numpy. `eta`: of this round."""
+    count = rows.rows.size
+    first = _values(model, policy.first, eta, rows, None, ticket)
+    a, _ = pick(first, count, -1, np.uint64(ticket), np.uint64(0))
+    second = _values(model, policy.second, eta, rows, a, ticket)
+    b, _ = pick(second, count, a, np.uint64(ticket), np.uint64(1))
+    if callable(policy.gate):
+        ask = bool(policy.gate(model, rows, a, b, eta))
+    else:
+        ask = policy.gate == st.ALWAYS or not confident(model, eta, rows, a, b)
+    return Choice((a, b) if ask else (a,), Query.DUEL if ask else Query.NONE, ticket, {"chance": None})
+
+
+def confident(model: CompiledModel, eta: float, rows: SparseRows, a: int, b: int) -> bool:
+    """GNC's gate: whether a leads b by more than the width of the two, so that nothing is asked."""
+    scores = model.scores(rows)
+    return bool(scores[a] - scores[b] > math.sqrt(eta * model.contrasts(rows, a)[b]))
+
+
+def _values(model: CompiledModel, rule: Any, eta: float, rows: SparseRows, first: int | None, ticket: int) -> Floats:
+    """(K,): what the rule maximises."""
+    if callable(rule):
+        values = np.ascontiguousarray(rule(model, rows, first, eta, ticket), dtype=np.float64)
+        if values.shape != (rows.rows.size,):
+            raise ValueError(f"the rule must return {rows.rows.size} values, got shape {values.shape}")
+        return values
+    if rule == st.UNIFORM:
+        return np.zeros(rows.rows.size)
+    if rule in (st.GREEDY, st.WORST):
+        return model.scores(rows) if rule == st.GREEDY else -model.scores(rows)
+    if rule == st.UCB:
+        return model.scores(rows) + np.sqrt(eta * model.variances(rows))
+    if rule == st.RELATIVE_UCB and first is not None:
+        return model.scores(rows) + np.sqrt(eta * model.contrasts(rows, first))
+    raise ValueError(f"rule {rule} cannot stand beside a rule written in Python")
