@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help install study test check bench serve test-deps soak clean
+.PHONY: help install study test test-long check bench serve test-deps soak clean
 
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
 	@echo "make test       lint, types, layers and all tests"
+	@echo "make test-long  what takes longer: the service through 200 crashes"
 	@echo "make bench      measure speed beside other packages; writes out/bench"
 	@echo "make serve      start the service on http://127.0.0.1:8000"
 	@echo "make check      lint, types and layers only"
@@ -36,6 +37,8 @@ check: $(VENV)/.test
 test: check $(VENV)/.serve
 	$(BIN)/conquer warmup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n $(JOBS) --dist worksteal
+
+test-long: soak
 
 soak: $(VENV)/.test
 	CONQUER_KILLS=200 $(BIN)/pytest -q -n 0 tests/service

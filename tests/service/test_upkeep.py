@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import inspect
 
 from conquer.service import admin
+from conquer.service.errors import RefusalError
 from conquer.service.jobs.erasure import Gone
 from conquer.service.jobs.retention import prune_all
 from conquer.service.log.loading import load
@@ -18,6 +19,7 @@ from conquer.service.store import log_table, migrations, snapshots
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.schema import metadata
 from conquer.service.tasks import build
+from conquer.service.writer.upkeep import _snapshot_part
 
 from . import cluster
 from .conftest import run
@@ -300,3 +302,31 @@ def test_serve_with_a_file_of_items(start, tmp_path):
     server = start(items=items)
     question = httpx.post(f"{server.address}/v1/models/my-teas-/next", json={"voter": "ann"}).json()
     assert len(question["items"]) == 2
+
+
+def test_a_snapshot_that_comes_late_does_not_bring_pruned_rows_back(local):
+    """Made before the pruning, stored after it: it may hold what was erased since."""
+
+    async def go():
+        app = local()
+        now = [0.0]
+        app.server.writer.clock = lambda: now[0]
+        diary = Diary(random.Random(4))
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            for _ in range(6):
+                event, items = diary.next()
+                offer = (await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})).json()
+                await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
+            folded = app.server.writer.models["m"]
+            late = _snapshot_part(folded, 4, 0, 1, snapshots.pieces(folded.dumps())[0])
+            now[0] = 100 * 86400.0
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) > 0
+            assert app.server.writer.models["m"] is folded
+            with pytest.raises(RefusalError, match="begins at"):
+                await loop.run_in_executor(None, app.server.writer.call_now, "m", late)
+            with app.server.database.reading() as connection:
+                assert 4 not in snapshots.complete(connection, folded.id)
+
+    run(go())

@@ -20,7 +20,6 @@ from conquer.service.store import log_table
 
 Record = Callable[[Entry, Event], bytes | None]
 Lines = Callable[[Connection, int], Record]
-Lines = Callable[[Connection, int], Record]
 _CHUNK = 500
 _FORMATS = ("jsonl", "preferences", "ledger", "answers")
 

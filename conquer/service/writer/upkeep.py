@@ -71,6 +71,9 @@ def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: 
         # A model folded again since then may have been corrected before `position`: its snapshot is void.
         if turn.folded is not folded:
             raise conflict("void", f"model {folded.name!r} has been folded again")
+        # Rows up to the base are gone, and with them perhaps a person: what was folded before must not come back.
+        if position < turn.base:
+            raise conflict("void", f"model {folded.name!r} begins at {turn.base}, after position {position}")
         if part == 0 and snapshots.exists(turn.connection, folded.id, position):
             raise conflict("snapshot_exists", f"another server stores position {position}")
         snapshots.write_piece(turn.connection, folded.id, position, part, count, turn.now, piece)
