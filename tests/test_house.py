@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 from statistics import median
@@ -14,8 +15,6 @@ import conquer
 PACKAGE = Path(conquer.__file__).parent
 ROOT = PACKAGE.parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-OF_ONE_KIND: set[str] = set()
-"""Folders that may hold more than twenty modules, because all of them are of one kind."""
 
 
 def lines(path: Path) -> int:
@@ -41,7 +40,7 @@ def test_test_files_are_short():
 
 def test_folders_are_small():
     count = Counter(str(path.parent.relative_to(PACKAGE)) for path in FILES if path.name != "__init__.py")
-    assert {folder: size for folder, size in count.items() if size > 20 and folder not in OF_ONE_KIND} == {}
+    assert {folder: size for folder, size in count.items() if size > 20} == {}
 
 
 def test_class_names_are_unique():
@@ -65,3 +64,12 @@ def test_a_learner_brings_only_what_it_needs():
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert len(found) <= 35, found
     assert not [name for name in found if name.startswith(("conquer.rivals", "conquer.service", "conquer.study"))]
+
+
+def test_the_contract_inside_the_service_names_every_module_of_its_mixed_rooms():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contracts if one["name"] == "inside the service")
+    named = {module for line in layers for module in line.split(" | ")}
+    for room in ("http", "log"):
+        there = {f"{room}.{path.stem}" for path in (PACKAGE / "service" / room).glob("*.py")} - {f"{room}.__init__"}
+        assert there <= named

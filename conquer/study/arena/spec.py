@@ -23,6 +23,8 @@ class ArenaSpec:
     seed: int = field(default=0, metadata={"help": "What every draw depends on."})
 
     def __post_init__(self) -> None:
+        if not self.algorithms or self.worlds == ():
+            raise ValueError("algorithms and worlds must name at least one each, got nothing")
         if self.repetitions < 1:
             raise ValueError(f"repetitions must be at least 1, got {self.repetitions}")
         if self.rounds is not None and self.rounds < 1:

@@ -51,9 +51,9 @@ def costs(folder: str, features: Features) -> Iterator[tuple[str, float, str]]:
         for source in sources:
             hash_edges(source, out)
 
-    yield "of it hashing all edges, called from Python", 1e6 * _seconds(hash_all) / tests, "us a sentence"
+    yield "of it hashing all edges, called from Python", 1e6 * _seconds(hash_all) / tests, "us per sentence"
     trees = _seconds(lambda: [best_tree(matrix) for matrix in matrices])
-    yield "of it the best tree, called from Python", 1e6 * trees / tests, "us a sentence"
+    yield "of it the best tree, called from Python", 1e6 * trees / tests, "us per sentence"
     whole = _seconds(lambda: next(supervise(train, features)), 1)
     yield "full supervision, a pass", sentences / whole, "sentences/s"
     for ask in ASK:

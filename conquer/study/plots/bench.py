@@ -24,5 +24,5 @@ def draw_growth(growth: Mapping[str, Mapping[str, Any]], path: Path) -> None:
         axis.set_title(f"{name}: power {points['power']:.2f}", fontsize=8)
         axis.set_xlabel(name, fontsize=7)
         if i % columns == 0:
-            axis.set_ylabel("microseconds a round", fontsize=7)
+            axis.set_ylabel("microseconds per round", fontsize=7)
     figure.savefig(path, dpi=150)

@@ -119,5 +119,5 @@ def ceiling(facts: Facts) -> Claim:
         ratios = [f"{n} {facts.at[n, items]:.3f}/{top:.3f} = {facts.at[n, items] / top:.2f}" for n in best if top > 0]
         words.append(f"K = {items}: {', '.join(ratios) or f'the ceiling has {top:.3f}'}")
     return Claim(
-        "(Ours, not the paper's) one bit a round comes near to knowing all stars.", "measured", "; ".join(words) + "."
+        "(Ours, not the paper's) one bit per round comes near to knowing all stars.", "measured", "; ".join(words) + "."
     )
