@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from conquer.data import treebank
 from conquer.data.treebank import Heads, Sentence, TreebankError
@@ -15,8 +15,10 @@ from conquer.parsing.edges import Features
 from conquer.parsing.evaluation import Evaluation, evaluate
 from conquer.parsing.parser import Parser
 from conquer.parsing.rule import EdgeRule
+from conquer.parsing.spec import TrainSpec
 from conquer.parsing.supervision import SETTLE_PASSES, last_weights, settle, supervise
 from conquer.parsing.training import Recipe, Training
+from conquer.types import Floats
 
 PathLike = str | os.PathLike[str]
 Progress = Callable[[str, int, int], None]
@@ -28,72 +30,65 @@ def quietly(what: str, total: int, done: int) -> None:
     """No word about the progress."""
 
 
-def train(
-    treebank_file: PathLike,
-    model: PathLike,
-    *,
-    ask: str = "gnc",
-    questions: int = 1,
-    passes: int = 1,
-    seed: int = 0,
-    answers: PathLike | None = None,
-    save_answers: PathLike | None = None,
-    error: float = 0.0,
-    refusal: float = 0.0,
-    eta: float = 0.5,
-    lam: float | None = None,
-    replay: int = 8,
-    neither: str = "skip",
-    scale: str = "edge",
-    average: bool = False,
-    punctuation: bool = False,
-    settled: bool = True,
-    features: str = "standard",
-    bits: int = 16,
-    several_roots: bool = False,
-    progress: Progress = quietly,
-) -> str:
-    """Train a parser and write it to the file `model`; returns a line that says what was done.
+def train(spec: TrainSpec, progress: Progress = quietly) -> str:
+    """Train a parser and write it to the file `spec.model`; returns a line that says what was done.
 
     Answers are simulated from the treebank's own trees, or taken from the file `answers` (then HEAD is not read).
     In the end the weights are fitted anew to all answers, unless not `settled`. `ask="full-supervision"` learns whole
     trees, averaged, in as many `passes` as are asked for.
     """
-    if passes < 1:
-        raise ValueError(f"passes must be at least 1, got {passes}")
-    check_writable(model)
-    space = Features(features, bits)
-    heads: Heads = "ignore" if answers is not None else ("forest" if several_roots else "tree")
-    sentences = _read(treebank_file, heads)
-    about = {"treebank": Path(treebank_file).name, "sentences": len(sentences), "passes": passes, "seed": seed}
+    check_writable(spec.model)
+    heads: Heads = "ignore" if spec.answers is not None else ("forest" if spec.several_roots else "tree")
+    sentences = _read(spec.treebank, heads)
+    about = {"treebank": spec.treebank.name, "sentences": len(sentences), "passes": spec.passes, "seed": spec.seed}
+    learn = _from_answers if spec.answers is not None else _from_trees if spec.ask == FULL else _from_questions
+    space = Features(spec.features, spec.bits)
+    weights, more, said = learn(spec, sentences, space, progress)
+    parsers.save(Parser(space, weights, spec.several_roots, about | more), spec.model)
+    return f"{spec.model}: trained on {len(sentences)} sentences with {said}"
+
+
+Learnt = tuple[Floats, dict[str, Any], str]
+"""The weights, what the file tells about them, and what is said of it."""
+
+
+def _from_answers(spec: TrainSpec, sentences: list[Sentence], space: Features, progress: Progress) -> Learnt:
+    """Weights fitted to recorded answers."""
+    assert spec.answers is not None
+    log = recorded.read(spec.answers, sentences)
+    if not any(question.answer in ("first", "second") for question in log):
+        raise TreebankError(f"{spec.answers}: no answer names a head, so there is nothing to learn")
+    text = space.encode(recorded.known_heads(sentences, log))
+    weights = settle(text, space, spec.seed, partial(progress, "fitting", SETTLE_PASSES))
+    return weights, {"ask": "recorded", "questions": len(log)}, f"{len(log)} recorded answers"
+
+
+def _from_trees(spec: TrainSpec, sentences: list[Sentence], space: Features, progress: Progress) -> Learnt:
+    """Weights learnt from whole trees: the ceiling."""
+    lam = 1.0 if spec.lam is None else spec.lam
+    going = supervise(space.encode(sentences), space, lam=lam, seed=spec.seed)
+    weights = last_weights(going, spec.passes, partial(progress, "learning whole trees", spec.passes))
+    return weights, {"ask": FULL, "questions": sum(map(len, sentences))}, "whole trees"
+
+
+def _from_questions(spec: TrainSpec, sentences: list[Sentence], space: Features, progress: Progress) -> Learnt:
+    """Weights learnt from simulated answers to single questions."""
+    rule = EdgeRule(
+        ask=spec.ask, eta=spec.eta, neither=spec.neither, scale=spec.scale, several_roots=spec.several_roots
+    )
+    recipe = Recipe(
+        rule=rule, annotator=Annotator(spec.error, spec.refusal), questions=spec.questions, replay=spec.replay,
+        average=spec.average, punctuation=spec.punctuation, lam=0.3 if spec.lam is None else spec.lam,
+    )  # fmt: skip
+    training = Training(space.encode(sentences), space, recipe, spec.seed)
+    _visit(training, spec.passes * len(sentences), progress)
+    fitted = partial(progress, "fitting", SETTLE_PASSES)
+    weights = training.settled(fitted) if spec.settled else training.weights()
+    if spec.save_answers is not None:
+        recorded.write(spec.save_answers, sentences, training.log())
+    more = {"recipe": recipe.as_dict(), "questions": training.questions, "settled": spec.settled}
     words = sum(map(len, sentences))
-    if answers is not None:
-        log = recorded.read(answers, sentences)
-        if not any(question.answer in ("first", "second") for question in log):
-            raise TreebankError(f"{answers}: no answer names a head, so there is nothing to learn")
-        text = space.encode(recorded.known_heads(sentences, log))
-        weights = settle(text, space, seed, partial(progress, "fitting", SETTLE_PASSES))
-        about |= {"ask": "recorded", "questions": len(log)}
-        said = f"{len(log)} recorded answers"
-    elif ask == FULL:
-        going = supervise(space.encode(sentences), space, lam=1.0 if lam is None else lam, seed=seed)
-        weights = last_weights(going, passes, partial(progress, "learning whole trees", passes))
-        about |= {"ask": FULL, "questions": words}
-        said = "whole trees"
-    else:
-        rule = EdgeRule(ask=ask, eta=eta, neither=neither, scale=scale, several_roots=several_roots)
-        recipe = Recipe(rule=rule, annotator=Annotator(error, refusal), questions=questions, replay=replay)
-        recipe = replace(recipe, average=average, punctuation=punctuation, lam=0.3 if lam is None else lam)
-        training = Training(space.encode(sentences), space, recipe, seed)
-        _visit(training, passes * len(sentences), progress)
-        fitted = partial(progress, "fitting", SETTLE_PASSES)
-        weights = training.settled(fitted) if settled else training.weights()
-        about |= {"recipe": recipe.as_dict(), "questions": training.questions, "settled": settled}
-        said = f"{training.questions} questions ({training.questions / words:.1%} of {words} edges)"
-        if save_answers is not None:
-            recorded.write(save_answers, sentences, training.log())
-    parsers.save(Parser(space, weights, several_roots, about), model)
-    return f"{model}: trained on {len(sentences)} sentences with {said}"
+    return weights, more, f"{training.questions} questions ({training.questions / words:.1%} of {words} edges)"
 
 
 def _visit(training: Training, total: int, progress: Progress) -> None:

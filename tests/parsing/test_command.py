@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from conquer.parsing import command
 from conquer.parsing.edges import Features
 from conquer.parsing.parser import dumps, load, loads
 from conquer.parsing.rule import EdgeRule
+from conquer.parsing.spec import TrainSpec
 from conquer.parsing.training import Recipe, Training
 
 SMALL = {"features": "standard", "bits": 9}
@@ -28,8 +30,12 @@ def bank(tmp_path):
     return path
 
 
+def train(bank, model, progress=command.quietly, **options):
+    return command.train(TrainSpec(treebank=Path(bank), model=Path(model), **options), progress)
+
+
 def test_from_treebank_to_scores(tmp_path, bank):
-    said = command.train(bank, tmp_path / "model", ask="pair", passes=3, **SMALL)
+    said = train(bank, tmp_path / "model", ask="pair", passes=3, **SMALL)
     assert "80 sentences with" in said
     command.predict(tmp_path / "model", bank, tmp_path / "out.conllu.gz")
     found = command.compare(bank, tmp_path / "out.conllu.gz")
@@ -40,22 +46,22 @@ def test_from_treebank_to_scores(tmp_path, bank):
 
 
 def test_full_supervision_and_several_roots(tmp_path, bank):
-    command.train(bank, tmp_path / "model", ask="full-supervision", passes=3, several_roots=True, **SMALL)
+    train(bank, tmp_path / "model", ask="full-supervision", passes=3, several_roots=True, **SMALL)
     command.predict(tmp_path / "model", bank, tmp_path / "out.conllu")
     assert command.compare(bank, tmp_path / "out.conllu", several_roots=True).uas > 0.97
 
 
 def test_the_same_command_gives_the_same_file(tmp_path, bank):
     for name in ("one", "two"):
-        command.train(bank, tmp_path / name, seed=5, **SMALL)
+        train(bank, tmp_path / name, seed=5, **SMALL)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 @pytest.mark.parametrize("options", [{}, {"ask": "full-supervision", "passes": 3}, {"settled": False, "passes": 2}])
 def test_progress_is_told_to_the_end_and_changes_nothing(tmp_path, bank, options):
     told = []
-    command.train(bank, tmp_path / "told", progress=lambda *row: told.append(row), **options, **SMALL)
-    command.train(bank, tmp_path / "quiet", **options, **SMALL)
+    train(bank, tmp_path / "told", progress=lambda *row: told.append(row), **options, **SMALL)
+    train(bank, tmp_path / "quiet", **options, **SMALL)
     assert (tmp_path / "told").read_bytes() == (tmp_path / "quiet").read_bytes()
     for what in {row[0] for row in told}:
         done = [row[2] for row in told if row[0] == what]
@@ -102,7 +108,7 @@ def test_the_learner_of_the_paper_from_the_command_line(tmp_path, bank):
 
 
 def test_recorded_answers(tmp_path, bank):
-    command.train(bank, tmp_path / "asked", passes=2, save_answers=tmp_path / "answers.jsonl", error=0.05, **SMALL)
+    train(bank, tmp_path / "asked", passes=2, save_answers=tmp_path / "answers.jsonl", error=0.05, **SMALL)
     lines = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     assert set(lines[0]) == {"sentence", "word", "heads", "answer"}
     blind = tmp_path / "blind.conllu"
@@ -112,7 +118,7 @@ def test_recorded_answers(tmp_path, bank):
             for line in bank.read_text().split("\n")
         )
     )
-    command.train(blind, tmp_path / "model", answers=tmp_path / "answers.jsonl", passes=5, **SMALL)
+    train(blind, tmp_path / "model", answers=tmp_path / "answers.jsonl", passes=5, **SMALL)
     command.predict(tmp_path / "model", blind, tmp_path / "out.conllu")
     assert command.compare(bank, tmp_path / "out.conllu").uas > 0.65
 
@@ -136,7 +142,7 @@ def test_bad_answers_are_named_by_line(tmp_path, bank, line, message):
     path = tmp_path / "answers.jsonl"
     path.write_text("\n" + line + "\n")
     with pytest.raises(TreebankError, match=message) as caught:
-        command.train(bank, tmp_path / "model", answers=path, **SMALL)
+        train(bank, tmp_path / "model", answers=path, **SMALL)
     assert f"{path}:2: " in str(caught.value)
     assert not (tmp_path / "model").exists()
 
@@ -145,23 +151,23 @@ def test_nothing_to_learn_from(tmp_path, bank):
     path = tmp_path / "answers.jsonl"
     path.write_text("")
     with pytest.raises(TreebankError, match="no answer names a head"):
-        command.train(bank, tmp_path / "model", answers=path, **SMALL)
+        train(bank, tmp_path / "model", answers=path, **SMALL)
     empty = tmp_path / "empty.conllu"
     empty.write_text("")
     with pytest.raises(TreebankError, match="no sentences"):
-        command.train(empty, tmp_path / "model", **SMALL)
+        train(empty, tmp_path / "model", **SMALL)
     with pytest.raises(FileNotFoundError, match="no folder"):
-        command.train(bank, tmp_path / "nowhere" / "model", **SMALL)
+        train(bank, tmp_path / "nowhere" / "model", **SMALL)
     with pytest.raises(ValueError, match="passes must be"):
-        command.train(bank, tmp_path / "model", passes=0, **SMALL)
+        train(bank, tmp_path / "model", passes=0, **SMALL)
     twins = tmp_path / "twins.conllu"
     twins.write_text(2 * conllu(["a"], ["X"], [0], "same"))
     with pytest.raises(TreebankError, match="two sentences have the id same"):
-        command.train(twins, tmp_path / "model", answers=path, **SMALL)
+        train(twins, tmp_path / "model", answers=path, **SMALL)
 
 
 def test_long_short_and_headless_sentences(tmp_path, bank):
-    command.train(bank, tmp_path / "model", **SMALL)
+    train(bank, tmp_path / "model", **SMALL)
     rng = np.random.default_rng(0)
     size = 500
     text = conllu(["Hi"], ["INTJ"], [0], "one-word")
@@ -178,7 +184,7 @@ def test_long_short_and_headless_sentences(tmp_path, bank):
 
 
 def test_a_bad_input_leaves_the_old_output(tmp_path, bank):
-    command.train(bank, tmp_path / "model", **SMALL)
+    train(bank, tmp_path / "model", **SMALL)
     target = tmp_path / "out.conllu"
     target.write_text("old")
     bad = tmp_path / "bad.conllu"
@@ -189,7 +195,7 @@ def test_a_bad_input_leaves_the_old_output(tmp_path, bank):
 
 
 def test_damaged_and_foreign_models(tmp_path, bank):
-    command.train(bank, tmp_path / "model", **SMALL)
+    train(bank, tmp_path / "model", **SMALL)
     data = (tmp_path / "model").read_bytes()
     assert dumps(loads(data)) == data
     assert load(tmp_path / "model").about["questions"] > 0
