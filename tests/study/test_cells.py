@@ -1,16 +1,12 @@
 """The one runner of cells: it runs what is missing, keeps what is done, and says how far it is."""
 
 import pytest
-from study.studies import Listening
+from study.studies import Listening, squares
 
 from conquer.study.backends import choose, processes, serial
 from conquer.study.cells.output import markdown, write_page
 from conquer.study.cells.runner import CellTask, missing, run
 from conquer.study.cells.store import Cells, digest, key
-
-
-def squares(numbers):
-    return [{"number": number, "square": number * number} for number in numbers]
 
 
 def tasks(*groups):
