@@ -1,6 +1,7 @@
 """What people say to an offer: words, ids and strengths, the side each item is on, and the number a learner takes.
 
-Everyone who hears an answer (Session, service, simulation, parser) reads it here, so that all of them learn the same.
+Everyone who hears a person (Session, service, parser pages) reads the answer here, and judges of a simulation answer on
+the same scale, so that all of them learn the same.
 """
 
 from collections.abc import Sequence
