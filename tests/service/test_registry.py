@@ -36,3 +36,21 @@ def test_served(local, algorithm):
             assert all(np.array_equal(before[name], after[name], equal_nan=True) for name in before)
 
     run(go())
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_what_a_kernel_model_likes_is_empty_where_features_have_no_weights(local, kernel):
+    async def go():
+        async with local().running() as client:
+            body = {"name": "m", "algorithm": "gnr", "model": "kernel", "parameters": {"kernel": kernel}}
+            assert (await client.post("/v1/models", json={**body, "features": {"dim": 64}})).status_code == 201
+            items = [{"id": name, "features": {"hot": name == "a", "cheap": name == "b"}} for name in "ab"]
+            offer = (await client.post("/v1/models/m/choose", json={"items": items})).json()
+            await client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json={"winner": "a"})
+            reply = await client.get("/v1/models/m/features")
+            assert reply.status_code == 200, reply.text
+            assert bool(reply.json()["liked"]) == (kernel == "linear")
+            for count in ("9" * 5000, "٣", "0", "1001", ""):
+                assert (await client.get("/v1/models/m/features", params={"count": count})).status_code == 422
+
+    run(go())

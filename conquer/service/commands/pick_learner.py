@@ -103,7 +103,10 @@ class PickLearner:
 
     def insight(self) -> tuple[Featurizer, Floats] | None:
         model = self.learner.model
-        weights = model.weights() if hasattr(model, "weights") else np.zeros(self.learner.dim)
+        try:
+            weights = model.weights() if hasattr(model, "weights") else np.zeros(self.learner.dim)
+        except ValueError:
+            return None  # a kernel that is not linear has no weight per feature
         return self.reader.featurizer, weights
 
     def dumps(self, extra: str) -> bytes:

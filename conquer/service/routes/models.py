@@ -118,8 +118,9 @@ def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
 
 async def model_features(call: Call) -> Insight:
     count = call.query.get("count", "15")
-    if not count.isdecimal() or not 1 <= int(count) <= 1000:
-        raise invalid(f"count must be a whole number in [1, 1000], got {count!r}")
+    # Four digits at most: a number of thousands of them would take long to read.
+    if not (count.isascii() and count.isdecimal() and len(count) <= 4 and 1 <= int(count) <= 1000):
+        raise invalid(f"count must be a whole number in [1, 1000], got {count[:80]!r}")
     seen = await call.on_model(glance)
     if seen is None:
         return Insight([], [])
