@@ -51,6 +51,8 @@ def test_backup_while_running_and_restore(start, tmp_path):
     server.stop()
     with pytest.raises(StoreError, match="never overwrites"):
         admin.backup(copy, store=sqlite(tmp_path))
+    with pytest.raises(StoreError, match="there is no folder"):
+        admin.backup(tmp_path / "nowhere" / "copy.db", store=sqlite(tmp_path))
     again = f"sqlite:///{tmp_path}/again.db"
     counts = admin.restore(copy, store=again)
     assert counts["log"] >= 120

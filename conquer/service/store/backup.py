@@ -33,6 +33,8 @@ def back_up(address: str, path: Path) -> dict[str, int]:
     """Write a store, also one in use, to one new SQLite file, all or nothing."""
     if path.exists():
         raise StoreError(f"{path} exists already; a backup never overwrites")
+    if not path.parent.is_dir():
+        raise StoreError(f"there is no folder {path.parent} for the backup {path.name}")
     source = Database(address)
     try:
         with replacing(path) as room:
