@@ -16,6 +16,7 @@ class Kind(enum.Enum):
     INVALID = "it can be read and makes no sense"
     BUSY = "too many are waiting"
     UNAVAILABLE = "the server cannot do it now"
+    INDETERMINATE = "whether it was done is not known"
 
 
 class RefusalError(ValueError):

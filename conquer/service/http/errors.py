@@ -14,6 +14,7 @@ STATUS = {
     Kind.INVALID: 422,
     Kind.BUSY: 429,
     Kind.UNAVAILABLE: 503,
+    Kind.INDETERMINATE: 504,
 }
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.records import Decision, Entry, decoded, encoded
+from conquer.service.log.records import FOLD, Decision, Entry, checksum, decoded, encoded
 from conquer.service.store.schema import items, leases, log, models, pruned, snapshots
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -117,7 +117,8 @@ def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
         part = rows[start : start + _ROWS]
         values: list[Any] = []
         for row in part:
-            values += (model, row.position, row.kind, row.event, row.voter, row.at, encoded(row.body))
+            text = encoded(row.body)
+            values += (model, row.position, row.kind, row.event, row.voter, row.at, text, FOLD, checksum(row, text))
         connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
     mark = _mark(connection.dialect.paramstyle)
     connection.exec_driver_sql(f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
@@ -130,8 +131,9 @@ def _mark(paramstyle: str) -> str:
 @functools.cache
 def _insert(rows: int, paramstyle: str) -> str:
     mark = _mark(paramstyle)
-    one = f"({', '.join([mark] * 7)})"
-    return f"INSERT INTO log (model_id, position, kind, event_id, voter, at, body) VALUES {', '.join([one] * rows)}"
+    one = f"({', '.join([mark] * 9)})"
+    columns = "model_id, position, kind, event_id, voter, at, body, format, checksum"
+    return f"INSERT INTO log ({columns}) VALUES {', '.join([one] * rows)}"
 
 
 def undone(connection: Connection, model: int, after: int) -> frozenset[int]:

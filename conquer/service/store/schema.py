@@ -15,6 +15,8 @@ models = Table(
     # Rows up to here have been pruned; the snapshot at this position stands for them.
     Column("base", BigInteger, nullable=False),
     Column("created", Double, nullable=False),
+    # How many groups of items questions may be drawn from; rows beyond are an upload that is still coming.
+    Column("pooled", Integer, nullable=False),
 )
 
 log = Table(
@@ -27,6 +29,9 @@ log = Table(
     Column("voter", Text),
     Column("at", Double, nullable=False),
     Column("body", Text, nullable=False),
+    # By which rules the row is folded (0: before rows said so) and the sum over all of it.
+    Column("format", Integer, nullable=False),
+    Column("checksum", BigInteger),
 )
 
 snapshots = Table(
@@ -38,6 +43,8 @@ snapshots = Table(
     Column("parts", Integer, nullable=False),
     Column("at", Double, nullable=False),
     Column("data", LargeBinary, nullable=False),
+    # By which rules its rows were folded: another version's is folded anew from the log.
+    Column("format", Integer, nullable=False),
 )
 
 keys = Table(
@@ -79,4 +86,34 @@ leases = Table(
     Column("voter", Text, nullable=False),
     Column("event_id", Text, nullable=False),
     Column("until", Double, nullable=False),
+)
+
+# Event ids whose rows have been pruned, as keyed digests: they are not given out a second time.
+retired = Table(
+    "retired", metadata, Column("model_id", Integer, primary_key=True), Column("event", Text, primary_key=True)
+)
+
+# Page sessions that were ended before their time.
+ended = Table("ended", metadata, Column("session", Text, primary_key=True), Column("until", Double, nullable=False))
+
+# Who serves this store now, and by which rules it folds.
+servers = Table(
+    "servers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("fold", Integer, nullable=False),
+    Column("about", Text, nullable=False),
+    Column("seen", Double, nullable=False),
+)
+
+# What a server's fold came to at a position, for the others to compare with theirs.
+digests = Table(
+    "digests",
+    metadata,
+    Column("model_id", Integer, primary_key=True),
+    Column("position", BigInteger, primary_key=True),
+    # The last correction or erasure that the fold knew of.
+    Column("generation", BigInteger, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("server", Text, nullable=False),
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select
 
+from conquer.service.log.records import FOLD
 from conquer.service.store.schema import snapshots
 
 _PIECE = 1 << 19
@@ -19,7 +20,15 @@ def pieces(data: bytes) -> list[bytes]:
 def write_piece(
     connection: Connection, model: int, position: int, part: int, count: int, at: float, data: bytes
 ) -> None:
-    values = {"model_id": model, "position": position, "part": part, "parts": count, "at": at, "data": data}
+    values = {
+        "model_id": model,
+        "position": position,
+        "part": part,
+        "parts": count,
+        "at": at,
+        "data": data,
+        "format": FOLD,
+    }
     connection.execute(insert(snapshots), values)
 
 
