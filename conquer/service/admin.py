@@ -86,7 +86,11 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
         if not models:
             with writer.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
-        return {name: writer.call_now(name, lambda turn: erase_voter(turn, voter)) for name in models}
+        gone = {name: writer.call_now(name, lambda turn: erase_voter(turn, voter)) for name in models}
+        for name in models:
+            # Until the log has been folded again.
+            writer.call_now(name, lambda turn: None, generation=writer.models[name].position)
+        return gone
 
 
 def replay(

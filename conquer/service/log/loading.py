@@ -36,7 +36,7 @@ def load_up_to(connection: Connection, header: log_table.Header, build: Build, l
 
 
 def load_in_slices(database: Database, name: str, build: Build, cached: int) -> "Generator[None, None, Folded | None]":
-    """Fold a model slice by slice, each in a transaction of its own; returns it at its log's end, None if there is none.
+    """Fold a model slice by slice, each in a transaction of its own; returns it at its log's end, None without one.
 
     A correction that comes meanwhile leaves it stale. A model made anew, or pruned beyond where it was read, is begun
     again.

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -37,10 +38,18 @@ class Turn:
         """Rows up to here have been pruned."""
         return self.header.base
 
+    @base.setter
+    def base(self, position: int) -> None:
+        self.header = replace(self.header, base=position)
+
     @property
     def pooled(self) -> int:
         """How many groups of uploaded items questions may be drawn from."""
         return self.header.pooled
+
+    @pooled.setter
+    def pooled(self, count: int) -> None:
+        self.header = replace(self.header, pooled=count)
 
     def look_up(self, ids: Iterable[str]) -> None:
         """Bring these events into the cache, in one query for all that are missing."""

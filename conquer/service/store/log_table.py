@@ -60,17 +60,13 @@ class Header:
     pooled: int
 
 
-def headers(connection: Connection, names: Sequence[str]) -> dict[str, Header]:
-    """The models with these names."""
-    return {row.name: _header(row) for row in connection.execute(_HEADERS, {"names": list(names)})}
-
-
-def locked_headers(connection: Connection, names: Sequence[str], skip: bool = False) -> dict[str, Header]:
-    """The models with these names, locked until the transaction ends, always in the same order.
+def headers(connection: Connection, names: Sequence[str], lock: bool = False, skip: bool = False) -> dict[str, Header]:
+    """The models with these names; with `lock`, held until the transaction ends, always in the same order.
 
     `skip`: without those that another server has locked.
     """
-    return {row.name: _header(row) for row in connection.execute(_LOCKED[skip], {"names": list(names)})}
+    statement = _LOCKED[skip] if lock else _HEADERS
+    return {row.name: _header(row) for row in connection.execute(statement, {"names": list(names)})}
 
 
 def all_headers(connection: Connection) -> list[Header]:

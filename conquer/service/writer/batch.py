@@ -170,7 +170,7 @@ class Batches:
                 wanted.setdefault(queued.model, []).append(queued)
         shared = self.database.shared
         asked = [name for name in wanted if shared or name in self.fresh or name not in self._headers]
-        found = self._look(connection, asked, skip_locked) if asked else {}
+        found = log_table.headers(connection, asked, shared, skip_locked) if asked else {}
         held = set(log_table.headers(connection, asked)) - found.keys() if skip_locked and asked else set()
         now = self.clock()
         for name, works in wanted.items():
@@ -179,17 +179,16 @@ class Batches:
             if header is None and name not in held:
                 self.forget(name)
                 continue
-            if header is not None and folded is not None and self._at_the_end(connection, folded, header, name in asked):
+            if (
+                header is not None
+                and folded is not None
+                and self._at_the_end(connection, folded, header, name in asked)
+            ):
                 turn = prepared.turns[name] = Turn(connection, folded, header, now, self.build)
                 turn.look_up(one for queued in works for one in queued.events)
                 continue
             (prepared.locked if header is None else prepared.distant).extend(works)
             prepared.batch = [queued for queued in prepared.batch if queued.model != name]
-
-    def _look(self, connection: Connection, names: list[str], skip_locked: bool) -> dict[str, log_table.Header]:
-        if self.database.shared:
-            return log_table.locked_headers(connection, names, skip_locked)
-        return log_table.headers(connection, names)
 
     def _at_the_end(self, connection: Connection, folded: Folded, header: log_table.Header, asked: bool) -> bool:
         """Bring the model to the end of its log, whoever wrote it; False where that is too far for now."""
@@ -233,7 +232,7 @@ class Batches:
             try:
                 with self.database.writing() as connection:
                     # Under the model's lock: the other connection's transaction has ended, one way or the other.
-                    self._look(connection, [folded.name], skip_locked=False)
+                    log_table.headers(connection, [folded.name], lock=self.database.shared)
                     return log_table.holds(connection, folded.id, row)
             except (DBAPIError, OSError):
                 time.sleep(0.1)

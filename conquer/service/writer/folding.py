@@ -1,4 +1,4 @@
-"""Folding beside the writer: models are read, and folded again, slice by slice in turn, so that none waits for another."""
+"""Folding beside the writer: models are read and folded again in slices, by turns, so that none waits for another."""
 
 import threading
 from collections import OrderedDict

@@ -6,6 +6,7 @@ are not in memory are folded in another thread, and the requests for them wait a
 """
 
 import asyncio
+import logging
 import threading
 import time
 from collections import OrderedDict, deque
@@ -24,6 +25,7 @@ from conquer.service.writer.failures import as_told, concerns_all, is_busy, is_l
 from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
 
+logger = logging.getLogger(__name__)
 _AGAIN = 0.25
 _TRIES = 40
 """A model that another server holds is tried again so often, so far apart."""
@@ -200,18 +202,26 @@ class Writer:
         # On a shared store others may hold a model's lock: waiting for that may not stop the loop.
         quick = not self.database.shared and all(one.light and one.model not in self.batches.fresh for one in batch)
         if not quick:
-            self._worker.submit(self._carry_out, batch)
+            self._worker.submit(self._in_worker, batch, self._carry_out, batch)
             return
         try:
             prepared = self.batches.prepare(batch, wait=0)
         except Exception as error:
-            if is_busy(error):
-                # Another process holds the store: wait for it where nobody else waits.
-                self._worker.submit(self._carry_out, batch)
-            else:
-                self._worker.submit(self._failed, batch, error)
+            # Another process may hold the store: it is waited for where nobody else waits.
+            step: Any = (self._carry_out, batch) if is_busy(error) else (self._failed, batch, error)
+            self._worker.submit(self._in_worker, batch, *step)
             return
-        self._worker.submit(self._finish, prepared)
+        self._worker.submit(self._in_worker, batch, self._finish, prepared)
+
+    def _in_worker(self, batch: list[QueuedWork], step: Callable[..., None], *arguments: Any) -> None:
+        """Do it; whatever happens, everyone of the batch is told something and the next batch comes."""
+        try:
+            step(*arguments)
+        except Exception as error:
+            logger.exception("a batch went wrong where nothing should")
+            self._tell([queued for queued in batch if not queued.future.done()], error)
+        finally:
+            self._go_on()
 
     def _carry_out(self, batch: list[QueuedWork], skip_locked: bool = False) -> None:
         try:
@@ -225,7 +235,7 @@ class Writer:
         self._finish(prepared)
 
     def _finish(self, prepared: Prepared) -> None:
-        """Commit, reply, and only then look after the models; whatever happens there, the next batch comes."""
+        """Commit, reply, and only then look after the models."""
         with self._lock:
             for queued in prepared.distant:
                 self._put_aside(queued)
@@ -238,10 +248,9 @@ class Writer:
         self._reply(prepared.batch)
         for name in self._upkeep.after_commit(prepared.turns):
             self._folding.want(name)
-        self._go_on()
 
     def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
-        """One by one, so that only the culprit is told of its failure; what nobody can tell, everyone is told."""
+        """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
         if len(batch) > 1 and not concerns_all(error):
             for queued in batch:
                 queued.alone = True
@@ -249,7 +258,6 @@ class Writer:
                 self._queue.extendleft(reversed(batch))
         else:
             self._tell(batch, as_told(error))
-        self._go_on()
 
     def _try_later(self, works: list[QueuedWork]) -> None:
         """Another server holds their models: once more in a moment, but not for ever."""

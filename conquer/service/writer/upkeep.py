@@ -1,8 +1,8 @@
-"""What follows a commit: snapshots of models that have grown, and memory within its bounds. Nothing here fails a reply."""
+"""What follows a commit: snapshots of models that have grown, memory within its bounds. Nothing here fails a reply."""
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -146,8 +146,7 @@ class Upkeep:
     def _store_now(self, folded: Folded) -> None:
         pieces, database = snapshots.pieces(folded.dumps()), self.batches.database
         with database.writing() as connection:
-            look: Any = log_table.locked_headers if database.shared else log_table.headers
-            found = look(connection, [folded.name]).get(folded.name)
+            found = log_table.headers(connection, [folded.name], lock=database.shared).get(folded.name)
             if found is None or found.id != folded.id or found.position != folded.position:
                 return
             if snapshots.exists(connection, folded.id, folded.position):
