@@ -174,7 +174,10 @@ class Writer:
         if queued.model is None:
             return True
         folded = self.batches.known(queued.model)
-        return folded is not None and queued.generation <= folded.generation
+        if folded is None:
+            return False
+        settled = not folded.stale and queued.generation <= folded.position
+        return settled or queued.generation <= folded.generation
 
     def _put_aside(self, queued: QueuedWork) -> None:
         name = str(queued.model)
