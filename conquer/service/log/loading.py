@@ -1,6 +1,7 @@
 """From rows on disk to a model in memory: the newest snapshot that can be read, then the tail of the log after it."""
 
 import logging
+import struct
 import zlib
 from collections.abc import Callable, Generator
 
@@ -18,6 +19,18 @@ Build = Callable[[ModelSettings, bytes | None], tuple[ServedLearner, str | None]
 """Settings and a snapshot (or None for a fresh model) to what learns, with the text stored beside its weights."""
 SLICE = 250
 """Rows folded at once: each may be as large as a body may be."""
+SPOILT = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+)
+"""What reading a snapshot may raise that is not a snapshot any more."""
 _POOLED = 50
 """Rows of uploaded items read at once."""
 logger = logging.getLogger(__name__)
@@ -114,6 +127,6 @@ def _read(
     try:
         learner, text = build(header.settings, snapshots.read(connection, header.id, position))
         return learner, read_tally(text) if text else Tally()
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError, zlib.error) as error:
+    except SPOILT as error:
         logger.warning("the snapshot of model %r at %d cannot be read: %s", header.name, position, error)
         return None

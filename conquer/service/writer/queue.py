@@ -21,7 +21,7 @@ from conquer.service.log.loading import Build, load_in_slices
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
 from conquer.service.writer.batch import Batches, Prepared, QueuedWork, deliver
-from conquer.service.writer.failures import as_told, concerns_all, is_busy, is_locked
+from conquer.service.writer.failures import UndoneError, as_told, concerns_all, is_busy, is_locked
 from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
 
@@ -254,7 +254,8 @@ class Writer:
 
     def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
         """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
-        if len(batch) > 1 and not concerns_all(error):
+        again = len(batch) > 1 or (isinstance(error, UndoneError) and not batch[0].alone)
+        if again and not concerns_all(error):
             for queued in batch:
                 queued.alone = True
             with self._lock:
