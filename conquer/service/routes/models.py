@@ -97,6 +97,7 @@ async def delete_model(call: Call) -> Reply:
         if refusal.code not in ("unreadable_model", "newer_rows"):
             raise
         await call.server.writer.call(None, lambda connection: log_table.remove_named(connection, call.model))
+        call.server.writer.alarms.clear(f"fold:{call.model}")
     call.server.meters.forget(call.model)
     return Reply(status=204)
 
