@@ -79,14 +79,14 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
 
     A SQLite store that is being served does this over HTTP: POST /v1/models/NAME/erase.
     """
-    from conquer.service.jobs.erasure import erase_voter
+    from conquer.service.jobs.erasure import erase_person
     from conquer.service.store.log_table import all_headers
 
     with _writer(store) as writer:
         if not models:
             with writer.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
-        return {name: writer.call_now(name, lambda turn: erase_voter(turn, voter)) for name in models}
+        return {name: erase_person(writer, name, voter) for name in models}
 
 
 def replay(

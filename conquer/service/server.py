@@ -18,6 +18,7 @@ from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
 from conquer.service.store import log_table
 from conquer.service.store.database import Database, StoreError
+from conquer.service.store.secrecy import cookie_secret
 from conquer.service.writer.queue import Writer
 
 logger = logging.getLogger("conquer.service")
@@ -33,9 +34,7 @@ class Server:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.store)
-        with self.database.writing() as connection:
-            secret = keys.server_secret(connection)
-        self.doorkeeper = Doorkeeper(secret)
+        self.doorkeeper = Doorkeeper(cookie_secret(self.database))
         self.refresh_keys()
         if self.doorkeeper.open and settings.host not in _LOOPBACK:
             self.database.close()

@@ -3,24 +3,21 @@
 import contextlib
 import fcntl
 import os
-import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from conquer.service.store.connections import WAIT, connect_options, make_durable, wait_for
 from conquer.service.store.migrations import upgrade
+from conquer.service.store.private import keep_private
 
-_PRAGMAS = (
-    "journal_mode=WAL",
-    "synchronous=FULL",
-    "secure_delete=ON",
-    # Checkpoints are made in the background; a commit makes one only if those fall far behind.
-    "wal_autocheckpoint=8192",
-)
+_CUTS = 40
+"""How often the cutting of SQLite's log is tried."""
 
 
 class StoreError(OSError):
@@ -42,14 +39,18 @@ class Database:
     def __init__(self, address: str) -> None:
         url = parsed(address)
         self.shared = url.get_backend_name() == "postgresql"
-        self.path = None if self.shared else Path(str(url.database)).absolute()
+        # Another name for the same file is the same store: its lock is beside the file itself.
+        self.path = None if self.shared else Path(str(url.database)).resolve()
+        if self.path is not None:
+            url = url.set(database=str(self.path))
         self._lock: int | None = None
         self.engine = create_engine(
-            url, pool_size=4, max_overflow=4, pool_pre_ping=self.shared, connect_args=_connect(url)
+            url, pool_size=4, max_overflow=4, pool_pre_ping=self.shared, connect_args=connect_options(url)
         )
         if not self.shared:
-            _durable(self.engine)
+            make_durable(self.engine)
         try:
+            self._keep_private()
             with self.writing() as connection:
                 upgrade(connection)
         except (DBAPIError, OSError) as error:
@@ -58,20 +59,26 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
+        """A writer may say how many seconds it waits for a SQLite store: the execution option `conquer_wait`."""
         with self.engine.connect().execution_options(conquer_writes=True) as connection, connection.begin():
             yield connection
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self, patient: bool = False) -> Iterator[Connection]:
+        """`patient` readers may take any time, also between two statements: they hold nothing others wait for."""
         options: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.shared else {}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            if patient and self.shared:
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
             yield connection
 
     def claim(self) -> None:
         """Become the one process that writes the log of this SQLite store; PostgreSQL needs no claim."""
         if self.path is None or self._lock is not None:
             return
-        handle = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        keep_private(Path(f"{self.path}.lock"), create=True)
+        handle = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -94,6 +101,45 @@ class Database:
             connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         finally:
             connection.close()
+
+    def scrub(self) -> bool:
+        """Let go of the old versions of rows that were emptied; whether that was done. For a thread beside the writer.
+
+        SQLite has overwritten them in its file, so what is left is its log, which is cut to nothing. PostgreSQL marks
+        their room as free.
+        """
+        if self.shared:
+            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql("SET statement_timeout = 0")
+                connection.exec_driver_sql("SET lock_timeout = '60s'")
+                try:
+                    connection.exec_driver_sql("VACUUM log, snapshots, leases")
+                finally:
+                    # Session settings do not go with the connection's return to the pool.
+                    connection.invalidate()
+            return True
+        self.checkpoint()
+        return any(self._cut(attempt) for attempt in range(_CUTS))
+
+    def _cut(self, attempt: int) -> bool:
+        """Cut SQLite's log, unless somebody reads an older state or is writing just now."""
+        # Writers wait meanwhile: try for moments only, and let them pass in between.
+        time.sleep(0.0 if attempt == 0 else 0.05)
+        connection = self.engine.raw_connection()
+        try:
+            wait_for(connection, 0.02)
+            (busy, _, _) = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not busy
+        finally:
+            wait_for(connection, WAIT)
+            connection.close()
+
+    def _keep_private(self) -> None:
+        """SQLite makes its other files with the rights of the store's own."""
+        if self.path is not None:
+            keep_private(self.path, create=True)
+            for suffix in ("-wal", "-shm"):
+                keep_private(Path(f"{self.path}{suffix}"))
 
     def bytes_used(self) -> int:
         """The size of the store on disk."""
@@ -118,7 +164,7 @@ def parsed(address: str) -> URL:
         raise StoreError(f"a store is sqlite:///FILE or postgresql://USER@HOST/NAME, got {address!r}") from None
     if url.get_backend_name() == "postgresql":
         return url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:" and not url.query:
         return url.set(drivername="sqlite+pysqlite")
     raise StoreError(f"a store is sqlite:///FILE or postgresql://USER@HOST/NAME, got {address!r}")
 
@@ -126,29 +172,3 @@ def parsed(address: str) -> URL:
 def shown(url: URL) -> str:
     """The address without its password."""
     return url.render_as_string(hide_password=True)
-
-
-def _connect(url: URL) -> dict[str, Any]:
-    if url.get_backend_name() == "postgresql":
-        return {"options": "-c synchronous_commit=on", "prepare_threshold": 3}
-    return {"timeout": 30, "check_same_thread": False}
-
-
-def _durable(engine: Engine) -> None:
-    """Every commit reaches the disk before it returns; transactions are ours to begin, writers at once as writers."""
-
-    @event.listens_for(engine, "connect")
-    def connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-        for pragma in _PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("conquer_writes")
-        # Straight to the driver: this runs for every commit.
-        raw: Any = connection.connection.driver_connection
-        try:
-            raw.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-        except sqlite3.Error as error:
-            raise DBAPIError.instance("BEGIN", None, error, sqlite3.Error, dialect=connection.dialect) from error

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.records import FOLD, Decision, Entry, checksum, decoded, encoded
-from conquer.service.store.schema import items, leases, log, models, pruned, snapshots
+from conquer.service.store.schema import digests, items, leases, log, models, pruned, retired, snapshots
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
 
@@ -153,6 +153,6 @@ def changes(connection: Connection, model: int) -> int:
 
 
 def remove_model(connection: Connection, model: int) -> None:
-    for table in (log, snapshots, items, leases, pruned):
+    for table in (log, snapshots, items, leases, pruned, retired, digests):
         connection.execute(delete(table).where(table.c.model_id == model))
     connection.execute(delete(models).where(models.c.id == model))
