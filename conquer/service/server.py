@@ -11,7 +11,9 @@ from conquer.service.errors import unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.metrics import Meters
+from conquer.service.jobs.agreement import compare
 from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.presence import beat
 from conquer.service.jobs.retention import prune_all
 from conquer.service.log.summaries import counts
 from conquer.service.pages.insight import Names
@@ -19,6 +21,7 @@ from conquer.service.settings import Settings
 from conquer.service.store import log_table
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.secrecy import cookie_secret
+from conquer.service.store.servers import BEAT
 from conquer.service.writer.queue import Writer
 
 logger = logging.getLogger("conquer.service")
@@ -61,6 +64,8 @@ class Server:
             asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
             asyncio.create_task(self._every(_MEASURING, self._measure)),
         ]
+        if self.database.shared:
+            self._tasks.append(asyncio.create_task(self._every(BEAT, self._look_around)))
         if self.settings.retention_days:
             self._tasks.append(asyncio.create_task(self._every(_PRUNING, self._prune)))
 
@@ -77,6 +82,11 @@ class Server:
             measure = tasks.find(name).measure
             if measure is not None:
                 measure(self.writer)
+
+    def _look_around(self) -> None:
+        """On a shared store: say that this server is there, and compare its folds with the others'."""
+        beat(self.database, self.alarms.raise_, self.alarms.clear)
+        compare(self.database, self.writer.batches.digests, self.alarms.raise_)
 
     def _prune(self) -> None:
         prune_all(self.writer, self.settings.retention_days)

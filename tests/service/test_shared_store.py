@@ -51,7 +51,7 @@ def test_servers_that_start_together_on_a_new_store_agree(empty):
                     with database.writing() as connection:
                         marks = marks_secret(connection)
                     found.append((cookie_secret(database), marks))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - told below, whatever it was
                 errors.append(error)
                 barrier.abort()
 

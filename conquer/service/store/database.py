@@ -3,7 +3,6 @@
 import contextlib
 import fcntl
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from conquer.service.store.connections import WAIT, connect_options, make_durable, wait_for
+from conquer.service.store.connections import connect_options, make_durable
 from conquer.service.store.migrations import upgrade
 from conquer.service.store.private import keep_private
-
-_CUTS = 40
-"""How often the cutting of SQLite's log is tried."""
+from conquer.service.store.scrubbing import cut_log, vacuum
+from conquer.service.store.servers import Presence, enter, leave
 
 
 class StoreError(OSError):
@@ -43,6 +41,9 @@ class Database:
         self.path = None if self.shared else Path(str(url.database)).resolve()
         if self.path is not None:
             url = url.set(database=str(self.path))
+        self.presence = Presence()
+        self._claimed = False
+        self._unclean = False
         self._lock: int | None = None
         self.engine = create_engine(
             url, pool_size=4, max_overflow=4, pool_pre_ping=self.shared, connect_args=connect_options(url)
@@ -74,11 +75,27 @@ class Database:
             yield connection
 
     def claim(self) -> None:
-        """Become the one process that writes the log of this SQLite store; PostgreSQL needs no claim."""
-        if self.path is None or self._lock is not None:
+        """Become a process that writes logs: the only one of a SQLite store, on PostgreSQL beside others of one kind."""
+        if self._claimed:
             return
-        keep_private(Path(f"{self.path}.lock"), create=True)
-        handle = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CLOEXEC)
+        if self.path is None:
+            self._join()
+        else:
+            self._lock = self._locked(Path(f"{self.path}.lock"))
+        self._claimed = True
+
+    def _join(self) -> None:
+        with self.writing() as connection:
+            others = enter(connection, self.presence)
+        if others:
+            raise StoreError(
+                f"the store is served by a version that folds rows by other rules: {'; '.join(others)}."
+                " Stop those servers first; one that was killed counts for ten seconds more"
+            )
+
+    def _locked(self, path: Path) -> int:
+        keep_private(path, create=True)
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -90,10 +107,12 @@ class Database:
             ) from None
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
-        self._lock = handle
+        return handle
 
     def checkpoint(self) -> None:
         """Move committed pages from SQLite's log into its file, beside the writer rather than inside its commits."""
+        if self._unclean:
+            self._unclean = not self._scrubbed(1)
         if self.shared:
             return
         connection = self.engine.raw_connection()
@@ -103,36 +122,24 @@ class Database:
             connection.close()
 
     def scrub(self) -> bool:
-        """Let go of the old versions of rows that were emptied; whether that was done. For a thread beside the writer.
+        """Take the old versions of emptied rows from the disk; whether that was done. For a thread beside the writer.
 
         SQLite has overwritten them in its file, so what is left is its log, which is cut to nothing. PostgreSQL marks
-        their room as free.
+        their room as free. What cannot be done now, because somebody reads an older state, `checkpoint` does later.
         """
-        if self.shared:
-            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql("SET statement_timeout = 0")
-                connection.exec_driver_sql("SET lock_timeout = '60s'")
-                try:
-                    connection.exec_driver_sql("VACUUM log, snapshots, leases")
-                finally:
-                    # Session settings do not go with the connection's return to the pool.
-                    connection.invalidate()
-            return True
-        self.checkpoint()
-        return any(self._cut(attempt) for attempt in range(_CUTS))
-
-    def _cut(self, attempt: int) -> bool:
-        """Cut SQLite's log, unless somebody reads an older state or is writing just now."""
-        # Writers wait meanwhile: try for moments only, and let them pass in between.
-        time.sleep(0.0 if attempt == 0 else 0.05)
-        connection = self.engine.raw_connection()
         try:
-            wait_for(connection, 0.02)
-            (busy, _, _) = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            return not busy
-        finally:
-            wait_for(connection, WAIT)
-            connection.close()
+            self.checkpoint()
+            self._unclean = not self._scrubbed()
+        except DBAPIError:
+            # What came before has been committed, and stays so.
+            self._unclean = True
+        return not self._unclean
+
+    def _scrubbed(self, *tries: int) -> bool:
+        if not self.shared:
+            return cut_log(self.engine, *tries)
+        vacuum(self.engine)
+        return True
 
     def _keep_private(self) -> None:
         """SQLite makes its other files with the rights of the store's own."""
@@ -150,6 +157,11 @@ class Database:
             return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
 
     def close(self) -> None:
+        if self._claimed and self.shared:
+            # If the store is away, the sign of life grows old by itself.
+            with contextlib.suppress(DBAPIError), self.writing() as connection:
+                leave(connection, self.presence)
+        self._claimed = False
         self.engine.dispose()
         if self._lock is not None:
             os.close(self._lock)
