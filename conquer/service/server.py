@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conquer.service import tasks
+from conquer.service.alarms import Alarms
 from conquer.service.errors import unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
@@ -45,6 +46,7 @@ class Server:
                 "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
                 f" at 127.0.0.1, got {settings.host}"
             )
+        self.alarms = Alarms()
         self.writer = Writer(self.database, tasks.build, settings)
         self.meters = Meters()
         self.names = Names()
@@ -86,7 +88,7 @@ class Server:
     def _look_around(self) -> None:
         """On a shared store: say that this server is there, and compare its folds with the others'."""
         beat(self.database, self.alarms.raise_, self.alarms.clear)
-        compare(self.database, self.writer.batches.digests, self.alarms.raise_)
+        compare(self.database, self.writer.digests, self.alarms.raise_)
 
     def _prune(self) -> None:
         prune_all(self.writer, self.settings.retention_days)

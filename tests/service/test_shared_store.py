@@ -10,7 +10,9 @@ import httpx
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from conquer.service.store.database import Database
+from conquer.service.alarms import Alarms
+from conquer.service.jobs.presence import beat
+from conquer.service.store.database import Database, StoreError
 from conquer.service.store.schema import metadata
 from conquer.service.store.secrecy import cookie_secret, marks_secret
 
@@ -152,3 +154,67 @@ def test_rows_of_a_program_that_says_no_version_are_refused(empty):
             "INSERT INTO log (model_id, position, kind, event_id, voter, at, body)"
             " VALUES (1, 1, 'activate', 'e', NULL, 0.0, '{}')"
         )
+
+
+def seen(database):
+    with database.reading() as connection:
+        return connection.exec_driver_sql("SELECT seen FROM servers").scalars().all()
+
+
+def test_servers_of_other_rules_keep_each_other_out(start, empty, monkeypatch):
+    server = start(store=empty)
+    monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
+    newer = Database(empty)
+    with contextlib.closing(newer):
+        until(lambda: len(seen(newer)) == 1)
+        before = seen(newer)
+        with pytest.raises(StoreError, match=rf"process {server.pid}, .*rules \d+, these are 99.*Stop those servers"):
+            newer.claim()
+        until(lambda: seen(newer) > before)
+        assert server.stop() == 0
+        assert seen(newer) == []
+        newer.claim()
+        later(newer, 3600)
+        monkeypatch.undo()
+        with pytest.raises(RuntimeError, match="these are"):
+            start(store=empty)
+    start(store=empty).kill()
+    monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
+    after = Database(empty)
+    with contextlib.closing(after):
+        later(after, 3600)
+        with pytest.raises(StoreError, match="ten seconds"):
+            after.claim()
+        later(after, -3611)
+        until(lambda: not is_refused(after))
+
+
+def later(database, seconds):
+    """As if all signs of life had been given at another time."""
+    with database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE servers SET seen = seen + {seconds}")
+
+
+def is_refused(database):
+    try:
+        database.claim()
+    except StoreError:
+        return True
+    return False
+
+
+def test_a_server_that_was_away_says_that_others_fold_by_other_rules(empty, monkeypatch):
+    old, newer, alarms = Database(empty), Database(empty), Alarms()
+    with contextlib.closing(old), contextlib.closing(newer):
+        old.claim()
+        beat(old, alarms.raise_, alarms.clear)
+        assert alarms.standing() == []
+        later(old, -3600)
+        monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
+        newer.claim()
+        monkeypatch.undo()
+        beat(old, alarms.raise_, alarms.clear)
+        assert [kind for kind, _ in alarms.standing()] == ["mixed"]
+        newer.close()
+        beat(old, alarms.raise_, alarms.clear)
+        assert alarms.standing() == []

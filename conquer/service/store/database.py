@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class Database:
             yield connection
 
     def claim(self) -> None:
-        """Become a process that writes logs: the only one of a SQLite store, on PostgreSQL beside others of one kind."""
+        """Become a process that writes logs: the only one of a SQLite store, on PostgreSQL one of a kind."""
         if self._claimed:
             return
         if self.path is None:
@@ -130,7 +131,7 @@ class Database:
         try:
             self.checkpoint()
             self._unclean = not self._scrubbed()
-        except DBAPIError:
+        except (DBAPIError, sqlite3.Error, OSError):
             # What came before has been committed, and stays so.
             self._unclean = True
         return not self._unclean

@@ -4,11 +4,11 @@ import os
 import secrets
 import socket
 from dataclasses import dataclass, field
-from importlib.metadata import version
 
 from sqlalchemy import Connection, delete, literal_column, select, text
 from sqlalchemy.dialects.postgresql import insert
 
+from conquer import __version__
 from conquer.service.log.records import FOLD
 from conquer.service.store.schema import servers
 
@@ -23,7 +23,7 @@ _NOW = literal_column("extract(epoch from clock_timestamp())::double precision")
 
 
 def _about() -> str:
-    return f"{socket.gethostname()}, process {os.getpid()}, version {version('conquer')}"
+    return f"{socket.gethostname()}, process {os.getpid()}, version {__version__}"
 
 
 @dataclass(frozen=True, slots=True)

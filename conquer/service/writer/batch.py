@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -55,6 +55,7 @@ class Batches:
         self.models: OrderedDict[str, Folded] = OrderedDict()
         self.bases: dict[str, int] = {}
         self.commits = 0
+        self.digests: deque[tuple[int, int, int, str]] = deque(maxlen=1000)
         self._connection: Connection | None = None
 
     def carry_out(self, batch: list[QueuedWork]) -> None:
