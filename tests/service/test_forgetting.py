@@ -104,11 +104,11 @@ def test_erasing_in_slices_gives_what_erasing_at_once_gives(local, tmp_path, sma
             writer, turns = app.server.writer, []
             call_now = writer.call_now
 
-            def crashing(name, work, *rest):
+            def crashing(name, work, *rest, **more):
                 turns.append(name)
                 if len(turns) == 4:
                     raise _CrashError
-                return call_now(name, work, *rest)
+                return call_now(name, work, *rest, **more)
 
             monkeypatch.setattr(writer, "call_now", crashing)
             with pytest.raises(_CrashError):

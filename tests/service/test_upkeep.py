@@ -321,7 +321,7 @@ def test_a_snapshot_that_comes_late_does_not_bring_pruned_rows_back(local):
                 offer = (await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})).json()
                 await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
             folded = app.server.writer.models["m"]
-            late = _snapshot_part(folded, 4, 0, 1, snapshots.pieces(folded.dumps())[0])
+            late = _snapshot_part(folded.id, 4, 0, 0, 1, snapshots.pieces(folded.dumps())[0])
             now[0] = 100 * 86400.0
             loop = asyncio.get_running_loop()
             assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) > 0

@@ -41,4 +41,3 @@ def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
     folded.learner.fit(items)
     snapshots.replace(turn.connection, folded.id, 0, snapshots.pieces(folded.dumps()), turn.now)
     turn.append(CorpusFitted(len(items)), None)
-    turn.refold(1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.keys import Key
 from conquer.service.http.messages import Scope, headers_of
 from conquer.service.log.transaction import Turn
@@ -36,6 +37,15 @@ class Call:
     ) -> "asyncio.Future[Result]":
         """Have the writer do it on the model of the path; see `Writer.call`."""
         return self.server.writer.call(self.model, work, events, light)
+
+    async def folded_with(self, position: int) -> None:
+        """Wait until the model of the path has been folded again with its correction at `position`."""
+        try:
+            await self.server.writer.call(self.model, lambda turn: None, generation=position)
+        except RefusalError as refusal:
+            # Deleted meanwhile: there is nothing left to fold.
+            if refusal.kind is not Kind.UNKNOWN:
+                raise
 
     @property
     def query(self) -> dict[str, str]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
-from conquer.service.errors import unknown_model
-from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, encoded
+from conquer.service.errors import Kind, RefusalError, unknown_model
+from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, seal
 from conquer.service.log.statistics import read_tally
 from conquer.service.log.transaction import Turn
 from conquer.service.store import snapshots
@@ -77,13 +77,19 @@ def erase_person(writer: Writer, model: str, voter: str) -> Gone:
         del found.rows[-_SLICE:]
         found.emptied += _SLICE
 
-    def last(turn: Turn) -> Gone:
+    def last(turn: Turn) -> tuple[Gone, int]:
         _check_same(turn, number)
-        return _finish(turn, voter, found)
+        return _finish(turn, voter, found), turn.folded.position if turn.folded.stale else 0
 
-    gone: Gone = writer.call_now(model, last)
+    gone, generation = writer.call_now(model, last)
     writer.database.scrub()
-    return gone
+    try:
+        # Until the log has been folded again without them.
+        writer.call_now(model, lambda turn: None, generation=generation)
+    except RefusalError as refusal:
+        if refusal.kind is not Kind.UNKNOWN:
+            raise
+    return cast("Gone", gone)
 
 
 def erase_voter(turn: Turn, voter: str) -> Gone:
@@ -138,9 +144,9 @@ def _empty(turn: Turn, rows: Sequence["Row[Any, Any, Any, Any, Any]"]) -> None:
 def _rest(model: int, row: "Row[Any, Any, Any, Any, Any]") -> dict[str, Any]:
     """What stays of a row: a choice leaves its ordinal."""
     left = Erased(_ordinal(row.body) if row.kind == "choose" else None)
-    text = encoded(left)
-    total = checksum(Entry(row.position, row.at, None, None, left), text)
-    return {"model": model, "at_position": row.position, "text": text, "total": total}
+    entry = Entry(row.position, row.at, None, None, left)
+    seal(entry)
+    return {"model": model, "at_position": row.position, "text": entry.text.decode(), "total": checksum(entry)}
 
 
 def _ordinal(body: str) -> int | None:

@@ -1,5 +1,7 @@
 """A model in memory: the fold of its log up to a position. The same `apply` serves live requests and replay."""
 
+import hashlib
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,6 +23,7 @@ from conquer.service.log.records import (
     Exposed,
     Flagged,
     Measured,
+    Unreadable,
 )
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Recent, Tally
@@ -28,7 +31,18 @@ from conquer.tickets import stream, ticket
 
 EVENT_BYTES = 256 << 20
 """What one model's cached events may take."""
+COMPARED = 5000
+"""Servers that share a store compare their folds at every position that this divides."""
 _json = msgspec.json.Encoder().encode
+logger = logging.getLogger(__name__)
+
+
+class OutOfTurnError(RuntimeError):
+    """A row was given to a fold that is not at the position before it."""
+
+
+class MissingEventError(LookupError):
+    """A row speaks of an event that the log does not hold."""
 
 
 class Counted:
@@ -92,9 +106,36 @@ class Counted:
         self.position = entry.position
         return event
 
+    def replay(self, entry: Entry) -> None:
+        """Take in a stored row. One that cannot be read or folded is passed over, and the rest of the log goes on."""
+        if isinstance(entry.body, Unreadable):
+            self.pass_over(entry, entry.body.reason)
+            return
+        try:
+            self.apply(entry)
+        except OutOfTurnError:
+            raise
+        except MissingEventError:
+            # Its event was erased, or cannot be read and has been counted: this row says nothing any more.
+            self.tally.ignored["event_gone"] = self.tally.ignored.get("event_gone", 0) + 1
+            self.position = entry.position
+        except Exception as error:
+            # Whatever it was, it is a matter of this row alone: the same rows come to the same state everywhere.
+            logger.exception("row %d of model %d cannot be folded", entry.position, self.id)
+            self.pass_over(entry, f"{type(error).__name__}: {error}"[:200])
+
+    def pass_over(self, entry: Entry, reason: str) -> None:
+        """Count a row that teaches nothing because it cannot be read or folded."""
+        self._check_next(entry)
+        self.tally.quarantine(entry.position, reason)
+        event = self.events.get(entry.event or "")
+        if event is not None:
+            event.follow(entry)
+        self.position = entry.position
+
     def _check_next(self, entry: Entry) -> None:
         if entry.position != self.position + 1:
-            raise RuntimeError(f"row {entry.position} cannot follow position {self.position} of model {self.id}")
+            raise OutOfTurnError(f"row {entry.position} cannot follow position {self.position} of model {self.id}")
 
     def _count_answer(self, entry: Entry, event: Event, said: Answered) -> None:
         tally, shown = self.tally, event.labels
@@ -117,8 +158,16 @@ class Folded(Counted):
     ) -> None:
         super().__init__(model_id, position, tally)
         self.name, self.settings, self.learner = name, settings, learner
+        self.generation = 0
+        """The position of the last correction or erasure that this fold was made with."""
         self.stale = False
-        """A correction or erasure has been applied: the weights must be folded again before use."""
+        """A later one has been applied: the weights go on as they are until the log has been folded again."""
+        self.void = False
+        """Its features were fitted elsewhere: nothing can be done with it but reading it again."""
+        self.unreadable: list[int] = []
+        """Positions of snapshots that were passed over and are to be dropped."""
+        self.watch: Callable[[Folded], None] | None = None
+        """Told of the fold at every position that all servers compare."""
         self.swept = 0
         """How far the sweep for expired events has looked; only saves looking again."""
         self.since_snapshot = 0
@@ -156,15 +205,29 @@ class Folded(Counted):
                 self._learn(_needed(event, entry), value)
             case Expired(value=value) if value is not None:
                 self._learn(_needed(event, entry), value)
-            case Corrected() | Erasure() | CorpusFitted():
-                self.stale = True
+            case Corrected() | Erasure():
+                self.stale = self.stale or entry.position > self.generation
+                if isinstance(entry.body, Erasure):
+                    # Some of these events are gone from the log: what is left is looked up again.
+                    self.trim(0)
+            case CorpusFitted():
+                self.void = self.learner.unfitted
             case _:
                 pass
         event = super().apply(entry)
         if event is not None and isinstance(entry.body, Decision):
             event.round = read
-        self.since_snapshot += 1
+        self._count_row()
         return event
+
+    def pass_over(self, entry: Entry, reason: str) -> None:
+        super().pass_over(entry, reason)
+        self._count_row()
+
+    def _count_row(self) -> None:
+        self.since_snapshot += 1
+        if self.watch is not None and self.position % COMPARED == 0 and not self.stale:
+            self.watch(self)
 
     def _learn(self, event: Event, value: float) -> None:
         try:
@@ -174,6 +237,10 @@ class Folded(Counted):
             # Learners check before they move, but what broke half-way may have moved.
             refusal.tainted = not isinstance(error, ValueError)
             raise refusal from None
+
+    def digest(self) -> str:
+        """What the fold came to: weights and counts."""
+        return hashlib.blake2b(self.dumps(), digest_size=16).hexdigest()
 
     def dumps(self) -> bytes:
         """Weights and tally as one model file."""
@@ -196,5 +263,5 @@ def wanted(entries: Iterable[Entry], have: Callable[[str], bool]) -> set[str]:
 
 def _needed(event: Event | None, entry: Entry) -> Event:
     if event is None:
-        raise RuntimeError(f"row {entry.position} speaks of event {entry.event!r}, which the log does not hold")
+        raise MissingEventError(f"row {entry.position} speaks of event {entry.event!r}, which the log does not hold")
     return event

@@ -1,60 +1,113 @@
-"""From rows on disk to a model in memory: the newest snapshot, then the tail of the log after it."""
+"""From rows on disk to a model in memory: the newest snapshot that can be read, then the tail of the log after it."""
 
-from collections.abc import Callable
-from typing import Any
+import logging
+import zlib
+from collections.abc import Callable, Generator
 
 from sqlalchemy import Connection
 
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.fold import Counted, Folded, wanted
+from conquer.service.log.records import SAME_FOLD, Entry
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.store import log_table, snapshots
+from conquer.service.store.database import Database
 
 Build = Callable[[ModelSettings, bytes | None], tuple[ServedLearner, str | None]]
 """Settings and a snapshot (or None for a fresh model) to what learns, with the text stored beside its weights."""
-_CHUNK = 250
-"""Rows read at once: each may be as large as a body may be."""
+SLICE = 250
+"""Rows folded at once: each may be as large as a body may be."""
+logger = logging.getLogger(__name__)
 
 
 def load(connection: Connection, header: log_table.Header, build: Build, cached: int = 20_000) -> Folded:
-    """The model as of the header's position."""
+    """The model as of the header's position, at once."""
     folded = _started(connection, header, build)
     catch_up(connection, folded, cached)
-    folded.stale = False
     return folded
 
 
 def load_up_to(connection: Connection, header: log_table.Header, build: Build, last: int) -> Folded:
     """The model as of an earlier position, without the answers that have been taken back since."""
-    early = log_table.Header(header.id, header.name, header.settings, last, header.base)
-    folded = _started(connection, early, build)
+    folded = _started(connection, header, build, last)
     catch_up(connection, folded, last=last)
     return folded
 
 
+def load_in_slices(database: Database, name: str, build: Build, cached: int) -> "Generator[None, None, Folded | None]":
+    """Fold a model slice by slice, each in a transaction of its own; returns it at its log's end, None without one.
+
+    A correction that comes meanwhile leaves it stale. A model made anew, or pruned beyond where it was read, is begun
+    again.
+    """
+    folded = None
+    while True:
+        with database.reading() as connection:
+            header = log_table.headers(connection, [name]).get(name)
+            if header is None:
+                return None
+            if folded is None or header.id != folded.id or header.base > folded.position:
+                folded = _started(connection, header, build)
+            elif folded.position < header.position:
+                _take_in(connection, folded, next(log_table.entries(connection, folded.id, folded.position, SLICE), []))
+                folded.trim(cached)
+            if folded.position >= header.position:
+                return folded
+        yield
+
+
 def catch_up(connection: Connection, folded: Counted, cached: int = 20_000, last: int | None = None) -> None:
     """Apply the rows this process has not seen yet. A correction among them leaves the model stale."""
-    for chunk in log_table.entries(connection, folded.id, folded.position, _CHUNK):
-        rows = chunk if last is None else [row for row in chunk if row.position <= last]
-        missing = wanted(rows, folded.events.__contains__)
-        for event in log_table.events(connection, folded.id, missing).values():
-            folded.keep(event)
-        for row in rows:
-            folded.apply(row)
+    for chunk in log_table.entries(connection, folded.id, folded.position, SLICE):
+        _take_in(connection, folded, chunk if last is None else [row for row in chunk if row.position <= last])
         folded.trim(cached)
         if last is not None and folded.position >= last:
             return
 
 
-def _started(connection: Connection, header: log_table.Header, build: Build) -> Folded:
-    found = [position for position in snapshots.complete(connection, header.id) if position <= header.position]
-    data: Any = snapshots.read(connection, header.id, found[0]) if found else None
-    if data is None and header.base > 0:
-        raise RuntimeError(f"model {header.name!r} has no snapshot at {header.base}, where its log begins")
-    learner, extra = build(header.settings, data)
-    position = found[0] if found else 0
-    tally = read_tally(extra) if extra else Tally()
-    folded = Folded(header.id, header.name, header.settings, learner, position, tally)
+def _take_in(connection: Connection, folded: Counted, rows: list[Entry]) -> None:
+    missing = wanted(rows, folded.events.__contains__)
+    for event in log_table.events(connection, folded.id, missing).values():
+        folded.keep(event)
+    for row in rows:
+        folded.replay(row)
+
+
+def _started(connection: Connection, header: log_table.Header, build: Build, last: int | None = None) -> Folded:
+    """The model at the newest snapshot that can be read, or at the beginning of its log."""
+    until = header.position if last is None else last
+    unreadable = []
+    for position in snapshots.complete(connection, header.id):
+        if position > until:
+            continue
+        found = _read(connection, header, position, build)
+        if found is not None:
+            break
+        # The one that stands for pruned rows, an import or a fit is kept for whoever can still make something of it.
+        if position != header.base:
+            unreadable.append(position)
+    else:
+        learner, _ = build(header.settings, None)
+        found, position = (learner, Tally()), header.base
+        if header.base > 0:
+            found[1].quarantine(header.base, "the snapshot that stands for all rows up to here cannot be read")
+    folded = Folded(header.id, header.name, header.settings, found[0], position, found[1])
     folded.undone = log_table.undone(connection, header.id, position)
+    folded.generation = log_table.changes(connection, header.id)
+    folded.unreadable = unreadable
     return folded
+
+
+def _read(
+    connection: Connection, header: log_table.Header, position: int, build: Build
+) -> tuple[ServedLearner, Tally] | None:
+    """A snapshot as what it holds; None where that cannot be read, or was folded by other rules."""
+    if position != header.base and snapshots.fold_of(connection, header.id, position) not in SAME_FOLD:
+        return None
+    try:
+        learner, text = build(header.settings, snapshots.read(connection, header.id, position))
+        return learner, read_tally(text) if text else Tally()
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError, zlib.error) as error:
+        logger.warning("the snapshot of model %r at %d cannot be read: %s", header.name, position, error)
+        return None

@@ -1,5 +1,6 @@
 """The rows of a model's log: what each kind holds. The model is the fold of these and of nothing else."""
 
+import struct
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ Raw = msgspec.Raw
 ABSENT = Raw(b"null")
 FOLD = 1
 """The version of the rules by which rows are folded. Another number: the same rows may give other bits."""
+SAME_FOLD = frozenset({0, 1})
+"""The versions whose snapshots hold what today's rules make of the same rows."""
 
 
 class Decision(msgspec.Struct, omit_defaults=True):
@@ -119,6 +122,14 @@ class Measured(msgspec.Struct):
     sentences: int
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """In place of a row's body that cannot be read, never stored: what the row says it is, and what is wrong."""
+
+    kind: str
+    reason: str
+
+
 KINDS: dict[str, type[msgspec.Struct]] = {
     "choose": Decision,
     "expose": Exposed,
@@ -135,35 +146,64 @@ KINDS: dict[str, type[msgspec.Struct]] = {
 NAMES = {struct: kind for kind, struct in KINDS.items()}
 _DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
 _encode = msgspec.json.Encoder().encode
+_HEAD = struct.Struct("<qd")
 
 
 @dataclass(slots=True)
 class Entry:
-    """One row: its position in the model's log, when it was written, and its body."""
+    """One row: its position in the model's log, when it was written, its body, and its text once that is sealed."""
 
     position: int
     at: float
     event: str | None
     voter: str | None
     body: Any
+    text: bytes = b""
 
     @property
     def kind(self) -> str:
-        return NAMES[type(self.body)]
+        return self.body.kind if isinstance(self.body, Unreadable) else NAMES[type(self.body)]
 
 
-def checksum(entry: Entry, text: str) -> int:
-    """The sum that a row carries: over its place, its names, its time and its body's text.
+def checksum(entry: Entry) -> int:
+    """The sum that a row carries: over its place, its time, its names and its body's text.
 
-    >>> checksum(Entry(1, 0.0, None, None, Activated()), "{}") != checksum(Entry(2, 0.0, None, None, Activated()), "{}")
-    True
+    >>> one, two = (Entry(position, 0.0, None, None, Activated(), b"{}") for position in (1, 2))
+    >>> checksum(one) == checksum(two)
+    False
     """
-    head = f"{entry.position}\x1f{entry.kind}\x1f{entry.event}\x1f{entry.voter}\x1f{entry.at!r}\x1f"
-    return zlib.crc32(text.encode(), zlib.crc32(head.encode()))
+    names = f"{entry.kind}\x1f{entry.event}\x1f{entry.voter}\x1f".encode()
+    return zlib.crc32(entry.text, zlib.crc32(names, zlib.crc32(_HEAD.pack(entry.position, entry.at))))
+
+
+def seal(entry: Entry) -> None:
+    """Give the row the text it is stored as; a ValueError where reading that would not bring the same row back.
+
+    JSON keeps every float64 exactly, but it has no infinity and no NaN.
+
+    >>> entry = Entry(1, 0.0, "e", None, Answered("a", value=float("inf")))
+    >>> seal(entry)
+    Traceback (most recent call last):
+    ValueError: a row of the kind 'answer' would not be read as it was written
+    """
+    text = _encode(entry.body)
+    if _DECODERS[entry.kind].decode(text) != entry.body:
+        raise ValueError(f"a row of the kind {entry.kind!r} would not be read as it was written")
+    entry.text = text
+
+
+def unsealed(position: int, at: float, kind: str, event: str | None, voter: str | None, text: str) -> Entry:
+    """A stored row, whatever it holds; one that cannot be read says so in its body."""
+    entry = Entry(position, at, event, voter, None, text.encode(errors="replace"))
+    try:
+        entry.body = decoded(kind, text)
+    except (msgspec.DecodeError, KeyError, ValueError, RecursionError) as error:
+        entry.body = Unreadable(kind, f"{type(error).__name__}: {error}"[:200])
+    return entry
 
 
 def encoded(body: msgspec.Struct) -> str:
-    """The body as JSON text, which keeps every float64 exactly.
+    """The body as JSON text.
 
     >>> decoded("correction", encoded(Corrected(undone=3)))
     Corrected(undone=3)

@@ -76,6 +76,16 @@ class Tally(msgspec.Struct):
     history: list[tuple[int, float, int]] = []
     """A parser's (answers, share of right heads, held-out sentences), every time it was measured."""
 
+    quarantined: int = 0
+    """Rows that could not be read or folded."""
+    reasons: list[tuple[int, str]] = []
+    """The first of those: position and what was wrong."""
+
+    def quarantine(self, position: int, reason: str) -> None:
+        self.quarantined += 1
+        if len(self.reasons) < _RECENT:
+            self.reasons.append((position, reason))
+
     def _bin(self) -> Bin:
         place = (self.rounds - 1) // self.width if self.rounds else 0
         if place >= _BINS:
@@ -189,6 +199,7 @@ class Tally(msgspec.Struct):
             "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
             "flags": self.flags,
+            "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": self.voters,
             "people": {name: _person(count, self.people.get(name)) for name, count in self.voters.items()},
             "measured": [{"answers": row[0], "uas": row[1], "sentences": row[2]} for row in self.history],

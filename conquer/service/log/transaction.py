@@ -1,17 +1,18 @@
-"""A model's turn inside one transaction: look events up, append rows, fold again after a correction."""
+"""A model's turn inside one transaction: look events up, append rows, have the log folded again after a correction."""
 
 import secrets
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
 
-from conquer.service.errors import conflict, unknown_event
+from conquer.service.errors import conflict, invalid, unknown_event
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
-from conquer.service.log.loading import Build, load
-from conquer.service.log.records import Decision, Entry
+from conquer.service.log.loading import Build
+from conquer.service.log.records import Decision, Entry, Exposed, seal
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.secrecy import retired_events
 
@@ -19,14 +20,38 @@ from conquer.service.store.secrecy import retired_events
 class Turn:
     """Given to all work on the model in one batch. Check first, then append: an appended row is applied at once."""
 
-    def __init__(self, connection: Connection, folded: Folded, base: int, now: float, build: Build) -> None:
-        self.connection, self.folded, self.base, self.now = connection, folded, base, now
+    def __init__(
+        self, connection: Connection, folded: Folded, header: log_table.Header, now: float, build: Build
+    ) -> None:
+        self.connection, self.folded, self.header, self.now = connection, folded, header, now
+        self.moved = False
+        """Memory may hold more than was appended: the model must be read again unless all goes well."""
         self.removed = False
         """The model was deleted in this turn: nobody after that finds it."""
         self.build = build
         self._looked_up: set[str] = set()
         self._retired: set[str] = set()
         self._unwritten: list[Entry] = []
+        self.written: Entry | None = None
+        """The last row written: whoever finds it in the log knows that all of the turn is there."""
+
+    @property
+    def base(self) -> int:
+        """Rows up to here have been pruned."""
+        return self.header.base
+
+    @base.setter
+    def base(self, position: int) -> None:
+        self.header = replace(self.header, base=position)
+
+    @property
+    def pooled(self) -> int:
+        """How many groups of uploaded items questions may be drawn from."""
+        return self.header.pooled
+
+    @pooled.setter
+    def pooled(self, count: int) -> None:
+        self.header = replace(self.header, pooled=count)
 
     def look_up(self, ids: Iterable[str]) -> None:
         """Bring these events into the cache, in one query for all that are missing."""
@@ -72,9 +97,18 @@ class Turn:
     def append(
         self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None
     ) -> Event | None:
-        """The model's next row, applied now and written at the end of the turn; returns the event it speaks of."""
+        """The model's next row, applied now and written at the end of the turn; returns the event it speaks of.
+
+        What could not be read again is refused before anything has moved.
+        """
         entry = Entry(self.folded.position + 1, self.now, event, voter, body)
+        # What an exposed pair's row holds is known once it has been counted.
+        late = isinstance(body, Exposed)
+        if not late:
+            _sealed(entry)
         found = self.folded.apply(entry, read)
+        if late:
+            _sealed(entry, tainted=True)
         self._unwritten.append(entry)
         return found
 
@@ -90,14 +124,25 @@ class Turn:
         if not self._unwritten:
             return False
         log_table.append(self.connection, self.folded.id, self._unwritten)
+        self.written = self._unwritten[-1]
         self._unwritten = []
         return True
 
     def refold(self, first: int) -> None:
-        """Something at position `first` has changed: forget later snapshots and fold the log again."""
+        """Something at position `first` has changed: later snapshots go, and the writer folds the log again.
+
+        Until that is done the model goes on with the weights it has; `stale` says so.
+        """
         self.flush()
         snapshots.drop_from(self.connection, self.folded.id, first)
-        old = self.folded
-        header = log_table.Header(old.id, old.name, old.settings, old.position, self.base)
-        self.folded = load(self.connection, header, self.build)
+        # An erasure has emptied the cache of events as well.
         self._looked_up = set()
+
+
+def _sealed(entry: Entry, tainted: bool = False) -> None:
+    try:
+        seal(entry)
+    except (ValueError, OverflowError, RecursionError) as error:
+        refusal = invalid(f"this cannot be stored: {error}")
+        refusal.tainted = tainted
+        raise refusal from None

@@ -13,6 +13,7 @@ from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
     AnswerReply,
     AnswerRequest,
+    BatchAnswer,
     BatchAnswers,
     BatchChoose,
     BatchReply,
@@ -118,16 +119,35 @@ async def answer_batch(call: Call) -> BatchReply:
     def work(turn: Turn) -> list[Any]:
         return [_each(lambda one=one: answering.answer(turn, one.event_id, one)) for one in request.answers]
 
-    results = await call.on_model(work, tuple(one.event_id for one in request.answers))
+    try:
+        results = await call.on_model(work, tuple(one.event_id for one in request.answers))
+    except RefusalError as refusal:
+        if not refusal.tainted:
+            raise
+        # One of them cannot be learnt without leaving its mark: each in a commit of its own.
+        results = [await _alone(call, one) for one in request.answers]
     call.server.meters.answered_batch(call.model, results)
     return BatchReply(results)
+
+
+async def _alone(call: Call, one: BatchAnswer) -> Any:
+    try:
+        return await call.on_model(lambda turn: answering.answer(turn, one.event_id, one), (one.event_id,))
+    except RefusalError as refusal:
+        return _told(refusal)
+
+
+def _told(refusal: RefusalError) -> dict[str, Any]:
+    return {"error": {"code": refusal.code, "message": refusal.message, "status": status_of(refusal)}}
 
 
 def _each(work: Any) -> Any:
     try:
         return work()
     except RefusalError as refusal:
-        return {"error": {"code": refusal.code, "message": refusal.message, "status": status_of(refusal)}}
+        if refusal.tainted:
+            raise
+        return _told(refusal)
 
 
 async def activate(call: Call) -> ChooseReply:
@@ -136,8 +156,15 @@ async def activate(call: Call) -> ChooseReply:
 
 
 async def undo(call: Call) -> AnswerReply:
+    """The reply comes when the log has been folded again; others are served meanwhile."""
     event_id, voter = call.path["event_id"], call.body.voter
-    return await call.on_model(lambda turn: answering.undo(turn, event_id, voter), (event_id,))
+
+    def work(turn: Turn) -> tuple[AnswerReply, int]:
+        return answering.undo(turn, event_id, voter), turn.folded.position
+
+    reply, position = await call.on_model(work, (event_id,))
+    await call.folded_with(position)
+    return reply
 
 
 async def flag(call: Call) -> AnswerReply:

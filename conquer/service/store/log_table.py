@@ -1,21 +1,33 @@
 """Reading and writing models and their logs; every statement the hot path runs is here."""
 
 import functools
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, select, text
+from sqlalchemy.exc import OperationalError
 
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.records import FOLD, Decision, Entry, checksum, decoded, encoded
+from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, checksum, unsealed
 from conquer.service.store.schema import digests, items, leases, log, models, pruned, retired, snapshots
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
 
-_COLUMNS = (log.c.position, log.c.at, log.c.kind, log.c.event_id, log.c.voter, log.c.body)
+_COLUMNS = (
+    log.c.position,
+    log.c.at,
+    log.c.kind,
+    log.c.event_id,
+    log.c.voter,
+    log.c.body,
+    log.c.format,
+    log.c.checksum,
+)
 _AFTER = (
     select(*_COLUMNS)
     .where(log.c.model_id == bindparam("model"), log.c.position > bindparam("after"))
@@ -28,11 +40,12 @@ _OF_EVENTS = (
     .order_by(log.c.position)
 )
 _ROWS = 500
-_LOCK = (
-    select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base)
+_HEADERS = (
+    select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base, models.c.pooled)
     .where(models.c.name.in_(bindparam("names", expanding=True)))
     .order_by(models.c.id)
 )
+_LOCKED = {False: _HEADERS.with_for_update(), True: _HEADERS.with_for_update(skip_locked=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +57,76 @@ class Header:
     settings: ModelSettings
     position: int
     base: int
+    pooled: int
 
 
-def headers(connection: Connection, names: Sequence[str], lock: bool) -> dict[str, Header]:
-    """The models with these names; with `lock`, held until the transaction ends, always in the same order."""
-    statement = _LOCK.with_for_update() if lock else _LOCK
-    found = connection.execute(statement, {"names": list(names)})
-    return {row.name: Header(row.id, row.name, _settings(row.settings), row.position, row.base) for row in found}
+def headers(connection: Connection, names: Sequence[str], lock: bool = False, skip: bool = False) -> dict[str, Header]:
+    """The models with these names; with `lock`, held until the transaction ends, always in the same order.
+
+    `skip`: without those that another server has locked.
+    """
+    statement = _LOCKED[skip] if lock else _HEADERS
+    return {row.name: _header(row) for row in connection.execute(statement, {"names": list(names)})}
 
 
 def all_headers(connection: Connection) -> list[Header]:
-    found = connection.execute(select(models).order_by(models.c.name))
-    return [Header(row.id, row.name, _settings(row.settings), row.position, row.base) for row in found]
+    """Every model whose settings can be read, by name; `unreadable` tells of the others."""
+    rows = connection.execute(select(models).order_by(models.c.name)).all()
+    return [_header(row) for row in rows if _is_settings(row.settings)]
+
+
+def unreadable(connection: Connection) -> list[str]:
+    """The names of models whose settings cannot be read."""
+    rows = connection.execute(select(models.c.name, models.c.settings).order_by(models.c.name)).all()
+    return [row.name for row in rows if not _is_settings(row.settings)]
+
+
+def _is_settings(stored: str) -> bool:
+    try:
+        _settings(stored)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _header(row: Any) -> Header:
+    try:
+        settings = _settings(row.settings)
+    except msgspec.DecodeError as error:
+        message = f"the settings of model {row.name!r} cannot be read: {error}"
+        raise RefusalError(Kind.UNAVAILABLE, "unreadable_model", message) from None
+    return Header(row.id, row.name, settings, row.position, row.base, row.pooled)
 
 
 def _entry(row: Any) -> Entry:
-    return Entry(row.position, row.at, row.event_id, row.voter, decoded(row.kind, row.body))
+    if row.format > FOLD:
+        message = f"row {row.position} is of version {row.format}, this program folds up to {FOLD}: upgrade it"
+        raise RefusalError(Kind.UNAVAILABLE, "newer_rows", message)
+    entry = unsealed(row.position, row.at, row.kind, row.event_id, row.voter, row.body)
+    if row.checksum is not None and row.checksum != checksum(entry):
+        entry.body = Unreadable(row.kind, "its checksum does not fit")
+    return entry
+
+
+def _rows(connection: Connection, statement: Any, values: dict[str, Any]) -> Sequence[Any]:
+    """The rows of a query; also where a damaged file holds text that is none."""
+    try:
+        return connection.execute(statement, values).all()
+    except OperationalError:
+        raw: Any = connection.connection.driver_connection
+        if not isinstance(raw, sqlite3.Connection):
+            raise
+    raw.text_factory = lambda data: data.decode(errors="replace")
+    try:
+        return connection.execute(statement, values).all()
+    finally:
+        raw.text_factory = str
 
 
 def entries(connection: Connection, model: int, after: int, chunk: int = 1000) -> Iterator[list[Entry]]:
     """The rows after a position, in order, in lists of at most `chunk`."""
     while True:
-        found = connection.execute(_AFTER, {"model": model, "after": after, "count": chunk}).all()
+        found = _rows(connection, _AFTER, {"model": model, "after": after, "count": chunk})
         if found:
             yield [_entry(row) for row in found]
             after = found[-1].position
@@ -79,9 +140,9 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
     wanted = list(ids)
     for start in range(0, len(wanted), 500):
         part = wanted[start : start + 500]
-        for row in connection.execute(_OF_EVENTS, {"model": model, "events": part}):
+        for row in _rows(connection, _OF_EVENTS, {"model": model, "events": part}):
             entry = _entry(row)
-            if row.kind == "choose":
+            if isinstance(entry.body, Decision):
                 found[row.event_id] = Event.of(entry)
             elif row.event_id in found:
                 found[row.event_id].follow(entry)
@@ -96,7 +157,8 @@ def latest_choices(connection: Connection, model: int, count: int) -> list[Decis
         .order_by(log.c.position.desc())
         .limit(count)
     )
-    return [decoded("choose", row.body) for row in found]
+    entries = [unsealed(0, 0.0, "choose", None, None, row.body) for row in found]
+    return [entry.body for entry in entries if isinstance(entry.body, Decision)]
 
 
 def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:
@@ -111,14 +173,14 @@ def answer_from(connection: Connection, model: int, position: int) -> tuple[str,
 
 
 def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
-    """Write rows whose positions were given out under the model's lock."""
+    """Write sealed rows whose positions were given out under the model's lock."""
     # One statement for many rows: every step of the driver hands the interpreter over, and waits to get it back.
     for start in range(0, len(rows), _ROWS):
         part = rows[start : start + _ROWS]
         values: list[Any] = []
         for row in part:
-            text = encoded(row.body)
-            values += (model, row.position, row.kind, row.event, row.voter, row.at, text, FOLD, checksum(row, text))
+            text = row.text.decode()
+            values += (model, row.position, row.kind, row.event, row.voter, row.at, text, FOLD, checksum(row))
         connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
     mark = _mark(connection.dialect.paramstyle)
     connection.exec_driver_sql(f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
@@ -136,20 +198,30 @@ def _insert(rows: int, paramstyle: str) -> str:
     return f"INSERT INTO log ({columns}) VALUES {', '.join([one] * rows)}"
 
 
+# The kinds stand in the text, so that the partial index of the same words serves.
+_CHANGES = text(
+    "SELECT position, kind, body FROM log WHERE model_id = :model AND position > :after"
+    " AND kind IN ('correction', 'erasure') ORDER BY position"
+)
+_LAST_CHANGE = text("SELECT MAX(position) FROM log WHERE model_id = :model AND kind IN ('correction', 'erasure')")
+
+
 def undone(connection: Connection, model: int, after: int) -> frozenset[int]:
     """Positions of answers that corrections after a position take back."""
-    found = connection.execute(
-        select(log.c.body).where(log.c.model_id == model, log.c.position > after, log.c.kind == "correction")
-    )
-    return frozenset(decoded("correction", row.body).undone for row in found)
+    found = connection.execute(_CHANGES, {"model": model, "after": after})
+    bodies = [unsealed(0, 0.0, row.kind, None, None, row.body).body for row in found]
+    return frozenset(body.undone for body in bodies if isinstance(body, Corrected))
 
 
 def changes(connection: Connection, model: int) -> int:
     """The position of the last row that changes what earlier rows mean, 0 if there is none."""
-    found = connection.execute(
-        select(func.max(log.c.position)).where(log.c.model_id == model, log.c.kind.in_(("correction", "erasure")))
-    )
-    return found.scalar() or 0
+    return connection.execute(_LAST_CHANGE, {"model": model}).scalar() or 0
+
+
+def holds(connection: Connection, model: int, entry: Entry) -> bool:
+    """Whether this very row is in the log."""
+    found = _rows(connection, _AFTER, {"model": model, "after": entry.position - 1, "count": 1})
+    return bool(found) and found[0].position == entry.position and found[0].checksum == checksum(entry)
 
 
 def remove_model(connection: Connection, model: int) -> None:

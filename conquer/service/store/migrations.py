@@ -33,6 +33,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     (
         "ALTER TABLE log ADD COLUMN format INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE log ADD COLUMN checksum BIGINT",
+        "CREATE INDEX log_change ON log (model_id, position) WHERE kind IN ('correction', 'erasure')",
         "ALTER TABLE snapshots ADD COLUMN format INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE models ADD COLUMN pooled INTEGER NOT NULL DEFAULT 0",
         "UPDATE models SET pooled = (SELECT COUNT(*) FROM items WHERE items.model_id = models.id)",

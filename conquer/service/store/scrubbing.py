@@ -21,7 +21,7 @@ def cut_log(engine: Engine, tries: int = _TRIES) -> bool:
                 time.sleep(2 * _MOMENT)
             cursor = connection.cursor()
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (busy, _, _) = cursor.fetchone()
+            ((busy, *_),) = cursor.fetchall()
             if not busy:
                 return True
         return False

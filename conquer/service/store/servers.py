@@ -5,7 +5,7 @@ import secrets
 import socket
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, delete, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Double, delete, literal_column, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from conquer import __version__
@@ -18,7 +18,7 @@ ALIVE = 10.0
 """A server that has given none for so long does not count; it looks around before it goes on."""
 _LOCK = 0x434E5153
 """Any fixed number: servers that come at the same moment look around one after the other."""
-_NOW = literal_column("extract(epoch from clock_timestamp())::double precision")
+_NOW: ColumnElement[float] = literal_column("extract(epoch from clock_timestamp())::double precision", Double)
 """The store's own clock, which all servers share."""
 
 

@@ -67,6 +67,12 @@ def read_pieces(connection: Connection, model: int, position: int) -> Iterator[b
         yield connection.execute(select(snapshots.c.data).where(here, snapshots.c.part == part)).scalar_one()
 
 
+def fold_of(connection: Connection, model: int, position: int) -> int:
+    """The version of the rules that a snapshot was folded by."""
+    here = (snapshots.c.model_id == model) & (snapshots.c.position == position)
+    return int(connection.execute(select(func.max(snapshots.c.format)).where(here)).scalar_one())
+
+
 def read(connection: Connection, model: int, position: int) -> bytes:
     """A whole snapshot as it was before `pieces`."""
     return zlib.decompress(b"".join(read_pieces(connection, model, position)))

@@ -1,36 +1,56 @@
 """The one place that writes: whatever requests are waiting are carried out and committed together.
 
 Requests are decided on the event loop, between reading sockets, and only the commit waits for the disk in a thread
-of its own: two threads that compute would take turns holding the interpreter and slow each other down.
+of its own: two threads that compute would take turns holding the interpreter and slow each other down. Models that
+are not in memory are folded in another thread, and the requests for them wait aside.
 """
 
 import asyncio
+import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from conquer.service.errors import Kind, RefusalError
+from conquer.service.alarms import Alarms
+from conquer.service.errors import Kind, RefusalError, unknown_model
 from conquer.service.log.fold import Folded
-from conquer.service.log.loading import Build
+from conquer.service.log.loading import Build, load_in_slices
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
 from conquer.service.writer.batch import Batches, Prepared, QueuedWork, deliver
+from conquer.service.writer.failures import as_told, concerns_all, is_busy, is_locked
+from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
+
+logger = logging.getLogger(__name__)
+_AGAIN = 0.25
+_TRIES = 40
+"""A model that another server holds is tried again so often, so far apart."""
+_STOPPING = 20.0
 
 
 class Writer:
     """A queue in front of `Batches`. `call` from the event loop, `call_now` from any other thread."""
 
     def __init__(
-        self, database: Database, build: Build, settings: Settings, clock: Callable[[], float] = time.time
+        self,
+        database: Database,
+        build: Build,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+        alarms: Alarms | None = None,
     ) -> None:
         self.database, self.settings, self.clock = database, settings, clock
+        self.alarms = alarms or Alarms()
         self.batches = Batches(database, build, settings, lambda: self.clock())
-        self._upkeep = Upkeep(self.batches, self.call_now)
+        self._upkeep = Upkeep(self.batches, self.call_now, self.alarms)
+        self._folding = Folding(self._fold, self._arrive)
         self._queue: deque[QueuedWork] = deque()
+        self._parked: dict[str, list[QueuedWork]] = {}
+        self._arrived: deque[tuple[str, Arrival]] = deque()
         self._lock = threading.Lock()
         self._busy, self._stopping = False, False
         self._idle = threading.Event()
@@ -54,42 +74,54 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        return len(self._queue)
+        return len(self._queue) + sum(map(len, list(self._parked.values())))
+
+    @property
+    def model_bytes(self) -> int:
+        """What the models in memory take, roughly."""
+        return self._upkeep.used
 
     def start(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.database.claim()
         self._loop = loop
 
     def stop(self) -> None:
-        """Finish what is queued, store a snapshot of every changed model, and let go of the store."""
+        """Finish what is queued, store snapshots of the models that have changed, and let go of the store."""
         with self._lock:
             self._stopping = True
-        self._idle.wait()
-        self._worker.shutdown()
-        self._upkeep.stop()
-        self.batches.close()
+            aside = [queued for works in self._parked.values() for queued in works]
+            self._parked = {}
+        self._tell(aside, RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1))
+        self._idle.wait(_STOPPING)
+        self._folding.finish(drop=True)
+        self._worker.shutdown(wait=self._idle.is_set())
+        if self._idle.is_set():
+            self._upkeep.stop()
+            self.batches.close()
 
     def call(
-        self, model: str | None, work: Work, events: tuple[str, ...] = (), light: bool = False
+        self,
+        model: str | None,
+        work: Work,
+        events: tuple[str, ...] = (),
+        light: bool = False,
+        generation: int = 0,
     ) -> "asyncio.Future[Any]":
         """Queue work from the event loop; a full queue refuses at once."""
         if self._loop is None:
             raise RuntimeError("start(loop) comes before call")
-        if len(self._queue) >= self.settings.queue:
-            raise RefusalError(Kind.BUSY, "busy", f"{len(self._queue)} requests are waiting; try again", retry_after=1)
+        if self.waiting >= self.settings.queue:
+            raise RefusalError(Kind.BUSY, "busy", f"{self.waiting} requests are waiting; try again", retry_after=1)
         future = self._loop.create_future()
-        if self._put(QueuedWork(model, work, events, future, light)):
+        if self._put(QueuedWork(model, work, events, future, light, generation)):
             self._loop.call_soon(self._next)
         return future
 
-    def call_now(self, model: str | None, work: Work, events: tuple[str, ...] = ()) -> Any:
+    def call_now(self, model: str | None, work: Work, events: tuple[str, ...] = (), generation: int = 0) -> Any:
         """Queue work from another thread and wait for its result."""
         future: Future[Any] = Future()
-        if self._put(QueuedWork(model, work, events, future)):
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._next)
-            else:
-                self._worker.submit(self._drain)
+        if self._put(QueuedWork(model, work, events, future, generation=generation)):
+            self._wake()
         return future.result()
 
     def _put(self, queued: QueuedWork) -> bool:
@@ -98,50 +130,179 @@ class Writer:
             if self._stopping:
                 raise RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1)
             self._queue.append(queued)
-            begin = not self._busy
-            self._busy = True
-            self._idle.clear()
+            return self._begin()
+
+    def _begin(self) -> bool:
+        """With the lock held: whether the writer was idle and must be started."""
+        begin = not self._busy
+        self._busy = True
+        self._idle.clear()
         return begin
 
-    def _take(self) -> list[QueuedWork]:
+    def _wake(self) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._next)
+        else:
+            self._worker.submit(self._drain)
+
+    def _fold(self, name: str) -> Job:
+        return load_in_slices(self.database, name, self.batches.build, self.settings.events_cached)
+
+    def _arrive(self, name: str, arrival: Arrival) -> None:
+        """In the folding thread: hand a model over, and start the writer if it is idle."""
         with self._lock:
-            batch = [self._queue.popleft() for _ in range(min(len(self._queue), self.settings.batch))]
+            self._arrived.append((name, arrival))
+            begin = self._begin()
+        if begin:
+            self._wake()
+
+    def _take(self) -> list[QueuedWork]:
+        """The next batch. What waits for a model is put aside until it has been folded."""
+        batch: list[QueuedWork] = []
+        with self._lock:
+            while self._arrived:
+                self._admit(*self._arrived.popleft())
+            while self._queue and len(batch) < self.settings.batch:
+                if batch and (self._queue[0].alone or batch[-1].alone):
+                    break
+                queued = self._queue.popleft()
+                if self._ready(queued):
+                    batch.append(queued)
+                else:
+                    self._put_aside(queued)
             if not batch:
                 self._busy = False
                 self._idle.set()
         return batch
+
+    def _ready(self, queued: QueuedWork) -> bool:
+        if queued.model is None:
+            return True
+        folded = self.batches.known(queued.model)
+        return folded is not None and queued.generation <= folded.generation
+
+    def _put_aside(self, queued: QueuedWork) -> None:
+        name = str(queued.model)
+        self._parked.setdefault(name, []).append(queued)
+        self._folding.want(name)
+
+    def _admit(self, name: str, arrival: Arrival) -> None:
+        """With the lock held: a model has been folded, or cannot be; whoever waited for it goes on."""
+        works = self._parked.pop(name, [])
+        if isinstance(arrival, Folded):
+            arrival.watch = self.batches.watch
+            self.batches.fresh[name] = arrival
+            self._upkeep.arrived(arrival)
+            self._queue.extendleft(reversed(works))
+            return
+        if isinstance(arrival, Exception):
+            self._upkeep.not_folded(name, arrival)
+        self._tell(works, unknown_model(name) if arrival is None else as_told(arrival))
 
     def _next(self) -> None:
         """On the event loop: decide the waiting requests, then let a thread wait for the disk."""
         batch = self._take()
         if not batch:
             return
-        # Loading a model takes long, and on a shared store others may hold its lock: neither may stop the loop.
-        quick = not self.database.shared and all(one.light and one.model in self.models for one in batch)
+        # On a shared store others may hold a model's lock: waiting for that may not stop the loop.
+        quick = not self.database.shared and all(one.light and one.model not in self.batches.fresh for one in batch)
         if not quick:
-            self._worker.submit(self._all_of, batch)
+            self._worker.submit(self._in_worker, batch, self._carry_out, batch)
             return
-        prepared = self.batches.prepare(batch)
-        self._worker.submit(self._rest_of, batch, prepared)
+        try:
+            prepared = self.batches.prepare(batch, wait=0)
+        except Exception as error:
+            # Another process may hold the store: it is waited for where nobody else waits.
+            step: Any = (self._carry_out, batch) if is_busy(error) else (self._failed, batch, error)
+            self._worker.submit(self._in_worker, batch, *step)
+            return
+        self._worker.submit(self._in_worker, batch, self._finish, prepared)
 
-    def _all_of(self, batch: list[QueuedWork]) -> None:
-        self._rest_of(batch, self.batches.prepare(batch))
+    def _in_worker(self, batch: list[QueuedWork], step: Callable[..., None], *arguments: Any) -> None:
+        """Do it; whatever happens, everyone of the batch is told something and the next batch comes."""
+        try:
+            step(*arguments)
+        except Exception as error:
+            logger.exception("a batch went wrong where nothing should")
+            self._tell([queued for queued in batch if not queued.future.done()], error)
+        finally:
+            self._go_on()
 
-    def _rest_of(self, batch: list[QueuedWork], prepared: Prepared | None) -> None:
-        if prepared is not None:
+    def _carry_out(self, batch: list[QueuedWork], skip_locked: bool = False) -> None:
+        try:
+            prepared = self.batches.prepare(batch, skip_locked=skip_locked)
+        except Exception as error:
+            if is_locked(error) and not skip_locked:
+                self._carry_out(batch, skip_locked=True)
+            else:
+                self._failed(batch, error)
+            return
+        self._finish(prepared)
+
+    def _finish(self, prepared: Prepared) -> None:
+        """Commit, reply, and only then look after the models."""
+        with self._lock:
+            for queued in prepared.distant:
+                self._put_aside(queued)
+        self._try_later(prepared.locked)
+        try:
             self.batches.commit(prepared)
-        self._upkeep.after_commit()
+        except Exception as error:
+            self._failed(prepared.batch, error)
+            return
+        self._reply(prepared.batch)
+        for name in self._upkeep.after_commit(prepared.turns):
+            self._folding.want(name)
+
+    def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
+        """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
+        if len(batch) > 1 and not concerns_all(error):
+            for queued in batch:
+                queued.alone = True
+            with self._lock:
+                self._queue.extendleft(reversed(batch))
+        else:
+            self._tell(batch, as_told(error))
+
+    def _try_later(self, works: list[QueuedWork]) -> None:
+        """Another server holds their models: once more in a moment, but not for ever."""
+        held = [queued for queued in works if queued.tries >= _TRIES]
+        message = "another server has been writing this model for too long; try again"
+        self._tell(held, RefusalError(Kind.UNAVAILABLE, "locked", message, retry_after=1))
+        again = [queued for queued in works if queued.tries < _TRIES]
+        for queued in again:
+            queued.tries += 1
+        if again:
+            timer = threading.Timer(_AGAIN, self._requeue, [again])
+            timer.daemon = True
+            timer.start()
+
+    def _requeue(self, works: list[QueuedWork]) -> None:
+        with self._lock:
+            self._queue.extendleft(reversed(works))
+            begin = self._begin()
+        if begin:
+            self._wake()
+
+    def _tell(self, works: Iterable[QueuedWork], error: Exception) -> None:
+        """Tell these of a failure, from whatever thread."""
+        told = list(works)
+        for queued in told:
+            queued.error = error
+        if told:
+            self._reply(told)
+
+    def _reply(self, batch: list[QueuedWork]) -> None:
         deliver(one for one in batch if isinstance(one.future, Future))
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._finished, batch)
+            self._loop.call_soon_threadsafe(deliver, [one for one in batch if not isinstance(one.future, Future)])
 
-    def _finished(self, batch: list[QueuedWork]) -> None:
-        deliver(one for one in batch if not isinstance(one.future, Future))
-        # Let the loop send these replies and read what has come meanwhile: the next commit then carries more.
-        loop = asyncio.get_running_loop()
-        loop.call_soon(loop.call_soon, self._next)
+    def _go_on(self) -> None:
+        """Let the loop send these replies and read what has come meanwhile: the next commit then carries more."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.call_soon, self._loop.call_soon, self._next)
 
     def _drain(self) -> None:
         """Without an event loop, as from the command line."""
         while batch := self._take():
-            self._all_of(batch)
+            self._carry_out(batch)

@@ -1,9 +1,12 @@
-"""What follows a commit: snapshots of models that have grown, and memory within its bounds."""
+"""What follows a commit: snapshots of models that have grown, memory within its bounds. Nothing here fails a reply."""
 
-from collections.abc import Callable
+import logging
+import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from conquer.service.alarms import Alarms
 from conquer.service.errors import RefusalError, conflict
 from conquer.service.log.fold import EVENT_BYTES, Folded
 from conquer.service.log.transaction import Turn
@@ -11,48 +14,134 @@ from conquer.service.store import log_table, snapshots
 from conquer.service.writer.batch import Batches
 
 Work = Callable[[Any], Any]
+_LAST_SNAPSHOTS = 10.0
+"""Seconds for snapshots when the server stops; the log has everything."""
+logger = logging.getLogger(__name__)
 
 
 class Upkeep:
     """Looks after the models of `batches`; `call_now` is the writer's, which writes between other commits."""
 
-    def __init__(self, batches: Batches, call_now: Callable[[str, Work], Any]) -> None:
-        self.batches, self._call_now = batches, call_now
+    def __init__(self, batches: Batches, call_now: Callable[[str, Work], Any], alarms: Alarms) -> None:
+        self.batches, self._call_now, self._alarms = batches, call_now, alarms
         self._background = ThreadPoolExecutor(1, "conquer-snapshots")
+        self._storing = False
+        self._sizes: dict[str, int] = {}
+        self.used = 0
+        """Bytes of the models in memory, roughly."""
 
-    def after_commit(self) -> None:
-        """Begin the snapshots that are due, then let go of old events and of the models used least recently."""
-        models, settings = self.batches.models, self.batches.settings
-        for folded in list(models.values()):
-            folded.trim(settings.events_cached, min(EVENT_BYTES, settings.cache_bytes // 4))
-            if folded.since_snapshot >= settings.snapshot_every:
-                self._store_later(folded)
-        used = sum(folded.size for folded in models.values())
-        while used > settings.cache_bytes and len(models) > 1:
-            _, dropped = models.popitem(last=False)
-            used -= dropped.size
+    def after_commit(self, turns: Mapping[str, Turn]) -> list[str]:
+        """Keep memory within its bounds and begin a snapshot that is due; returns the models to fold again."""
+        stale = []
+        try:
+            for name, turn in turns.items():
+                folded = turn.folded
+                self._alarm(folded, turn.removed)
+                if turn.removed:
+                    self._weigh(name, 0)
+                    continue
+                if folded.stale:
+                    stale.append(name)
+                self._trim(folded)
+                self._begin_snapshot(folded, self.batches.settings.snapshot_every)
+            if self.used > self.batches.settings.cache_bytes:
+                self._evict()
+        except Exception as error:
+            self._alarms.count("upkeep")
+            self._alarms.raise_("upkeep", f"looking after the models failed: {error!r}")
+            logger.exception("looking after the models failed")
+        return stale
+
+    def arrived(self, folded: Folded) -> None:
+        """A model has been read into memory."""
+        self._alarms.clear(f"fold:{folded.name}")
+        self._alarm(folded, gone=False)
+        self._weigh(folded.name, folded.size)
+
+    def not_folded(self, name: str, error: Exception) -> None:
+        """A model could not be read into memory."""
+        self._alarms.count("fold")
+        self._alarms.raise_(f"fold:{name}", f"model {name!r} cannot be folded: {error}")
 
     def stop(self) -> None:
-        """Store a snapshot of every model that has changed since its last; nothing else writes any more."""
+        """Store snapshots of the models that have changed since their last; nothing else writes any more."""
         self._background.shutdown()
-        for folded in self.batches.models.values():
-            if folded.since_snapshot:
-                self._store_now(folded)
+        until = time.monotonic() + _LAST_SNAPSHOTS
+        for folded in reversed(list(self.batches.models.values())):
+            if time.monotonic() > until:
+                return
+            if folded.since_snapshot and not folded.stale:
+                try:
+                    self._store_now(folded)
+                except Exception as error:
+                    self._failed(folded, error)
 
-    def _store_later(self, folded: Folded) -> None:
-        """Copy the weights now; compress in the background; write part by part between other commits."""
-        data, position = folded.dumps(), folded.position
+    def _alarm(self, folded: Folded, gone: bool) -> None:
+        kind = f"quarantine:{folded.name}"
+        if gone:
+            self._alarms.clear(kind)
+        elif folded.tally.quarantined:
+            position, reason = folded.tally.reasons[0]
+            count = folded.tally.quarantined
+            self._alarms.raise_(
+                kind, f"{count} rows of model {folded.name!r} are passed over; the first, {position}: {reason}"
+            )
+
+    def _weigh(self, name: str, size: int) -> None:
+        self.used += size - self._sizes.pop(name, 0)
+        if size:
+            self._sizes[name] = size
+
+    def _trim(self, folded: Folded) -> None:
+        settings = self.batches.settings
+        folded.trim(settings.events_cached, min(EVENT_BYTES, settings.cache_bytes // 4))
+        self._weigh(folded.name, folded.size)
+
+    def _evict(self) -> None:
+        """Let the models used least recently go; one that would have many rows to read again leaves a snapshot."""
+        models, settings = self.batches.models, self.batches.settings
+        self._sizes = {name: folded.size for name, folded in models.items()}
+        self.used = sum(self._sizes.values())
+        while self.used > settings.cache_bytes and len(models) > 1:
+            name, folded = next(iter(models.items()))
+            self._begin_snapshot(folded, max(1, settings.snapshot_every // 10))
+            self.batches.forget(name)
+            self._weigh(name, 0)
+
+    def _begin_snapshot(self, folded: Folded, every: int) -> None:
+        """If it is due and no other is under way: copy the weights now, store them in the background."""
+        if folded.since_snapshot < every or folded.stale or self._storing:
+            return
+        try:
+            data, position, generation = folded.dumps(), folded.position, folded.generation
+        except Exception as error:
+            self._failed(folded, error)
+            return
         folded.since_snapshot = 0
+        self._storing = True
+        self._background.submit(self._store, folded, data, position, generation)
 
-        def compress() -> None:
+    def _store(self, folded: Folded, data: bytes, position: int, generation: int) -> None:
+        """Compress, and write part by part between other commits."""
+        try:
             pieces = snapshots.pieces(data)
             for part, piece in enumerate(pieces):
-                try:
-                    self._call_now(folded.name, _snapshot_part(folded, position, part, len(pieces), piece))
-                except RefusalError:
-                    return
+                self._call_now(folded.name, _snapshot_part(folded.id, position, generation, part, len(pieces), piece))
+        except RefusalError as refusal:
+            if refusal.code not in _NOT_NEEDED:
+                self._failed(folded, refusal)
+        except Exception as error:
+            self._failed(folded, error)
+        else:
+            self._alarms.clear(f"snapshot:{folded.name}")
+        finally:
+            self._storing = False
 
-        self._background.submit(compress)
+    def _failed(self, folded: Folded, error: Exception) -> None:
+        """Once more after a tenth as many rows."""
+        folded.since_snapshot = self.batches.settings.snapshot_every * 9 // 10
+        self._alarms.count("snapshot")
+        self._alarms.raise_(f"snapshot:{folded.name}", f"a snapshot of model {folded.name!r} failed: {error!r}")
 
     def _store_now(self, folded: Folded) -> None:
         pieces, database = snapshots.pieces(folded.dumps()), self.batches.database
@@ -66,18 +155,22 @@ class Upkeep:
             snapshots.thin(connection, folded.id, found.base)
 
 
-def _snapshot_part(folded: Folded, position: int, part: int, count: int, piece: bytes) -> Work:
+_NOT_NEEDED = frozenset({"void", "snapshot_exists", "unknown_model", "stopping"})
+
+
+def _snapshot_part(model: int, position: int, generation: int, part: int, count: int, piece: bytes) -> Work:
     def work(turn: Turn) -> None:
-        # A model folded again since then may have been corrected before `position`: its snapshot is void.
-        if turn.folded is not folded:
+        folded = turn.folded
+        # Something before `position` may have been taken back or erased since: then this snapshot is void.
+        if folded.id != model or folded.stale or folded.generation != generation:
             raise conflict("void", f"model {folded.name!r} has been folded again")
         # Rows up to the base are gone, and with them perhaps a person: what was folded before must not come back.
         if position < turn.base:
             raise conflict("void", f"model {folded.name!r} begins at {turn.base}, after position {position}")
-        if part == 0 and snapshots.exists(turn.connection, folded.id, position):
+        if part == 0 and snapshots.exists(turn.connection, model, position):
             raise conflict("snapshot_exists", f"another server stores position {position}")
-        snapshots.write_piece(turn.connection, folded.id, position, part, count, turn.now, piece)
+        snapshots.write_piece(turn.connection, model, position, part, count, turn.now, piece)
         if part == count - 1:
-            snapshots.thin(turn.connection, folded.id, turn.base)
+            snapshots.thin(turn.connection, model, turn.base)
 
     return work
