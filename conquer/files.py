@@ -61,10 +61,10 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], private: bool = False) -> Iterator[Path]:
     """An empty file beside `path` to be written in parts; at the end it takes the place of `path`.
 
-    A crash or an error leaves the old file or the new one, never a part.
+    A crash or an error leaves the old file or the new one, never a part. A private one is its owner's alone.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder) / "a.txt") as room:
@@ -80,9 +80,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield room
         with room.open("rb+") as file:
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        room.chmod(0o666 & ~mask)
+        if not private:
+            mask = os.umask(0)
+            os.umask(mask)
+            room.chmod(0o666 & ~mask)
         room.replace(target)
     except BaseException:
         room.unlink(missing_ok=True)

@@ -79,18 +79,14 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
 
     A SQLite store that is being served does this over HTTP: POST /v1/models/NAME/erase.
     """
-    from conquer.service.jobs.erasure import erase_voter
+    from conquer.service.jobs.erasure import erase_person
     from conquer.service.store.log_table import all_headers
 
     with _writer(store) as writer:
         if not models:
             with writer.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
-        gone = {name: writer.call_now(name, lambda turn: erase_voter(turn, voter)) for name in models}
-        for name in models:
-            # Until the log has been folded again.
-            writer.call_now(name, lambda turn: None, generation=writer.models[name].position)
-        return gone
+        return {name: erase_person(writer, name, voter) for name in models}
 
 
 def replay(

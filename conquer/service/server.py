@@ -7,17 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from conquer.service import tasks
+from conquer.service.alarms import Alarms
 from conquer.service.errors import unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.metrics import Meters
+from conquer.service.jobs.agreement import compare
 from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.presence import beat
 from conquer.service.jobs.retention import prune_all
 from conquer.service.log.summaries import counts
 from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
 from conquer.service.store import log_table
 from conquer.service.store.database import Database, StoreError
+from conquer.service.store.secrecy import cookie_secret
+from conquer.service.store.servers import BEAT
 from conquer.service.writer.queue import Writer
 
 logger = logging.getLogger("conquer.service")
@@ -33,9 +38,7 @@ class Server:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.store)
-        with self.database.writing() as connection:
-            secret = keys.server_secret(connection)
-        self.doorkeeper = Doorkeeper(secret)
+        self.doorkeeper = Doorkeeper(cookie_secret(self.database))
         self.refresh_keys()
         if self.doorkeeper.open and settings.host not in _LOOPBACK:
             self.database.close()
@@ -43,6 +46,7 @@ class Server:
                 "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
                 f" at 127.0.0.1, got {settings.host}"
             )
+        self.alarms = Alarms()
         self.writer = Writer(self.database, tasks.build, settings)
         self.meters = Meters()
         self.names = Names()
@@ -62,6 +66,8 @@ class Server:
             asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
             asyncio.create_task(self._every(_MEASURING, self._measure)),
         ]
+        if self.database.shared:
+            self._tasks.append(asyncio.create_task(self._every(BEAT, self._look_around)))
         if self.settings.retention_days:
             self._tasks.append(asyncio.create_task(self._every(_PRUNING, self._prune)))
 
@@ -78,6 +84,11 @@ class Server:
             measure = tasks.find(name).measure
             if measure is not None:
                 measure(self.writer)
+
+    def _look_around(self) -> None:
+        """On a shared store: say that this server is there, and compare its folds with the others'."""
+        beat(self.database, self.alarms.raise_, self.alarms.clear)
+        compare(self.database, self.writer.digests, self.alarms.raise_)
 
     def _prune(self) -> None:
         prune_all(self.writer, self.settings.retention_days)

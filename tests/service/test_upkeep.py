@@ -150,7 +150,7 @@ def test_retention_keeps_what_was_learnt(local, tmp_path):
             info = (await client.get("/v1/models/m")).json()
             assert info["position"] == position
             assert np.array_equal(app.server.writer.models["m"].learner.learner.model.weights(), weights)
-            await tell(*lost, 404)
+            await tell(*lost, 409)
             await tell(*(await ask()))
             assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
 

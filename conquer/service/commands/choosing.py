@@ -22,6 +22,7 @@ def choose(turn: Turn, request: ChooseRequest) -> ChooseReply:
         if event is not None:
             _check_same(event, request)
             return reply(event)
+        turn.check_unused(request.event_id)
     return reply(decide(turn, request))
 
 

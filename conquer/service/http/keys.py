@@ -2,7 +2,6 @@
 
 import fnmatch
 import hashlib
-import hmac
 import secrets
 import time
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, insert, select, update
 
 from conquer.service.store.schema import keys
-from conquer.service.store.schema import secrets as server_secrets
 
 ROLES = ("read", "choose", "answer", "admin")
 PREFIX = "cnqr_"
@@ -54,11 +52,6 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def voter_mark(secret: str, model: int, voter: str) -> str:
-    """A stand-in for a voter's name that only somebody who knows the name and this store can find again."""
-    return hmac.new(secret.encode(), f"{model}:{voter}".encode(), hashlib.sha256).hexdigest()
-
-
 def add(connection: Connection, name: str, roles: Sequence[str], scope: Sequence[str] = ("*",)) -> tuple[Key, str]:
     """Store a new key; return it with its secret, which cannot be shown again."""
     unknown = set(roles) - set(ROLES)
@@ -98,12 +91,3 @@ def every(connection: Connection) -> list[tuple[str, Key]]:
         )
         for row in connection.execute(select(keys).order_by(keys.c.created))
     ]
-
-
-def server_secret(connection: Connection) -> str:
-    """The secret that signs page cookies, made once per store so that all its servers agree."""
-    found = connection.execute(select(server_secrets.c.value).where(server_secrets.c.name == "cookies")).scalar()
-    if found is None:
-        found = secrets.token_urlsafe(32)
-        connection.execute(insert(server_secrets).values(name="cookies", value=found))
-    return str(found)

@@ -1,24 +1,39 @@
 """Removing a person: their rows are emptied in place, and the model is folded again without them."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import msgspec
-from sqlalchemy import Row, bindparam, delete, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
-from conquer.service.http.keys import server_secret, voter_mark
-from conquer.service.log.records import Decision, Erased, Erasure, decoded, encoded
+from conquer.service.errors import Kind, RefusalError, unknown_model
+from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, seal
 from conquer.service.log.statistics import read_tally
 from conquer.service.log.transaction import Turn
 from conquer.service.store import snapshots
 from conquer.service.store.schema import leases, log, pruned
+from conquer.service.store.secrecy import marks_secret, voter_mark
+from conquer.service.writer.queue import Writer
 
 _json = msgspec.json.Encoder().encode
-_COLUMNS = (log.c.position, log.c.kind, log.c.event_id, log.c.body)
+_SLICE = 500
+"""Rows emptied in one turn: requests of other models come in between."""
+_COLUMNS = (log.c.position, log.c.at, log.c.kind, log.c.event_id, log.c.body)
 _EMPTY = (
     update(log)
     .where(log.c.model_id == bindparam("model"), log.c.position == bindparam("at_position"))
-    .values(kind="erased", event_id=None, voter=None, body=bindparam("text"))
+    .values(kind="erased", event_id=None, voter=None, body=bindparam("text"), format=FOLD, checksum=bindparam("total"))
 )
+
+
+class _Numbered(msgspec.Struct):
+    """All that is read of a row to be emptied, whatever else is wrong with it."""
+
+    ordinal: int | None = None
+
+
+_numbered = msgspec.json.Decoder(_Numbered).decode
 
 
 class Gone(msgspec.Struct):
@@ -32,38 +47,119 @@ class Gone(msgspec.Struct):
     remaining: int
 
 
+@dataclass(slots=True)
+class _Found:
+    """A person's rows up to a position, in order, and the events that were made for them."""
+
+    rows: list["Row[Any, Any, Any, Any, Any]"]
+    asked: list[str]
+    up_to: int
+    emptied: int = 0
+
+
+def erase_person(writer: Writer, model: str, voter: str) -> Gone:
+    """Erase a voter from a model, so that others hardly wait, and then their old rows from the disk.
+
+    Not for the writer's own threads. Rows are looked for beside the writer and emptied a slice at a time, the latest
+    first: after a crash the next run finds the earliest, and folds again from there.
+    """
+    number, head = writer.call_now(model, lambda turn: (turn.folded.id, turn.folded.position))
+    with writer.database.reading(patient=True) as connection:
+        found = _found(connection, number, voter, 0, head, ())
+
+    def one_slice(turn: Turn) -> None:
+        _check_same(turn, number)
+        _empty(turn, found.rows[-_SLICE:])
+
+    while len(found.rows) > _SLICE:
+        writer.call_now(model, one_slice)
+        # Only now has it been committed.
+        del found.rows[-_SLICE:]
+        found.emptied += _SLICE
+
+    def last(turn: Turn) -> tuple[Gone, int]:
+        _check_same(turn, number)
+        return _finish(turn, voter, found), turn.folded.position if turn.folded.stale else 0
+
+    gone, generation = writer.call_now(model, last)
+    writer.database.scrub()
+    try:
+        # Until the log has been folded again without them.
+        writer.call_now(model, lambda turn: None, generation=generation)
+    except RefusalError as refusal:
+        if refusal.kind is not Kind.UNKNOWN:
+            raise
+    return cast("Gone", gone)
+
+
 def erase_voter(turn: Turn, voter: str) -> Gone:
-    """Empty every row that names the voter, and what others said about rounds made for them."""
+    """Empty every row that names the voter, and what others said about rounds made for them, all in one turn."""
+    return _finish(turn, voter, _Found([], [], 0))
+
+
+def _finish(turn: Turn, voter: str, found: _Found) -> Gone:
+    """Empty what is left and what has come meanwhile, and have the model folded again."""
     turn.flush()
     connection, model = turn.connection, turn.folded.id
-    rows = _rows(turn, voter)
+    late = _found(connection, model, voter, found.up_to, turn.folded.position, found.asked)
+    rows = found.rows + late.rows
+    emptied = found.emptied + len(rows)
     # A correction is about an answer of the same voter and goes with it.
-    if rows:
-        values = [{"model": model, "at_position": row.position, "text": _rest(row)} for row in rows]
-        connection.execute(_EMPTY, values)
+    _empty(turn, rows)
     connection.execute(delete(leases).where(leases.c.model_id == model, leases.c.voter == voter))
     named = _unname(turn, voter)
     if rows or named:
         # Rows up to the base are part of no fold any more; a name that came with it is in every snapshot since.
         first = turn.base + 1 if named else max(turn.base + 1, rows[0].position)
-        turn.append(Erasure(first, len(rows)), None)
+        turn.append(Erasure(first, emptied), None)
         turn.refold(first)
-    mark = voter_mark(server_secret(connection), model, voter)
+    mark = voter_mark(marks_secret(connection), model, voter)
     left = connection.execute(select(pruned.c.answers).where(pruned.c.model_id == model, pruned.c.voter == mark))
-    return Gone(len(rows), left.scalar() or 0)
+    return Gone(emptied, left.scalar() or 0)
 
 
-def _rows(turn: Turn, voter: str) -> list["Row[Any, Any, Any, Any]"]:
-    connection, model = turn.connection, turn.folded.id
-    own = connection.execute(select(*_COLUMNS).where(log.c.model_id == model, log.c.voter == voter)).all()
-    asked = [row.event_id for row in own if row.kind == "choose"]
+def _found(
+    connection: Connection, model: int, voter: str, after: int, up_to: int, asked_before: Sequence[str]
+) -> _Found:
+    """The voter's rows after a position, and other people's rows of events that were made for the voter."""
+    here = (log.c.model_id == model) & (log.c.position > after) & (log.c.position <= up_to)
+    own = connection.execute(select(*_COLUMNS).where(here, log.c.voter == voter)).all()
+    asked = [*asked_before, *(row.event_id for row in own if row.kind == "choose")]
     rows = {row.position: row for row in own}
     for start in range(0, len(asked), 500):
-        found = connection.execute(
-            select(*_COLUMNS).where(log.c.model_id == model, log.c.event_id.in_(asked[start : start + 500]))
-        )
-        rows |= {row.position: row for row in found}
-    return [rows[position] for position in sorted(rows)]
+        wanted = log.c.event_id.in_(asked[start : start + 500])
+        rows |= {row.position: row for row in connection.execute(select(*_COLUMNS).where(here, wanted))}
+    return _Found([rows[position] for position in sorted(rows)], asked, up_to)
+
+
+def _empty(turn: Turn, rows: Sequence["Row[Any, Any, Any, Any, Any]"]) -> None:
+    """Empty these rows on disk; what is cached of their events must not be answered any more."""
+    if rows:
+        turn.flush()
+        turn.connection.execute(_EMPTY, [_rest(turn.folded.id, row) for row in rows])
+        for row in rows:
+            turn.folded.drop(row.event_id)
+
+
+def _rest(model: int, row: "Row[Any, Any, Any, Any, Any]") -> dict[str, Any]:
+    """What stays of a row: a choice leaves its ordinal."""
+    left = Erased(_ordinal(row.body) if row.kind == "choose" else None)
+    entry = Entry(row.position, row.at, None, None, left)
+    seal(entry)
+    return {"model": model, "at_position": row.position, "text": entry.text.decode(), "total": checksum(entry)}
+
+
+def _ordinal(body: str) -> int | None:
+    try:
+        return _numbered(body).ordinal
+    except (msgspec.DecodeError, RecursionError):
+        # A damaged row can be erased too.
+        return None
+
+
+def _check_same(turn: Turn, model: int) -> None:
+    if turn.folded.id != model:
+        raise unknown_model(turn.folded.name)
 
 
 def _unname(turn: Turn, voter: str) -> bool:
@@ -78,8 +174,3 @@ def _unname(turn: Turn, voter: str) -> bool:
     pieces = snapshots.pieces(learner.dumps(_json(tally).decode()))
     snapshots.replace(turn.connection, model, base, pieces, turn.now)
     return True
-
-
-def _rest(row: "Row[Any, Any, Any, Any]") -> str:
-    chosen = decoded(row.kind, row.body)
-    return encoded(Erased(chosen.ordinal if isinstance(chosen, Decision) else None))

@@ -1,11 +1,15 @@
 """What the clock does: closes answer windows that have a default answer. Each closing is a row of the log."""
 
 import logging
+from collections.abc import Sequence
+
+from sqlalchemy import select
 
 from conquer.service.errors import RefusalError
-from conquer.service.log.records import Decision, Expired
+from conquer.service.log.records import Decision, Entry, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table
+from conquer.service.store.schema import log
 from conquer.service.writer.queue import Writer
 from conquer.types import Query
 
@@ -34,10 +38,10 @@ def expire(turn: Turn) -> bool:
     if settings.window_seconds is None or settings.default_answer is None:
         return False
     turn.flush()
-    cursor = max(folded.tally.swept, folded.swept)
+    cursor = max(folded.tally.swept, folded.swept, turn.base)
     rows = next(log_table.entries(turn.connection, folded.id, cursor, _ROWS), [])
-    for row in rows:
-        if turn.now - row.at <= settings.window_seconds:
+    for row, at in zip(rows, _times(turn, rows), strict=True):
+        if at is None or turn.now - at <= settings.window_seconds:
             return False
         folded.swept = row.position
         if not isinstance(row.body, Decision) or row.event is None:
@@ -45,5 +49,23 @@ def expire(turn: Turn) -> bool:
         event = turn.event(row.event)
         if event is None or event.answers or event.expired or not event.active or event.choice.query is Query.NONE:
             continue
-        turn.append(Expired(row.position, settings.default_answer), row.event)
+        # A question asked again measures agreement: silence teaches nothing either.
+        value = settings.default_answer if row.body.planted is None else None
+        turn.append(Expired(row.position, value), row.event)
     return len(rows) == _ROWS
+
+
+def _times(turn: Turn, rows: Sequence[Entry]) -> list[float | None]:
+    """When each row was written. One from the future, of a clock that was ahead, is as old as the next that is not.
+
+    None: there is no such row yet.
+    """
+    if all(row.at <= turn.now for row in rows):
+        return [row.at for row in rows]
+    here = (log.c.model_id == turn.folded.id) & (log.c.position > rows[-1].position) & (log.c.at <= turn.now)
+    at = turn.connection.execute(select(log.c.at).where(here).order_by(log.c.position).limit(1)).scalar()
+    times: list[float | None] = []
+    for row in reversed(rows):
+        at = row.at if row.at <= turn.now else at
+        times.append(at)
+    return times[::-1]

@@ -2,70 +2,113 @@
 
 from collections import Counter
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
-from conquer.service.http.keys import server_secret, voter_mark
 from conquer.service.log.loading import load_up_to
 from conquer.service.log.records import Answered, Decision, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.schema import log, models, pruned
+from conquer.service.store.secrecy import marks_secret, retire, voter_mark
 from conquer.service.writer.queue import Writer
 
 _LEAST = 1000
+_SLICE = 1000
+"""Rows deleted in one turn: requests of other models come in between."""
 
 
 def prune_all(writer: Writer, days: float, least: int = _LEAST) -> int:
     """In every model, drop rows older than `days`; return how many rows went."""
     with writer.database.reading() as connection:
         headers = log_table.all_headers(connection)
-    return sum(_prune(writer, header, writer.clock() - days * 86400, least) for header in headers)
+    gone = 0
+    for header in headers:
+        base = _fold_old(writer, header, writer.clock() - days * 86400, least)
+        gone += _delete_up_to(writer, header, base)
+    return gone
 
 
-def _prune(writer: Writer, header: log_table.Header, before: float, least: int) -> int:
-    """Fold up to the last old row beside the writer, then swap the rows for the snapshot in one transaction."""
-    with writer.database.reading() as connection:
-        last = _last_old(connection, header, before)
+def _fold_old(writer: Writer, header: log_table.Header, before: float, least: int) -> int:
+    """Fold up to the last old row beside the writer, then let that snapshot stand for the rows; returns the base."""
+    with writer.database.reading(patient=True) as connection:
+        last = _last_old(connection, header, before, writer.clock())
         if last - header.base < least:
-            return 0
+            return header.base
         pieces = snapshots.pieces(load_up_to(connection, header, writer.build, last).dumps())
         changes = log_table.changes(connection, header.id)
         taught = _taught(connection, header, last)
 
     def work(turn: Turn) -> int:
         if turn.folded.id != header.id or turn.base != header.base:
-            return 0
+            return header.base
         turn.flush()
         # What has been taken back or erased since then would be part of the snapshot: leave it to the next time.
         if log_table.changes(turn.connection, header.id) != changes:
-            return 0
+            return header.base
         snapshots.replace(turn.connection, header.id, last, pieces, turn.now)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.base = last
         _remember(turn, taught)
-        # A question answered after the cut still needs its own row.
-        later = select(log.c.event_id).where(
-            log.c.model_id == header.id, log.c.position > last, log.c.event_id.is_not(None)
-        )
-        gone = turn.connection.execute(
-            delete(log).where(
-                log.c.model_id == header.id,
-                log.c.position <= last,
-                log.c.event_id.is_(None) | log.c.event_id.not_in(later),
-            )
-        )
         for forgotten in [name for name, event in turn.folded.events.items() if event.seen <= last]:
             turn.folded.drop(forgotten)
-        return int(gone.rowcount)
+        return last
 
     return int(writer.call_now(header.name, work))
 
 
-def _last_old(connection: Connection, header: log_table.Header, before: float) -> int:
-    """The end of the stretch of old rows. A clock that was wrong for a while must not make young rows old."""
+def _delete_up_to(writer: Writer, header: log_table.Header, base: int) -> int:
+    """Delete what the base stands for, a slice at a time; returns how many rows went.
+
+    Nothing reads these rows any more: loading begins at the base, and an event without a later row is over. So a crash
+    between two slices leaves rows that do no harm, and the next run deletes them.
+    """
+
+    def one_slice(turn: Turn) -> tuple[int, int]:
+        if turn.folded.id != header.id:
+            return 0, base
+        turn.flush()
+        return _delete_slice(turn.connection, header.id, after, base)
+
+    gone, after = 0, 0
+    while after < base:
+        with writer.database.reading() as connection:
+            if _first_after(connection, header.id, after, base) is None:
+                return gone
+        count, after = writer.call_now(header.name, one_slice)
+        gone += count
+    return gone
+
+
+def _first_after(connection: Connection, model: int, after: int, base: int) -> int | None:
+    here = (log.c.model_id == model) & (log.c.position > after) & (log.c.position <= base)
+    return connection.execute(select(log.c.position).where(here).order_by(log.c.position).limit(1)).scalar()
+
+
+def _delete_slice(connection: Connection, model: int, after: int, base: int) -> tuple[int, int]:
+    """Delete the next rows but those of events that have later ones; how many went, and how far this has looked."""
+    later = log.alias()
+    wanted = exists().where(later.c.model_id == model, later.c.event_id == log.c.event_id, later.c.position > base)
+    rows = connection.execute(
+        select(log.c.position, log.c.kind, log.c.event_id, wanted.label("needed"))
+        .where(log.c.model_id == model, log.c.position > after, log.c.position <= base)
+        .order_by(log.c.position)
+        .limit(_SLICE)
+    ).all()
+    going = [row.position for row in rows if not row.needed]
+    retire(connection, model, [row.event_id for row in rows if row.kind == "choose" and not row.needed])
+    if going:
+        connection.execute(delete(log).where(log.c.model_id == model, log.c.position.in_(going)))
+    return len(going), rows[-1].position if len(rows) == _SLICE else base
+
+
+def _last_old(connection: Connection, header: log_table.Header, before: float, now: float) -> int:
+    """The end of the stretch of old rows. A clock that was wrong for a while must not make young rows old.
+
+    A row from the future, of a clock that was ahead, is as old as the next that is not.
+    """
     young = connection.execute(
         select(func.min(log.c.position)).where(
-            log.c.model_id == header.id, log.c.position > header.base, log.c.at >= before
+            log.c.model_id == header.id, log.c.position > header.base, log.c.at >= before, log.c.at <= now
         )
     ).scalar()
     return header.position if young is None else young - 1
@@ -91,7 +134,7 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
 
 def _remember(turn: Turn, taught: Counter[str]) -> None:
     """Add to the counts that tell a person, when they are erased, what could not be unlearnt."""
-    model, secret = turn.folded.id, server_secret(turn.connection)
+    model, secret = turn.folded.id, marks_secret(turn.connection)
     for voter, answers in taught.items():
         mark = voter_mark(secret, model, voter)
         here = (pruned.c.model_id == model) & (pruned.c.voter == mark)

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
-from conquer.service.errors import invalid, unknown_event
+from conquer.service.errors import conflict, invalid, unknown_event
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build
 from conquer.service.log.records import Decision, Entry, Exposed, seal
 from conquer.service.store import log_table, snapshots
+from conquer.service.store.secrecy import retired_events
 
 
 class Turn:
@@ -29,6 +30,7 @@ class Turn:
         """The model was deleted in this turn: nobody after that finds it."""
         self.build = build
         self._looked_up: set[str] = set()
+        self._retired: set[str] = set()
         self._unwritten: list[Entry] = []
         self.written: Entry | None = None
         """The last row written: whoever finds it in the log knows that all of the turn is there."""
@@ -55,13 +57,25 @@ class Turn:
         """Bring these events into the cache, in one query for all that are missing."""
         missing = {one for one in ids if one not in self.folded.events} - self._looked_up
         if missing:
-            for event in log_table.events(self.connection, self.folded.id, missing).values():
+            found = log_table.events(self.connection, self.folded.id, missing)
+            if self.base > 0:
+                # Up to the base rows are gone, or about to go: what has no later one is over.
+                over = {name for name, event in found.items() if event.seen <= self.base}
+                unknown = list(missing - found.keys())
+                self._retired |= over
+                self._retired |= retired_events(self.connection, self.folded.id, unknown, self.folded.tally.ordinal)
+                found = {name: event for name, event in found.items() if name not in over}
+            for event in found.values():
                 self.folded.keep(event)
             self._looked_up |= missing
 
     def event(self, event_id: str) -> Event | None:
         """The event with this id, if the log has it."""
         event = self.folded.cached(event_id)
+        if event is not None and event.seen <= self.base:
+            # Pruned by another server since it was cached here.
+            self.folded.drop(event_id)
+            event = None
         if event is None and event_id not in self._looked_up:
             self.look_up([event_id])
             event = self.folded.cached(event_id)
@@ -71,8 +85,14 @@ class Turn:
         """The event with this id, or a RefusalError."""
         event = self.event(event_id)
         if event is None:
+            self.check_unused(event_id)
             raise unknown_event(self.folded.name, event_id)
         return event
+
+    def check_unused(self, event_id: str) -> None:
+        """Refuse an id, not in the log, that belonged to an event whose rows have been pruned."""
+        if event_id in self._retired:
+            raise conflict("pruned", f"event {event_id!r} is past its retention: its id cannot be used again")
 
     def append(
         self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None

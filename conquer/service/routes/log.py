@@ -11,11 +11,10 @@ from conquer.service.errors import conflict, invalid, unknown_model
 from conquer.service.http.messages import Reply
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
-from conquer.service.jobs.erasure import Gone, erase_voter
+from conquer.service.jobs.erasure import Gone, erase_person
 from conquer.service.log.event import Event
 from conquer.service.log.exchange import Replayed, feed, line, opening, preference, read_ledger
 from conquer.service.log.records import Answered, Entry
-from conquer.service.log.transaction import Turn
 from conquer.service.server import Server
 from conquer.service.store import log_table
 
@@ -101,14 +100,8 @@ async def write_log(call: Call) -> Replayed:
 
 async def erase(call: Call) -> Gone:
     """Remove a person from the log: the model becomes what it would be without their rows."""
-    voter = call.body.voter
-
-    def work(turn: Turn) -> tuple[Gone, int]:
-        return erase_voter(turn, voter), turn.folded.position if turn.folded.stale else 0
-
-    gone, position = await call.on_model(work)
-    await call.folded_with(position)
-    return gone
+    writer, name, voter = call.server.writer, call.model, call.body.voter
+    return await asyncio.get_running_loop().run_in_executor(None, erase_person, writer, name, voter)
 
 
 ENDPOINTS = (

@@ -1,24 +1,37 @@
 """Backups: every table of a store, as of one moment, into another store."""
 
+import shutil
 from pathlib import Path
 
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import Connection, func, insert, select, text, true
 
 from conquer.files import replacing
 from conquer.service.store.database import Database, StoreError
-from conquer.service.store.schema import metadata, models
+from conquer.service.store.private import keep_private
+from conquer.service.store.schema import metadata, models, secrets
+from conquer.service.store.secrecy import COOKIES
 
 _ROWS = 200
+_OF_NOW = ("servers", "digests", "ended")
+"""Tables about the servers and sessions of this moment: nothing that a restored store should know."""
 
 
 def copy_all(source: Connection, target: Connection) -> dict[str, int]:
-    """Copy every row; return how many per table. The target must be empty but for its version."""
+    """Copy every row that lasts; return how many per table. The target must be empty but for its version.
+
+    What signs cookies stays behind: whoever reads a backup must not be able to sign in with it.
+    """
     copied = {}
     for table in metadata.sorted_tables:
-        if target.execute(select(func.count()).select_from(table)).scalar_one():
+        if table.name in _OF_NOW:
+            continue
+        lasting = table.c.name != COOKIES if table is secrets else true()
+        if target.execute(select(func.count()).select_from(table).where(lasting)).scalar_one():
             raise StoreError(f"the store to fill must be empty, but its table {table.name!r} has rows")
         count = 0
-        found = source.execution_options(stream_results=True, max_row_buffer=_ROWS).execute(select(table))
+        found = source.execution_options(stream_results=True, max_row_buffer=_ROWS).execute(
+            select(table).where(lasting)
+        )
         for rows in found.partitions(_ROWS):
             target.execute(insert(table), [row._asdict() for row in rows])
             count += len(rows)
@@ -37,10 +50,10 @@ def back_up(address: str, path: Path) -> dict[str, int]:
         raise StoreError(f"there is no folder {path.parent} for the backup {path.name}")
     source = Database(address)
     try:
-        with replacing(path) as room:
+        with replacing(path, private=True) as room:
             target = Database(f"sqlite:///{room}")
             try:
-                with source.reading() as reading, target.writing() as writing:
+                with source.reading(patient=True) as reading, target.writing() as writing:
                     return copy_all(reading, writing)
             finally:
                 # The last connection's end moves everything into the one file.
@@ -54,8 +67,12 @@ def bring_back(path: Path, address: str) -> dict[str, int]:
     if not path.exists():
         raise StoreError(f"there is no backup {path}")
     work = path.with_name(f".{path.name}.restoring")
-    work.write_bytes(path.read_bytes())
+    # One that a crash has left is void, whoever could read it.
+    _remove(work)
     try:
+        keep_private(work, create=True)
+        with path.open("rb") as backup, work.open("wb") as copy:
+            shutil.copyfileobj(backup, copy, 1 << 20)
         source, target = Database(f"sqlite:///{work}"), Database(address)
         try:
             target.claim()
@@ -65,5 +82,9 @@ def bring_back(path: Path, address: str) -> dict[str, int]:
             source.close()
             target.close()
     finally:
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{work}{suffix}").unlink(missing_ok=True)
+        _remove(work)
+
+
+def _remove(work: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{work}{suffix}").unlink(missing_ok=True)

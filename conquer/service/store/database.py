@@ -8,19 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, create_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from conquer.service.store.connections import connect_options, make_durable
 from conquer.service.store.migrations import upgrade
-
-_PRAGMAS = (
-    "journal_mode=WAL",
-    "synchronous=FULL",
-    "secure_delete=ON",
-    # Checkpoints are made in the background; a commit makes one only if those fall far behind.
-    "wal_autocheckpoint=8192",
-)
+from conquer.service.store.private import keep_private
+from conquer.service.store.scrubbing import cut_log, vacuum
+from conquer.service.store.servers import Presence, enter, leave
 
 
 class StoreError(OSError):
@@ -42,14 +38,21 @@ class Database:
     def __init__(self, address: str) -> None:
         url = parsed(address)
         self.shared = url.get_backend_name() == "postgresql"
-        self.path = None if self.shared else Path(str(url.database)).absolute()
+        # Another name for the same file is the same store: its lock is beside the file itself.
+        self.path = None if self.shared else Path(str(url.database)).resolve()
+        if self.path is not None:
+            url = url.set(database=str(self.path))
+        self.presence = Presence()
+        self._claimed = False
+        self._unclean = False
         self._lock: int | None = None
         self.engine = create_engine(
-            url, pool_size=4, max_overflow=4, pool_pre_ping=self.shared, connect_args=_connect(url)
+            url, pool_size=4, max_overflow=4, pool_pre_ping=self.shared, connect_args=connect_options(url)
         )
         if not self.shared:
-            _durable(self.engine)
+            make_durable(self.engine)
         try:
+            self._keep_private()
             with self.writing() as connection:
                 upgrade(connection)
         except (DBAPIError, OSError) as error:
@@ -58,20 +61,42 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
+        """A writer may say how many seconds it waits for a SQLite store: the execution option `conquer_wait`."""
         with self.engine.connect().execution_options(conquer_writes=True) as connection, connection.begin():
             yield connection
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self, patient: bool = False) -> Iterator[Connection]:
+        """`patient` readers may take any time, also between two statements: they hold nothing others wait for."""
         options: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.shared else {}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            if patient and self.shared:
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
             yield connection
 
     def claim(self) -> None:
-        """Become the one process that writes the log of this SQLite store; PostgreSQL needs no claim."""
-        if self.path is None or self._lock is not None:
+        """Become a process that writes logs: the only one of a SQLite store, on PostgreSQL one of a kind."""
+        if self._claimed:
             return
-        handle = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if self.path is None:
+            self._join()
+        else:
+            self._lock = self._locked(Path(f"{self.path}.lock"))
+        self._claimed = True
+
+    def _join(self) -> None:
+        with self.writing() as connection:
+            others = enter(connection, self.presence)
+        if others:
+            raise StoreError(
+                f"the store is served by a version that folds rows by other rules: {'; '.join(others)}."
+                " Stop those servers first; one that was killed counts for ten seconds more"
+            )
+
+    def _locked(self, path: Path) -> int:
+        keep_private(path, create=True)
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -83,10 +108,12 @@ class Database:
             ) from None
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
-        self._lock = handle
+        return handle
 
     def checkpoint(self) -> None:
         """Move committed pages from SQLite's log into its file, beside the writer rather than inside its commits."""
+        if self._unclean:
+            self._unclean = not self._scrubbed(1)
         if self.shared:
             return
         connection = self.engine.raw_connection()
@@ -94,6 +121,33 @@ class Database:
             connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         finally:
             connection.close()
+
+    def scrub(self) -> bool:
+        """Take the old versions of emptied rows from the disk; whether that was done. For a thread beside the writer.
+
+        SQLite has overwritten them in its file, so what is left is its log, which is cut to nothing. PostgreSQL marks
+        their room as free. What cannot be done now, because somebody reads an older state, `checkpoint` does later.
+        """
+        try:
+            self.checkpoint()
+            self._unclean = not self._scrubbed()
+        except (DBAPIError, sqlite3.Error, OSError):
+            # What came before has been committed, and stays so.
+            self._unclean = True
+        return not self._unclean
+
+    def _scrubbed(self, *tries: int) -> bool:
+        if not self.shared:
+            return cut_log(self.engine, *tries)
+        vacuum(self.engine)
+        return True
+
+    def _keep_private(self) -> None:
+        """SQLite makes its other files with the rights of the store's own."""
+        if self.path is not None:
+            keep_private(self.path, create=True)
+            for suffix in ("-wal", "-shm"):
+                keep_private(Path(f"{self.path}{suffix}"))
 
     def bytes_used(self) -> int:
         """The size of the store on disk."""
@@ -104,6 +158,11 @@ class Database:
             return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
 
     def close(self) -> None:
+        if self._claimed and self.shared:
+            # If the store is away, the sign of life grows old by itself.
+            with contextlib.suppress(DBAPIError), self.writing() as connection:
+                leave(connection, self.presence)
+        self._claimed = False
         self.engine.dispose()
         if self._lock is not None:
             os.close(self._lock)
@@ -118,7 +177,7 @@ def parsed(address: str) -> URL:
         raise StoreError(f"a store is sqlite:///FILE or postgresql://USER@HOST/NAME, got {address!r}") from None
     if url.get_backend_name() == "postgresql":
         return url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:" and not url.query:
         return url.set(drivername="sqlite+pysqlite")
     raise StoreError(f"a store is sqlite:///FILE or postgresql://USER@HOST/NAME, got {address!r}")
 
@@ -126,29 +185,3 @@ def parsed(address: str) -> URL:
 def shown(url: URL) -> str:
     """The address without its password."""
     return url.render_as_string(hide_password=True)
-
-
-def _connect(url: URL) -> dict[str, Any]:
-    if url.get_backend_name() == "postgresql":
-        return {"options": "-c synchronous_commit=on", "prepare_threshold": 3}
-    return {"timeout": 30, "check_same_thread": False}
-
-
-def _durable(engine: Engine) -> None:
-    """Every commit reaches the disk before it returns; transactions are ours to begin, writers at once as writers."""
-
-    @event.listens_for(engine, "connect")
-    def connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-        for pragma in _PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("conquer_writes")
-        # Straight to the driver: this runs for every commit.
-        raw: Any = connection.connection.driver_connection
-        try:
-            raw.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-        except sqlite3.Error as error:
-            raise DBAPIError.instance("BEGIN", None, error, sqlite3.Error, dialect=connection.dialect) from error

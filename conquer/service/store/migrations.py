@@ -43,6 +43,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " seen DOUBLE PRECISION NOT NULL)",
         "CREATE TABLE digests (model_id INTEGER NOT NULL, position BIGINT NOT NULL, generation BIGINT NOT NULL,"
         " digest TEXT NOT NULL, server TEXT NOT NULL, PRIMARY KEY (model_id, position, generation))",
+        # What signs cookies is made anew, outside of backups; the old one goes on marking who is gone.
+        "UPDATE secrets SET name = 'marks' WHERE name = 'cookies'",
         "{fence} log ALTER COLUMN format DROP DEFAULT",
         "{fence} snapshots ALTER COLUMN format DROP DEFAULT",
     ),
@@ -56,12 +58,17 @@ _SHARED_ONLY = "{fence}"
 """Begins a statement that only a store with many servers needs."""
 _LOCK = 0x434E5152
 """Any fixed number: PostgreSQL servers starting together take turns on it."""
+_PATIENCE = 60
+"""Seconds that an upgrade waits for other servers to let go of a table."""
 
 
 def upgrade(connection: Connection, target: int = len(STEPS)) -> int:
     """Run the steps this database lacks, inside the caller's transaction; return its version."""
     dialect = connection.dialect.name
     if dialect == "postgresql":
+        # Others that start now wait for their turn, and a step over a large log may take its time.
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
+        connection.execute(text(f"SET LOCAL lock_timeout = '{_PATIENCE}s'"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     connection.execute(text("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)"))
     done = connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one()

@@ -1,0 +1,223 @@
+"""What goes, goes: erased text leaves the disk, pruned ids are not used twice, and neither holds other models up."""
+
+import asyncio
+import contextlib
+import json
+
+import httpx
+import numpy as np
+import pytest
+
+from conquer.service import admin
+from conquer.service.jobs import erasure, retention
+from conquer.service.jobs.erasure import Gone, erase_person
+from conquer.service.jobs.retention import prune_all
+from conquer.service.store.database import Database
+
+from .conftest import run
+from .folds import loaded, rows_of, slow_fold, sqlite
+
+MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+ITEMS = [{"id": f"i{k}", "vector": [0.1 * k, 1 - 0.2 * k, 0.3, k % 2]} for k in range(3)]
+DAY = 86400.0
+
+
+async def ask(client, event=None, voter=None, items=ITEMS):
+    reply = await client.post("/v1/models/m/choose", json={"items": items, "event_id": event, "voter": voter})
+    return reply
+
+
+async def tell(client, event, winner, voter=None):
+    return await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": winner, "voter": voter})
+
+
+async def some(client, count, prefix="e", voter=None):
+    for k in range(count):
+        offer = (await ask(client, f"{prefix}{k}", voter)).json()
+        (await tell(client, offer["event_id"], offer["shown"][k % 2]["id"], voter)).raise_for_status()
+
+
+async def in_thread(work, *arguments):
+    return await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+
+
+def copies(folder, text):
+    return sum(path.read_bytes().count(text) for path in folder.iterdir() if path.name.startswith("store.db"))
+
+
+@pytest.mark.parametrize("how", ["http", "shell"])
+def test_erased_text_leaves_the_disk_while_the_server_runs(start, tmp_path, how):
+    server = start(snapshot_every=20)
+    url = f"{server.address}/v1/models/m"
+    httpx.post(f"{server.address}/v1/models", json={**MADE, "features": {"dim": 64}}).raise_for_status()
+    items = [{"id": "a", "text": "PLANTEDMARK one"}, {"id": "b", "text": "PLANTEDMARK two"}]
+    for k in range(60):
+        body = {"items": items, "event_id": f"e{k}", "voter": "MARKEDVOTER"}
+        httpx.post(f"{url}/choose", json=body).raise_for_status()
+        body = {"winner": "a", "voter": "MARKEDVOTER"}
+        httpx.post(f"{url}/events/e{k}/answer", json=body).raise_for_status()
+    assert copies(tmp_path, b"PLANTEDMARK") > 0
+    if how == "http":
+        gone = httpx.post(f"{url}/erase", json={"voter": "MARKEDVOTER"}, timeout=60).json()
+        assert gone == {"rows": 120, "remaining": 0}
+    else:
+        server.kill()
+        assert admin.erase("MARKEDVOTER", store=sqlite(tmp_path)) == {"m": Gone(120, 0)}
+    assert copies(tmp_path, b"PLANTEDMARK") == 0
+    assert copies(tmp_path, b"MARKEDVOTER") == 0
+
+
+def test_a_reader_of_an_older_state_is_waited_for(tmp_path):
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database):
+        with database.reading() as old:
+            old.exec_driver_sql("SELECT * FROM models").all()
+            with database.writing() as connection:
+                connection.exec_driver_sql("INSERT INTO secrets VALUES ('a', 'b')")
+            assert not database.scrub()
+        assert database.scrub()
+        assert (tmp_path / "store.db-wal").stat().st_size == 0
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(erasure, "_SLICE", 7)
+    monkeypatch.setattr(retention, "_SLICE", 7)
+
+
+class _CrashError(Exception):
+    pass
+
+
+def test_erasing_in_slices_gives_what_erasing_at_once_gives(local, tmp_path, small, monkeypatch):
+    """Also after a crash between two slices, with answers that come meanwhile and snapshots that were made."""
+
+    async def go():
+        app = local(snapshot_every=10)
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            for turn in range(6):
+                await some(client, 4, f"ann{turn}-", "ann")
+                await some(client, 4, f"bob{turn}-", "bob")
+            offer = (await ask(client, "open", "bob")).json()
+            (await tell(client, "open", offer["shown"][0]["id"], "ann")).raise_for_status()
+            writer, turns = app.server.writer, []
+            call_now = writer.call_now
+
+            def crashing(name, work, *rest, **more):
+                turns.append(name)
+                if len(turns) == 4:
+                    raise _CrashError
+                return call_now(name, work, *rest, **more)
+
+            monkeypatch.setattr(writer, "call_now", crashing)
+            with pytest.raises(_CrashError):
+                await in_thread(erase_person, writer, "m", "bob")
+            # What is emptied is over: nobody answers it any more.
+            assert (await tell(client, "open", "i0", "eve")).status_code == 404
+            await some(client, 3, "meanwhile", "bob")
+            turns[:] = [""] * 10
+            gone = await in_thread(erase_person, writer, "m", "bob")
+            assert gone.rows == 50 - 2 * 7 + 6
+            assert len(turns) > 10 + 3
+
+    run(go())
+    _, rows = rows_of(sqlite(tmp_path), "m")
+    assert sum(row.kind == "erased" for row in rows) == 56
+    assert not any(row.voter == "bob" for row in rows)
+    assert np.array_equal(slow_fold(sqlite(tmp_path), "m"), loaded(sqlite(tmp_path), "m"))
+
+
+def test_emptied_rows_carry_sums_of_their_own(local, tmp_path):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await some(client, 3, voter="bob")
+            await client.post("/v1/models/m/erase", json={"voter": "bob"})
+        database = Database(sqlite(tmp_path))
+        with contextlib.closing(database), database.reading() as connection:
+            return connection.exec_driver_sql("SELECT checksum FROM log WHERE kind = 'erased'").scalars().all()
+
+    sums = run(go())
+    assert len(sums) == 6
+    assert len(set(sums)) == 6
+    assert None not in sums
+
+
+def test_a_damaged_row_can_be_erased(local, tmp_path):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await some(client, 2, voter="bob")
+            with app.server.database.writing() as connection:
+                connection.exec_driver_sql('UPDATE log SET body = \'{"ordinal": 1, "scores"\' WHERE position = 3')
+            return (await client.post("/v1/models/m/erase", json={"voter": "bob"})).json()
+
+    assert run(go()) == {"rows": 4, "remaining": 0}
+
+
+def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            writer = app.server.writer
+            writer.clock = lambda: 0.0
+            made = (await ask(client)).json()
+            await some(client, 12)
+            kept = (await ask(client, "kept")).json()
+            writer.clock = lambda: 40 * DAY
+            (await tell(client, "kept", kept["shown"][0]["id"])).raise_for_status()
+            await some(client, 2, "young")
+            before = (await client.get("/v1/models/m/file")).content
+            assert await in_thread(prune_all, writer, 30.0, 3) == 25
+            for event in ("e0", "e11", made["event_id"]):
+                for reply in (
+                    await ask(client, event),
+                    await tell(client, event, "i0"),
+                    await tell(client, event, "i1"),
+                ):
+                    assert (reply.status_code, reply.json()["error"]["code"]) == (409, "pruned"), reply.text
+            assert (await tell(client, "kept", "i0" if kept["shown"][0]["id"] != "i0" else "i1")).status_code == 409
+            assert (await tell(client, "never", "i0")).status_code == 404
+            assert (await client.get("/v1/models/m/file")).content == before
+            assert (await ask(client, "new")).status_code == 200
+            # An id is kept as a digest that tells nobody what it was.
+            with app.server.database.reading() as connection:
+                marks = connection.exec_driver_sql("SELECT event FROM retired").scalars().all()
+            assert len(marks) == 12
+            assert all(len(mark) == 32 and int(mark, 16) >= 0 for mark in marks)
+            await client.delete("/v1/models/m")
+            with app.server.database.reading() as connection:
+                assert connection.exec_driver_sql("SELECT COUNT(*) FROM retired").scalar() == 0
+
+    run(go())
+
+
+def test_pruning_that_broke_off_leaves_nothing_to_read_and_is_finished(local, tmp_path, small, monkeypatch):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            writer = app.server.writer
+            writer.clock = lambda: 0.0
+            await some(client, 12)
+            writer.clock = lambda: 40 * DAY
+            await some(client, 2, "young")
+            before = (await client.get("/v1/models/m/file")).content
+            monkeypatch.setattr(retention, "_delete_up_to", lambda *_: 0)
+            assert await in_thread(prune_all, writer, 30.0, 3) == 0
+            assert (await tell(client, "e3", "i0")).json()["error"]["code"] == "pruned"
+            assert (await ask(client, "e3")).status_code == 409
+            monkeypatch.undo()
+            assert (await client.get("/v1/models/m/file")).content == before
+        async with (again := local()).running() as client:
+            assert (await client.get("/v1/models/m/file")).content == before
+            again.server.writer.clock = lambda: 40 * DAY
+            assert await in_thread(prune_all, again.server.writer, 30.0, 1000) == 24
+            lines = (await client.get("/v1/models/m/log")).text.splitlines()
+            assert [json.loads(line)["position"] for line in lines] == [25, 26, 27, 28]
+
+    run(go())

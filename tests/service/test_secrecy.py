@@ -1,0 +1,134 @@
+"""Who can read a store: modes of its files, what a backup leaves out, one lock whatever the store is called."""
+
+import contextlib
+import gzip
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from conquer.service import admin
+from conquer.service.store.database import Database, StoreError
+from conquer.service.store.secrecy import cookie_secret, marks_secret, voter_mark
+
+from .folds import sqlite
+
+OLD = Path(__file__).parent.parent / "formats" / "v0.1" / "store.sqlite.gz"
+
+
+@pytest.fixture(autouse=True)
+def generous_mask():
+    """As for many users: what is made without a word about its mode can be read by all."""
+    old = os.umask(0o022)
+    yield
+    os.umask(old)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir() if "store" in path.name}
+
+
+def test_a_served_store_is_its_owners_alone(start, tmp_path):
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json={"name": "m", "algorithm": "gnr"}).raise_for_status()
+    found = modes(tmp_path)
+    assert {"store.db", "store.db-wal", "store.db-shm", "store.db.lock", "store.db.secret"} <= found.keys()
+    assert set(found.values()) == {0o600}, found
+
+
+def test_files_that_others_could_read_are_tightened_and_it_is_said(tmp_path, caplog):
+    Database(sqlite(tmp_path)).close()
+    (tmp_path / "store.db.lock").touch()
+    for path in tmp_path.iterdir():
+        path.chmod(0o644)
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database):
+        database.claim()
+        assert set(modes(tmp_path).values()) == {0o600}
+    assert "store.db could be read or written by others (mode 644)" in caplog.text
+    assert "store.db.lock could be read" in caplog.text
+
+
+def test_a_backup_and_what_a_restore_works_on_are_private(tmp_path, monkeypatch):
+    Database(sqlite(tmp_path)).close()
+    copy = tmp_path / "store-copy.db"
+    admin.backup(copy, store=sqlite(tmp_path))
+    assert modes(tmp_path)["store-copy.db"] == 0o600
+    left = tmp_path / ".store-copy.db.restoring"
+    left.write_bytes(b"of a crash")
+    left.chmod(0o644)
+    seen = {}
+
+    def copied(source, target):
+        seen.update(modes(tmp_path))
+        return {}
+
+    monkeypatch.setattr("conquer.service.store.backup.copy_all", copied)
+    admin.restore(copy, store=f"sqlite:///{tmp_path}/again-store.db")
+    assert seen[".store-copy.db.restoring"] == 0o600
+    assert not left.exists()
+
+
+def test_a_backup_holds_no_cookie_secret_and_marks_stay_good(tmp_path):
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database):
+        signs = cookie_secret(database)
+        with database.writing() as connection:
+            marks = marks_secret(connection)
+            connection.exec_driver_sql("INSERT INTO ended VALUES ('s', 1.0)")
+            connection.exec_driver_sql("INSERT INTO servers VALUES ('s', 1, 'x', 1.0)")
+        assert signs not in Path(f"{database.path}").read_bytes().decode("latin-1")
+    copy = tmp_path / "copy.db"
+    counts = admin.backup(copy, store=sqlite(tmp_path))
+    assert not {"servers", "digests", "ended"} & counts.keys()
+    assert signs.encode() not in copy.read_bytes()
+    again = Database(f"sqlite:///{copy}")
+    with contextlib.closing(again):
+        with again.writing() as connection:
+            assert marks_secret(connection) == marks
+        assert cookie_secret(again) != signs
+
+
+def test_an_old_stores_marks_stay_good_and_its_cookies_do_not(tmp_path):
+    path = tmp_path / "store.db"
+    path.write_bytes(gzip.decompress(OLD.read_bytes()))
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        (old,) = raw.execute("SELECT value FROM secrets WHERE name = 'cookies'").fetchone()
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database):
+        assert cookie_secret(database) != old
+        with database.writing() as connection:
+            assert voter_mark(marks_secret(connection), 1, "ann") == voter_mark(old, 1, "ann")
+
+
+def test_the_secret_can_come_from_the_environment(tmp_path, monkeypatch):
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database):
+        monkeypatch.setenv("CONQUER_SECRET", "short")
+        with pytest.raises(StoreError, match="at least 32 characters, got 5"):
+            cookie_secret(database)
+        monkeypatch.setenv("CONQUER_SECRET", "x" * 40)
+        assert cookie_secret(database) == "x" * 40
+        assert not (tmp_path / "store.db.secret").exists()
+        monkeypatch.delenv("CONQUER_SECRET")
+        (tmp_path / "store.db.secret").write_text("")
+        with pytest.raises(StoreError, match="remove it for a new one"):
+            cookie_secret(database)
+
+
+def test_another_name_for_a_store_is_the_same_store(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link.db").symlink_to(tmp_path / "store.db")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    one = Database(sqlite(tmp_path))
+    with contextlib.closing(one):
+        one.claim()
+        for name in ("elsewhere/link.db", "folder/store.db"):
+            other = Database(f"sqlite:///{tmp_path}/{name}")
+            with contextlib.closing(other), pytest.raises(StoreError, match="is being served by process"):
+                other.claim()
+    with pytest.raises(StoreError, match="sqlite:///FILE"):
+        Database(f"sqlite:///file:{tmp_path}/store.db?uri=true")

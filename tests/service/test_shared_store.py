@@ -1,0 +1,220 @@
+"""A PostgreSQL store that servers share: they start together, and one that is frozen does not stop the others."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import httpx
+import pytest
+from sqlalchemy.exc import DBAPIError
+
+from conquer.service.alarms import Alarms
+from conquer.service.jobs.presence import beat
+from conquer.service.store.database import Database, StoreError
+from conquer.service.store.schema import metadata
+from conquer.service.store.secrecy import cookie_secret, marks_secret
+
+from . import cluster
+
+pytestmark = pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
+MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+ITEMS = [{"id": "a", "vector": [1, 0, 0, 0]}, {"id": "b", "vector": [0, 1, 0, 0]}]
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    with cluster.running() as address:
+        yield address
+
+
+@pytest.fixture
+def empty(postgres):
+    """A database without a single table."""
+    database = Database(postgres)
+    with contextlib.closing(database), database.writing() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+        connection.exec_driver_sql("CREATE SCHEMA public")
+    return postgres
+
+
+def test_servers_that_start_together_on_a_new_store_agree(empty):
+    count, rounds = 4, 8
+    for _ in range(rounds):
+        barrier, found, errors = threading.Barrier(count), [], []
+
+        def begin(barrier=barrier, found=found, errors=errors):
+            try:
+                database = Database(empty)
+                with contextlib.closing(database):
+                    # All at the point where each sees that there is no secret yet.
+                    barrier.wait(60)
+                    with database.writing() as connection:
+                        marks = marks_secret(connection)
+                    found.append((cookie_secret(database), marks))
+            except Exception as error:  # noqa: BLE001 - told below, whatever it was
+                errors.append(error)
+                barrier.abort()
+
+        threads = [threading.Thread(target=begin) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+        assert len(set(found)) == 1
+        database = Database(empty)
+        with contextlib.closing(database), database.writing() as connection:
+            for name in [*(table.name for table in metadata.sorted_tables), "migrations"]:
+                connection.exec_driver_sql(f"DROP TABLE {name}")
+
+
+def test_two_writers_of_one_secret_take_the_first(empty):
+    """The same race one step at a time: the second has looked before the first commits."""
+    one, two = Database(empty), Database(empty)
+    with contextlib.closing(one), contextlib.closing(two), one.writing() as first, two.writing() as second:
+        second.exec_driver_sql("SELECT 1 FROM secrets")
+        said = marks_secret(first)
+        later: list[str] = []
+        waiting = threading.Thread(target=lambda: later.append(marks_secret(second)))
+        waiting.start()
+        first.commit()
+        waiting.join()
+        assert later == [said]
+
+
+def until(work, seconds=90):
+    """Call it until it is true."""
+    give_up = time.monotonic() + seconds
+    while not work():
+        assert time.monotonic() < give_up
+        time.sleep(0.2)
+
+
+def choose(server, name="m"):
+    return httpx.post(f"{server.address}/v1/models/{name}/choose", json={"items": ITEMS}, timeout=120)
+
+
+def test_a_session_that_is_idle_inside_a_transaction_lets_go(start, empty):
+    servers = [start(store=empty) for _ in range(2)]
+    httpx.post(f"{servers[0].address}/v1/models", json=MADE).raise_for_status()
+    frozen = Database(empty)
+    with contextlib.closing(frozen):
+        connection = frozen.engine.connect()
+        connection.begin()
+        connection.exec_driver_sql("SELECT * FROM models WHERE name = 'm' FOR UPDATE")
+        replies = [choose(server) for server in servers]
+        assert {reply.status_code for reply in replies} <= {200, 503}, [reply.text for reply in replies]
+        until(lambda: all(choose(server).status_code == 200 for server in servers))
+        with pytest.raises(DBAPIError):
+            connection.exec_driver_sql("SELECT 1")
+        connection.invalidate()
+        connection.close()
+
+
+def test_a_frozen_server_stops_nobody_else(start, empty):
+    servers = [start(store=empty) for _ in range(2)]
+    for name in ("m", "n"):
+        httpx.post(f"{servers[0].address}/v1/models", json={**MADE, "name": name}).raise_for_status()
+    os.kill(servers[1].pid, signal.SIGSTOP)
+    try:
+        for name in ("m", "n"):
+            until(lambda name=name: choose(servers[0], name).status_code == 200)
+    finally:
+        os.kill(servers[1].pid, signal.SIGCONT)
+    until(lambda: choose(servers[1]).status_code == 200)
+
+
+def test_every_session_has_limits(empty):
+    database = Database(empty)
+    with contextlib.closing(database):
+        with database.reading() as connection:
+            found = {
+                name: connection.exec_driver_sql(f"SHOW {name}").scalar()
+                for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+            }
+        assert found == {
+            "lock_timeout": "2s",
+            "statement_timeout": "1min",
+            "idle_in_transaction_session_timeout": "10s",
+        }
+        with database.reading(patient=True) as connection:
+            assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0"
+        assert database.scrub()
+        with database.reading() as connection:
+            assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "1min"
+
+
+def test_rows_of_a_program_that_says_no_version_are_refused(empty):
+    """What a program of before wrote: seven columns. It must not go on with weights that have drifted apart."""
+    database = Database(empty)
+    with contextlib.closing(database), pytest.raises(DBAPIError, match="format"), database.writing() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO log (model_id, position, kind, event_id, voter, at, body)"
+            " VALUES (1, 1, 'activate', 'e', NULL, 0.0, '{}')"
+        )
+
+
+def seen(database):
+    with database.reading() as connection:
+        return connection.exec_driver_sql("SELECT seen FROM servers").scalars().all()
+
+
+def test_servers_of_other_rules_keep_each_other_out(start, empty, monkeypatch):
+    server = start(store=empty)
+    monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
+    newer = Database(empty)
+    with contextlib.closing(newer):
+        until(lambda: len(seen(newer)) == 1)
+        before = seen(newer)
+        with pytest.raises(StoreError, match=rf"process {server.pid}, .*rules \d+, these are 99.*Stop those servers"):
+            newer.claim()
+        until(lambda: seen(newer) > before)
+        assert server.stop() == 0
+        assert seen(newer) == []
+        newer.claim()
+        later(newer, 3600)
+        monkeypatch.undo()
+        with pytest.raises(RuntimeError, match="these are"):
+            start(store=empty)
+    start(store=empty).kill()
+    monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
+    after = Database(empty)
+    with contextlib.closing(after):
+        later(after, 3600)
+        with pytest.raises(StoreError, match="ten seconds"):
+            after.claim()
+        later(after, -3611)
+        until(lambda: not is_refused(after))
+
+
+def later(database, seconds):
+    """As if all signs of life had been given at another time."""
+    with database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE servers SET seen = seen + {seconds}")
+
+
+def is_refused(database):
+    try:
+        database.claim()
+    except StoreError:
+        return True
+    return False
+
+
+def test_a_server_that_was_away_says_that_others_fold_by_other_rules(empty, monkeypatch):
+    old, newer, alarms = Database(empty), Database(empty), Alarms()
+    with contextlib.closing(old), contextlib.closing(newer):
+        old.claim()
+        beat(old, alarms.raise_, alarms.clear)
+        assert alarms.standing() == []
+        later(old, -3600)
+        monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
+        newer.claim()
+        monkeypatch.undo()
+        beat(old, alarms.raise_, alarms.clear)
+        assert [kind for kind, _ in alarms.standing()] == ["mixed"]
+        newer.close()
+        beat(old, alarms.raise_, alarms.clear)
+        assert alarms.standing() == []
