@@ -87,8 +87,8 @@ def test_bad_contexts(featurizer: Any, items: Any, context: Any, error: type[Exc
         featurizer(items, context)
 
 
-def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conquer.features.context.MOST_PRODUCTS", 8)
-    assert len(featurize(["a", "b"], context="x y")) == 2
+def test_too_many_products_are_refused() -> None:
+    featurizer = Featurizer()
+    assert len(featurizer(["a", "b"], context="x y", most=8)) == 2
     with pytest.raises(ValueError, match="give 9 products, expected at most 8"):
-        featurize(["a b"], context="x y")
+        featurizer(["a b"], context="x y", most=8)

@@ -1,34 +1,48 @@
 """A choose and what follows at once: decide, append the row, count the pair where widths count what is shown."""
 
-from typing import Literal
-
-import msgspec
+from typing import Any, Literal
 
 from conquer.answers import leftmost
+from conquer.service.commands.reading import same_round
 from conquer.service.errors import conflict
-from conquer.service.http.schemas import ChooseReply, ChooseRequest, Shown
+from conquer.service.http.schemas import ChooseReply, ChooseRequest, Raw, Shown
 from conquer.service.log.event import Event
 from conquer.service.log.records import ABSENT, Activated, Decision, Exposed
 from conquer.service.log.transaction import Turn
+from conquer.service.settings import Limits
 from conquer.types import Query
 
 _QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
 
 
-def choose(turn: Turn, request: ChooseRequest) -> ChooseReply:
+class Room:
+    """How many cells of rows one request may still fill; a batch fills it with all its rounds."""
+
+    def __init__(self) -> None:
+        self.cells = Limits().cells
+
+
+def choose(turn: Turn, request: ChooseRequest, room: Room | None = None) -> ChooseReply:
     """Decide a round and log it; the same event id with the same items gets the same reply again."""
     if request.event_id is not None:
         event = turn.event(request.event_id)
         if event is not None:
             _check_same(event, request)
             return reply(event)
-    return reply(decide(turn, request))
+    room = room or Room()
+    learner = turn.folded.learner
+    read = learner.read(bytes(request.items), bytes(request.context), room.cells)
+    room.cells -= read.cells
+    return reply(decide(turn, request, read))
 
 
-def decide(turn: Turn, request: ChooseRequest) -> Event:
-    """A new event: the learner's choice among the request's items."""
+def decide(turn: Turn, request: ChooseRequest, read: Any = None) -> Event:
+    """A new event: the learner's choice among the request's items, which may have been `read` already."""
     folded, learner = turn.folded, turn.folded.learner
-    read = learner.read(bytes(request.items), bytes(request.context))
+    # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
+    items, context = bytes(request.items), bytes(request.context)
+    if read is None:
+        read = learner.read(items, context)
     choice, scores = learner.choose(read, folded.ticket())
     names = learner.names(read, choice)
     chosen = Decision(
@@ -38,9 +52,9 @@ def decide(turn: Turn, request: ChooseRequest) -> Event:
         shown=choice.shown,
         names=names,
         left=names[leftmost(choice.ticket, len(names))],
-        items=request.items,
+        items=Raw(items),
         scores=scores,
-        context=ABSENT if bytes(request.context) == b"null" else request.context,
+        context=ABSENT if context == b"null" else Raw(context),
         memo=dict(choice.memo),
         deferred=request.deferred,
     )
@@ -80,11 +94,6 @@ def reply(event: Event) -> ChooseReply:
 
 
 def _check_same(event: Event, request: ChooseRequest) -> None:
-    old, context = event.chosen, bytes(request.context)
-    if _same(bytes(old.items), bytes(request.items)) and _same(bytes(old.context), context):
-        return
-    raise conflict("event_exists", f"event {event.id!r} already exists with other items or another context")
-
-
-def _same(old: bytes, new: bytes) -> bool:
-    return old == new or msgspec.json.decode(old) == msgspec.json.decode(new)
+    old = event.chosen
+    if not same_round(bytes(old.items), bytes(old.context), bytes(request.items), bytes(request.context)):
+        raise conflict("event_exists", f"event {event.id!r} already exists with other items or another context")
