@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.answers import decode
-from conquer.checks import number, one_of
+from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import all_features
@@ -107,7 +107,7 @@ def build(dim: int, model: str, values: Values) -> Method:
         dim,
         show=show_of(values),
         omega=number("omega", values["omega"], 0.0),
-        pace=number("pace", values["pace"], 0.0, above=True),
-        lam=number("lam", values["lam"], 0.0, above=True),
+        pace=positive("pace", values["pace"]),
+        lam=positive("lam", values["lam"]),
         outside=bool(one_of("outside", values["outside"], {"no": 0, "yes": 1})),
     )

@@ -1,12 +1,15 @@
 """A choose and what follows at once: decide, append the row, count the pair where widths count what is shown."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
+
+import msgspec
 
 from conquer.answers import leftmost
 from conquer.service.commands.reading import same_round
 from conquer.service.errors import conflict
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Raw, Shown
 from conquer.service.log.event import Event
+from conquer.service.log.fold import Folded
 from conquer.service.log.records import ABSENT, Activated, Decision, Exposed
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
@@ -73,7 +76,15 @@ def activate(turn: Turn, event_id: str) -> ChooseReply:
     return reply(event)
 
 
-def expose(turn: Turn, event: Event) -> None:
+class Appends(Protocol):
+    """What a shown pair needs of a turn, or of the rehearsal of one."""
+
+    folded: Folded
+
+    def append(self, body: msgspec.Struct, event: str | None) -> Event | None: ...
+
+
+def expose(turn: Appends, event: Event) -> None:
     """Where widths count pending pairs, a shown pair gets its row."""
     if turn.folded.settings.covariance == "on-show" and event.choice.query is Query.DUEL:
         turn.append(Exposed({}), event.id)
