@@ -111,6 +111,14 @@ def test_a_ledger_with_one_bad_row_commits_nothing(local: Any, last: int) -> Non
     run(go())
 
 
+MEMOS: list[dict[str, Any]] = [
+    {}, {"layer": 2**31 - 1, "weight": 1e100}, {"layer": 0, "weight": -1}, {"notes": {"clock": 2**53}},
+    {"notes": {"count": -1, "champion": 99, "best": 99}}, {"notes": {"remaining": ["x"], "coming": [-9]}},
+    {"p": 0, "chance": 0}, {"p": 1e-100, "chance": 1e-300}, {"greedy": 2**31 - 1}, {"greedy": 1},
+]  # fmt: skip
+ALGORITHMS = ["vacdb", "rucb", "rmed1", "beat-the-mean", "newtron", "soba", "banditron", "ucb-mnl"]
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_crafted_memo_is_refused_or_learnt(local: Any, algorithm: str) -> None:
     async def go() -> None:

@@ -51,7 +51,7 @@ class CPPL:
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
         items = all_features(X)
         worth = np.exp(np.clip(items @ self.mean, -30.0, 30.0))
-        inside = np.linalg.solve(self.V, items.T)
+        inside = _solved(self.V, items.T)
         spread = np.einsum("ik,ij,jk->k", inside, self.S, inside)
         log = math.log(self.count + 1.0)
         reach = 2.0 * log + self.dim + 2.0 * math.sqrt(self.dim * log)
@@ -98,6 +98,14 @@ class CPPL:
         if count[0] < 0 or (V.diagonal() <= 0).any() or (S.diagonal() < 0).any():
             raise ValueError("V must have a positive diagonal, S no negative one, and the count not be negative")
         self.theta, self.mean, self.V, self.S, self.count = theta, mean, V, S, int(count[0])
+
+
+def _solved(V: Floats, right: Floats) -> Floats:
+    """V^-1 right; where rounding has lost lam beside large values, the shortest solution."""
+    try:
+        return np.linalg.solve(V, right)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(V, right, rcond=None)[0])
 
 
 def build(dim: int, model: str, values: Values) -> Method:

@@ -74,8 +74,8 @@ class SOBA:
         lead, width = float(w @ g), float(z @ self.spread.times(z, columns))
         m = (float(w @ z) ** 2 + 2.0 * lead) / (1.0 + width)
         if m + self.taken >= 0.0:
-            self.taken += m
             self.spread.add(z, columns, 1.0)
+            self.taken += m
             self.theta[columns] -= g
 
     def scores(self, X: SparseRows) -> Floats:
