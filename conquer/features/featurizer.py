@@ -92,11 +92,17 @@ class Featurizer:
         found = fit_columns(grams, kind=self.kind, vocabulary=vocabulary, dim=self.dim, least=self.least)
         return replace(self, fitted=found)
 
-    def __call__(self, items: Items, context: Any = None, *, most: int = MOST_PRODUCTS) -> SparseRows:
+    def __call__(self, items: Items, context: Any = None) -> SparseRows:
         """The items as K rows of length 1; with a context (a text, a dict, a vector) also their products with it.
 
-        An item without a known feature is a row of zeros. The items must be all texts, all dicts or all vectors. More
-        than `most` products are refused before there is room made for them.
+        An item without a known feature is a row of zeros. The items must be all texts, all dicts or all vectors.
+        """
+        return self.counted(items, context)[0]
+
+    def counted(self, items: Items, context: Any = None, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
+        """The rows, and how many features and products they were made of.
+
+        More than `most` products are refused before there is room made for them.
         """
         kind, values = kind_and_items(items)
         if kind == "vectors":
@@ -110,7 +116,7 @@ class Featurizer:
             return hash_texts(values, ngrams=self.ngrams, seed=self.seed, binary=binary)
         return hash_dicts(values, seed=self.seed, binary=binary)
 
-    def _weighed(self, grams: Grams, context: Any, most: int = MOST_PRODUCTS) -> SparseRows:
+    def _weighed(self, grams: Grams, context: Any, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
         fitted = self._needed()
         known = fitted.vocabulary
         indptr, indices, data = hashed(grams, self.dim) if known is None else known.entries(grams)
@@ -128,14 +134,17 @@ class Featurizer:
             )
         return FittedColumns()
 
-    def _finished(self, rows: Entries, base: int, context: Any, most: int) -> SparseRows:
+    def _finished(self, rows: Entries, base: int, context: Any, most: int) -> tuple[SparseRows, int]:
         """Rows of length 1, crossed with the context, whose products go to the columns from `base` on."""
+        cells = rows[1].size
         if context is not None:
-            rows = cross(rows, self._context(context), self.dim, base=base, seed=self.seed, most=most)
+            grams = self._context(context)
+            cells *= 1 + grams.hashes.size
+            rows = cross(rows, grams, self.dim, base=base, seed=self.seed, most=most)
         indptr, indices, data = rows
         if self.unit:
             kernel.to_unit(indptr, data)
-        return SparseRows(indptr, indices, data, self.dim)
+        return SparseRows(indptr, indices, data, self.dim), cells
 
     def _context(self, context: Any) -> Grams:
         kind, values = kind_and_items([context])
@@ -230,4 +239,4 @@ def featurize(
     if known == "vectors" or not KINDS[kind].rarity:
         return featurizer(values, context)
     grams = featurizer._grams(known, values)
-    return featurizer._fit(grams)._weighed(grams, context)
+    return featurizer._fit(grams)._weighed(grams, context)[0]

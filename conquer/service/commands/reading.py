@@ -25,15 +25,11 @@ _UNFITTED = (
 
 
 class ReadItems(NamedTuple):
-    """A round's items as read: their ids and their rows (K, dim)."""
+    """A round's items as read: their ids, their rows (K, dim), and of how many features and products those are made."""
 
     ids: list[str]
     rows: SparseRows
-
-    @property
-    def cells(self) -> int:
-        """How many cells its rows fill."""
-        return self.rows.indices.size
+    cells: int
 
     @property
     def nbytes(self) -> int:
@@ -46,7 +42,7 @@ class ReadItems(NamedTuple):
 class Reader:
     """Rounds to rows as one model's settings say. Vectors are taken as they are, text and dicts become unit rows.
 
-    >>> ids, rows = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
+    >>> ids, rows, cells = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
     >>> ids, rows.dense().tolist()
     (['a'], [[0.0, 1.0]])
     """
@@ -71,11 +67,12 @@ class Reader:
         try:
             if kind == "vector" and context is None:
                 rows = self._vectors(values)
+                cells = rows.indices.size
             else:
-                rows = self.featurizer(values, context=context, most=MOST_PRODUCTS if room is None else room)
-            if room is not None and rows.indices.size > room:
-                raise ValueError(f"the items fill {rows.indices.size} cells, expected at most {room}")
-            return ReadItems(ids, rows)
+                rows, cells = self.featurizer.counted(values, context, MOST_PRODUCTS if room is None else max(0, room))
+            if room is not None and cells > room:
+                raise ValueError(f"the items have {cells} features and products with their context, {room} fit in")
+            return ReadItems(ids, rows, cells)
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
