@@ -13,6 +13,7 @@ from .conftest import run
 
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
 ITEMS = [{"id": "a", "vector": [1, 0]}, {"id": "b", "vector": [0, 1]}]
+RECENT = {"event": "e", "position": 1, "winner": "a", "shown": ["a", "b"], "at": 0, "learnt": True}
 TALLIES: dict[str, dict[str, Any]] = {
     "rounds without a curve": {"rounds": 10**18},
     "more rounds than a number": {"rounds": 1 << 64},
@@ -32,7 +33,7 @@ TALLIES: dict[str, dict[str, Any]] = {
     "many voters": {"voters": {f"v{k}": 1 for k in range(300)}},
     "many pairs": {"pairs": {f"a\x1f{k}": [1, 1.0] for k in range(5000)}},
     "a long history": {"history": [[1, 0.5, 1]] * 1000},
-    "an odd position": {"recent": [{"event": "e", "position": -1, "winner": "a", "shown": [], "at": 0, "learnt": True}]},
+    "an odd position": {"recent": [{**RECENT, "position": -1}]},
     "a large word": {"asked": {"s": [1 << 60]}},
 }  # fmt: skip
 
