@@ -15,8 +15,8 @@ LARGEST_DIM = 2**31 - 1
 def number(
     name: str,
     value: Any,
-    low: float = -math.inf,
-    high: float = math.inf,
+    low: float = -LARGEST,
+    high: float = LARGEST,
     *,
     above: bool = False,
     below: bool = False,

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 FORMAT = 2
 _LARGEST_HEADER = 64 * 2**20
+_MOST_PARTS = 2**22
+"""Lists, objects and entries of a header: each takes up to a hundred bytes once it is read."""
 _KEY = "conquer"
 
 
@@ -48,9 +50,13 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise FileError(
             f"the header claims {size} bytes; the file has {len(data) - 8} and {_LARGEST_HEADER} are allowed"
         )
+    text = data[8 : 8 + size]
+    parts = sum(text.count(mark) for mark in (b"[", b"{", b","))
+    if parts > _MOST_PARTS:
+        raise FileError(f"the header has {parts} parts, {_MOST_PARTS} are allowed")
     try:
-        outer = json.loads(data[8 : 8 + size])
-        header = json.loads(outer["__metadata__"][_KEY])
+        outer = json.loads(text, parse_constant=_no_number)
+        header = json.loads(outer["__metadata__"][_KEY], parse_constant=_no_number)
         arrays = {name: np.array(array) for name, array in load(data).items()}
     except (KeyError, TypeError, ValueError, RecursionError, SafetensorError, OverflowError) as error:
         raise FileError(f"not a conquer model file: {type(error).__name__}: {error}") from None
@@ -58,6 +64,10 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         found = header.get("format") if isinstance(header, dict) else header
         raise FileError(f"the file has format {found!r}, this version reads {FORMAT}")
     return header, arrays
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"a header holds finite numbers, got {text}")
 
 
 @contextmanager

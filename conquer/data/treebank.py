@@ -20,6 +20,8 @@ Heads = Literal["tree", "forest", "ignore"]
 """What the HEAD column must hold: one tree, several trees under the root, or anything (it is not looked at)."""
 
 COLUMNS = 10
+_LONGEST_NUMBER = 12
+"""Characters of an id or a head: no sentence has as many words as longer ones would say."""
 
 
 @lru_cache(maxsize=4096)
@@ -60,6 +62,8 @@ def _sentence(lines: Sequence[str], first: int, name: str, ordinal: int, check: 
             raise place.error(first + number, f"expected {COLUMNS} columns separated by tabs, got {len(columns)}")
         if "" in columns:
             raise place.error(first + number, f"column {columns.index('') + 1} is empty; an unknown value is written _")
+        if len(columns[0]) > 2 * _LONGEST_NUMBER:
+            raise place.error(first + number, f"bad ID: {columns[0]!r:.30} is no word's")
         try:
             key_ = _number(columns[0])
         except ParseException as problem:
@@ -103,14 +107,14 @@ def _heads(words: Sequence[Sequence[str]], lines: Sequence[int], place: _Place, 
     heads: list[int] = []
     for word, (columns, line) in enumerate(zip(words, lines, strict=True), start=1):
         try:
-            head = _head(columns[HEAD])
+            head = _head(columns[HEAD]) if len(columns[HEAD]) <= _LONGEST_NUMBER else -1
         except ParseException:
             head = -1
         if head is None:
             raise place.error(line, f"word {word} has no head")
         if not 0 <= head <= len(words) or head == word:
             raise place.error(
-                line, f"the head of word {word} must be another word up to {len(words)} or 0, got {columns[HEAD]!r}"
+                line, f"the head of word {word} must be another word up to {len(words)} or 0, got {columns[HEAD]!r:.30}"
             )
         heads.append(head)
     fault = tree_fault(heads, several_roots=check == "forest")

@@ -14,8 +14,10 @@ MOST_PRODUCTS = 2**24
 """Products of one round, about 200 MB; a longer context is a mistake or an attack."""
 
 
-def cross(rows: Entries, context: Grams, dim: int, *, base: int = 0, seed: int = 0) -> Entries:
-    """The rows' own features, and their products with the context's in columns [base, dim).
+def cross(
+    rows: Entries, context: Grams, dim: int, *, base: int = 0, seed: int = 0, most: int = MOST_PRODUCTS
+) -> Entries:
+    """The rows' own features, and their products with the context's in columns [base, dim), at most `most`.
 
     Both factors are scaled to length 1 first, so an item's own features weigh as much as its products. An empty context
     leaves the items' own features.
@@ -31,8 +33,11 @@ def cross(rows: Entries, context: Grams, dim: int, *, base: int = 0, seed: int =
         raise ValueError(f"products with a context need columns of their own: dim must exceed {base}, got {dim}")
     starts, columns, own = rows
     products = columns.size * context.hashes.size
-    if products > MOST_PRODUCTS:
-        raise ValueError(f"context and items give {products} products, expected at most {MOST_PRODUCTS}")
+    if products > most:
+        raise ValueError(
+            f"{columns.size} features of items and {context.hashes.size} of their context give {products} products, "
+            f"expected at most {most}"
+        )
     items, values = own.copy(), context.weights.copy()
     kernel.to_unit(starts, items)
     kernel.to_unit(context.indptr, values)

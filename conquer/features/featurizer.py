@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from numpy.typing import NDArray
 
 from conquer.checks import checked_dim
-from conquer.features.context import cross
+from conquer.features.context import MOST_PRODUCTS, cross
 from conquer.features.dicts import hash_dicts, hash_vector
 from conquer.features.fitted import FittedColumns, fit_columns, read_fitted
 from conquer.features.hashing import Entries, Grams, hash_texts, hashed, signed_column
@@ -97,11 +97,18 @@ class Featurizer:
 
         An item without a known feature is a row of zeros. The items must be all texts, all dicts or all vectors.
         """
+        return self.counted(items, context)[0]
+
+    def counted(self, items: Items, context: Any = None, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
+        """The rows, and how many features and products they were made of.
+
+        More than `most` products are refused before there is room made for them.
+        """
         kind, values = kind_and_items(items)
         if kind == "vectors":
             rows = vector_rows(values, self.dim)
-            return self._finished(entries(rows), rows.dim, context)
-        return self._weighed(self._grams(kind, values), context)
+            return self._finished(entries(rows), rows.dim, context, most)
+        return self._weighed(self._grams(kind, values), context, most)
 
     def _grams(self, kind: ItemKind, values: Any) -> Grams:
         binary = KINDS[self.kind].presence
@@ -109,13 +116,13 @@ class Featurizer:
             return hash_texts(values, ngrams=self.ngrams, seed=self.seed, binary=binary)
         return hash_dicts(values, seed=self.seed, binary=binary)
 
-    def _weighed(self, grams: Grams, context: Any) -> SparseRows:
+    def _weighed(self, grams: Grams, context: Any, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
         fitted = self._needed()
         known = fitted.vocabulary
         indptr, indices, data = hashed(grams, self.dim) if known is None else known.entries(grams)
         if fitted.idf is not None:
             data = data * fitted.idf[indices]
-        return self._finished((indptr, indices, data), 0 if known is None else len(known), context)
+        return self._finished((indptr, indices, data), 0 if known is None else len(known), context, most)
 
     def _needed(self) -> FittedColumns:
         if self.fitted is not None:
@@ -127,14 +134,17 @@ class Featurizer:
             )
         return FittedColumns()
 
-    def _finished(self, rows: Entries, base: int, context: Any) -> SparseRows:
+    def _finished(self, rows: Entries, base: int, context: Any, most: int) -> tuple[SparseRows, int]:
         """Rows of length 1, crossed with the context, whose products go to the columns from `base` on."""
+        cells = rows[1].size
         if context is not None:
-            rows = cross(rows, self._context(context), self.dim, base=base, seed=self.seed)
+            grams = self._context(context)
+            cells *= 1 + grams.hashes.size
+            rows = cross(rows, grams, self.dim, base=base, seed=self.seed, most=most)
         indptr, indices, data = rows
         if self.unit:
             kernel.to_unit(indptr, data)
-        return SparseRows(indptr, indices, data, self.dim)
+        return SparseRows(indptr, indices, data, self.dim), cells
 
     def _context(self, context: Any) -> Grams:
         kind, values = kind_and_items([context])
@@ -229,4 +239,4 @@ def featurize(
     if known == "vectors" or not KINDS[kind].rarity:
         return featurizer(values, context)
     grams = featurizer._grams(known, values)
-    return featurizer._fit(grams)._weighed(grams, context)
+    return featurizer._fit(grams)._weighed(grams, context)[0]

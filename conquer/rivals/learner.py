@@ -128,6 +128,8 @@ class Rival:
         rows = as_rows(X, self.dim)
         self.check(choice, len(rows))
         self.model.learn(rows, choice, checked_answer(answer, strengths=choice.query != Query.BEST))
+        if not np.isfinite(self.model.scores(rows)).all():
+            raise ArithmeticError(f"{self.name} has moved beyond all numbers: scale the items")
         self.answers += 1
 
     def expose(self, X: Any, choice: Choice) -> Choice:

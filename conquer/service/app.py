@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from conquer.service.errors import Kind, RefusalError, invalid
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.decoding import decoded
 from conquer.service.http.errors import failure, refused
 from conquer.service.http.messages import (
     Receive,
@@ -50,7 +51,7 @@ class Dispatch:
     def __init__(self, endpoint: Endpoint, server: Server) -> None:
         self.endpoint, self.server = endpoint, server
         typed = endpoint.body is not None and endpoint.body is not bytes
-        self._decode = msgspec.json.Decoder(endpoint.body).decode if typed else bytes
+        self._decode = msgspec.json.Decoder(endpoint.body).decode if typed else None
         limits = server.settings.limits
         self._limit = limits.upload_bytes if endpoint.upload else limits.body_bytes
         self._named = "{name}" in endpoint.path
@@ -88,18 +89,10 @@ class Dispatch:
             raise RefusalError(Kind.UNKNOWN, "unknown_event", "there is no such event")
         body: Any = None
         if endpoint.body is not None:
-            body = self._decoded(await read_body(scope, receive, self._limit, server.settings.read_seconds))
+            body = await read_body(scope, receive, self._limit, server.settings.read_seconds)
+            if self._decode is not None:
+                body = decoded(self._decode, body, "the body")
         return await endpoint.handler(Call(server, key, path, body, scope))
-
-    def _decoded(self, raw: bytes) -> Any:
-        try:
-            return self._decode(raw)
-        except msgspec.ValidationError as error:
-            raise invalid(str(error)) from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise RefusalError(Kind.MALFORMED, "malformed", f"the body is not JSON: {error}") from None
-        except RecursionError:
-            raise RefusalError(Kind.MALFORMED, "malformed", "the body is nested too deeply") from None
 
 
 class Application:

@@ -17,6 +17,8 @@ class Limits:
     items: int = 1000
     features: int = 20_000
     text: int = 200_000
+    cells: int = 1_000_000
+    """Of the rows that a request's items become, each feature and each product with the context's being one."""
     models: int = 1000
 
 

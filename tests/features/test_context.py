@@ -87,8 +87,9 @@ def test_bad_contexts(featurizer: Any, items: Any, context: Any, error: type[Exc
         featurizer(items, context)
 
 
-def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conquer.features.context.MOST_PRODUCTS", 8)
-    assert len(featurize(["a", "b"], context="x y")) == 2
+def test_too_many_products_are_refused() -> None:
+    featurizer = Featurizer()
+    rows, cells = featurizer.counted(["a", "b"], context="x y", most=8)
+    assert (len(rows), cells) == (2, 2 * (1 + 3))
     with pytest.raises(ValueError, match="give 9 products, expected at most 8"):
-        featurize(["a b"], context="x y")
+        featurizer.counted(["a b"], context="x y", most=8)

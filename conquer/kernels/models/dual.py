@@ -230,6 +230,9 @@ def step(state, items, weights, target, plan, knobs, exposed):
     if plan[st.BUDGET] > 0 and pairs + 1 > plan[st.BUDGET]:
         forget(state, weakest(state))
         solve(state)
+    for s in range(state.counts[PAIRS]):
+        if not abs(state.pair[ALPHA, s]) < 1e200:
+            return st.DIVERGED
     after = rest / (lam + rest)
     state.stats[st.LEARNT] += 1.0
     state.stats[st.SUM_H] += after

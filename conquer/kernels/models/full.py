@@ -126,8 +126,22 @@ def shift(state, items, plan, knobs, mu):
 
 
 @part
+def bounded(matrix, gain, confidence):
+    """max(0, confidence), and gain within what a positive matrix allows: gain[i]^2 <= matrix[i, i] confidence.
+
+    Only a matrix that rounding has made indefinite is beyond that, as by values of many sizes; its steps would grow.
+    """
+    confidence = max(0.0, confidence)
+    for i in range(gain.size):
+        most = matrix[i, i] * confidence
+        if gain[i] * gain[i] > 2.0 * most:
+            gain[i] = math.copysign(math.sqrt(most), gain[i])
+    return confidence
+
+
+@part
 def direction(matrix, items, weights, u, gain):
-    """u := sum_k weights[k] phi_k, gain := matrix u; returns u . gain."""
+    """u := sum_k weights[k] phi_k, gain := matrix u; returns u . gain, not negative."""
     fill_zero(u[0])
     fill_zero(gain[0])
     for k in range(items.rows.size):
@@ -135,7 +149,7 @@ def direction(matrix, items, weights, u, gain):
         for j in range(start, stop):
             u[0, feature(items, j)] += weights[k] * items.data[j]
     add_rows(matrix, u, gain, 1)
-    return inner(u[0], gain[0], u.shape[1])
+    return bounded(matrix, gain[0], inner(u[0], gain[0], u.shape[1]))
 
 
 @part
@@ -151,12 +165,13 @@ def shrink(matrix, gain, confidence):
             row = matrix[i]
             for c in range(dim):
                 row[c] -= scale * gain[c]
+            row[i] = max(0.0, row[i])
 
 
 @implements(primitives.step, FullState)
 def step(state, items, weights, target, plan, knobs, exposed):
     u, gain = state.room[0], state.room[1]
-    confidence = max(0.0, direction(state.inverse, items, weights, u, gain))
+    confidence = direction(state.inverse, items, weights, u, gain)
     loss = target - inner(u[0], state.w, state.w.size)
     if not (abs(loss) < 1e100 and confidence < 1e200):
         return st.DIVERGED
@@ -165,7 +180,7 @@ def step(state, items, weights, target, plan, knobs, exposed):
         state.w[r] += rate * gain[0, r]
     shrink(state.inverse, gain[0], confidence)
     if state.stats[st.EXPOSED] > 0.0 and not exposed:
-        shown = max(0.0, direction(state.shown, items, weights, u, gain))
+        shown = direction(state.shown, items, weights, u, gain)
         shrink(state.shown, gain[0], shown)
     after = confidence / (1.0 + confidence)
     state.stats[st.LEARNT] += 1.0
@@ -177,6 +192,6 @@ def step(state, items, weights, target, plan, knobs, exposed):
 @implements(primitives.expose, FullState)
 def expose(state, items, weights, plan, knobs):
     u, gain = state.room[0], state.room[1]
-    confidence = max(0.0, direction(state.shown, items, weights, u, gain))
+    confidence = direction(state.shown, items, weights, u, gain)
     shrink(state.shown, gain[0], confidence)
     state.stats[st.EXPOSED] += 1.0

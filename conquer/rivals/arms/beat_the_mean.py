@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number, whole
+from conquer.checks import positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.arms.method import fixed_arms
@@ -89,7 +89,7 @@ class BeatTheMean:
 
 
 def _rule(values: Values) -> BeatTheMean:
-    gamma = number("gamma", values["gamma"], 0.0, above=True)
+    gamma = positive("gamma", values["gamma"])
     return BeatTheMean(horizon=whole("horizon", values["horizon"], 1), gamma=gamma)
 
 

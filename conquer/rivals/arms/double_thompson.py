@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import positive
 from conquer.rivals.arms.method import fixed_arms, shares_and_bonus
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
@@ -67,4 +67,4 @@ class DoubleThompson:
         pass
 
 
-build = fixed_arms(lambda values: DoubleThompson(alpha=number("alpha", values["alpha"], 0.0, above=True)))
+build = fixed_arms(lambda values: DoubleThompson(alpha=positive("alpha", values["alpha"])))

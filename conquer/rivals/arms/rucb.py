@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import positive
 from conquer.files import adopt
 from conquer.rivals.arms.method import fixed_arms, shares_and_bonus, wake
 from conquer.rivals.learner import Arrays
@@ -86,4 +86,4 @@ class RUCB:
         self.best = int(best[0])
 
 
-build = fixed_arms(lambda values: RUCB(alpha=number("alpha", values["alpha"], 0.0, above=True)))
+build = fixed_arms(lambda values: RUCB(alpha=positive("alpha", values["alpha"])))

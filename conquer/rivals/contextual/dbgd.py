@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import over_features
@@ -65,6 +65,6 @@ class DBGD:
 def build(dim: int, model: str, values: Values) -> Method:
     return DBGD(
         dim,
-        delta=number("delta", values["delta"], 0.0, above=True),
-        gamma=number("gamma", values["gamma"], 0.0, above=True),
+        delta=positive("delta", values["delta"]),
+        gamma=positive("gamma", values["gamma"]),
     )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number, whole
+from conquer.checks import number, positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import all_features
@@ -126,8 +126,8 @@ def build(dim: int, model: str, values: Values) -> Method:
         dim,
         eta=number("eta", values["eta"], 0.0),
         mu=number("mu", values["mu"], 0.0),
-        lam=number("lam", values["lam"], 0.0, above=True),
-        pace=number("pace", values["pace"], 0.0, above=True),
+        lam=positive("lam", values["lam"]),
+        pace=positive("pace", values["pace"]),
         steps=whole("steps", values["steps"], 1, 1000),
         batch=whole("batch", values["batch"], 1, 1000),
         history=whole("history", values["history"], 1),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import number, positive
 from conquer.learners.algorithm import Values
 from conquer.rivals.contextual.view import View, better_first, largest_pair
 from conquer.rivals.estimators.build import estimator_of
@@ -98,7 +98,7 @@ class VACDB:
 
 
 def build(dim: int, model: str, values: Values) -> Method:
-    number("lam", values["lam"], 0.0, above=True)
+    positive("lam", values["lam"])
     return VACDB(
         partial(_layer, dim, model, values),
         alpha=number("alpha", values["alpha"], 1e-6, 0.99),

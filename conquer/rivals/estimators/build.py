@@ -1,6 +1,6 @@
 """Which estimator the options of a rival ask for."""
 
-from conquer.checks import number, one_of, whole
+from conquer.checks import number, one_of, positive, whole
 from conquer.learners.algorithm import Values
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
@@ -27,12 +27,12 @@ _GO_WITH = {
 def estimator_of(dim: int, model: str, values: Values, lam: float | None = None) -> Estimator:
     """The estimator of these options (`options.ESTIMATION`); `lam` instead of theirs where given."""
     plain, robust = _plain_estimator(dim, model, values, lam), values["robust"]
-    return plain if robust is None else Robust(plain, number("robust", robust, 0.0, above=True))
+    return plain if robust is None else Robust(plain, positive("robust", robust))
 
 
 def _plain_estimator(dim: int, model: str, values: Values, lam: float | None) -> Estimator:
     name = values["estimator"] or ("linear" if model == "kernel" else "logistic")
-    lam = number("lam", values["lam"] if lam is None else lam, 0.0, above=True)
+    lam = positive("lam", values["lam"] if lam is None else lam)
     code = one_of("estimator", name, _CODES)
     check_full(dim, model)
     if code not in _GO_WITH[model]:
@@ -77,4 +77,4 @@ def linear_model(dim: int, model: str, values: Values, lam: float) -> CompiledMo
 
 def item_model(dim: int, model: str, values: Values) -> CompiledModel:
     """The same for rivals that learn about items, not differences: `lam` in the scale of items."""
-    return linear_model(dim, model, values, 4.0 * number("lam", values["lam"], 0.0, above=True))
+    return linear_model(dim, model, values, 4.0 * positive("lam", values["lam"]))

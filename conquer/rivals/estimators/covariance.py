@@ -42,12 +42,16 @@ class FullSpread:
     def add(self, z: Floats, columns: Columns, weight: float) -> None:
         """V += weight z z'."""
         direction = self.S @ z
-        self.S -= np.outer(direction, direction) * (weight / (1.0 + weight * float(z @ direction)))
+        self._less(direction, weight / (1.0 + weight * max(0.0, float(z @ direction))))
 
     def shrink(self, z: Floats, columns: Columns, share: float) -> None:
         """S -= share (S z)(S z)'."""
-        direction = self.S @ z
-        self.S -= np.outer(direction, direction) * share
+        self._less(self.S @ z, share)
+
+    def _less(self, direction: Floats, share: float) -> None:
+        rest = self.S - np.outer(direction, direction) * share
+        _check_spread(rest.diagonal())
+        self.S = rest
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"spread": self.S}
@@ -87,12 +91,16 @@ class DiagonalSpread:
     def add(self, z: Floats, columns: Columns, weight: float) -> None:
         """V_r += weight z_r^2."""
         old = self.S[columns]
-        self.S[columns] = old / (1.0 + weight * z * z * old)
+        rest = old / (1.0 + weight * z * z * old)
+        _check_spread(rest)
+        self.S[columns] = rest
 
     def shrink(self, z: Floats, columns: Columns, share: float) -> None:
         """S_r -= share (S_r z_r)^2."""
         old = self.S[columns]
-        self.S[columns] = old - share * (old * z) ** 2
+        rest = old - share * (old * z) ** 2
+        _check_spread(rest)
+        self.S[columns] = rest
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"spread": self.S}
@@ -102,6 +110,12 @@ class DiagonalSpread:
         if (S <= 0).any():
             raise ValueError("array 'spread' must be above 0")
         self.S = S
+
+
+def _check_spread(diagonal: Floats) -> None:
+    """An ArithmeticError where rounding has left nothing of a variance, as with values of very different sizes."""
+    if not (diagonal > 0.0).all():
+        raise ArithmeticError("the items' values are too far apart in size to learn from: scale them")
 
 
 def all_features(X: SparseRows) -> Floats:

@@ -67,9 +67,9 @@ class Logistic(Sloped):
         chance = float(sigmoid(self.theta[columns] @ z))
         curvature = weight * max(chance * (1.0 - chance), 1e-12)
         direction = self.spread.times(z, columns)
-        gain = weight * (0.5 * (1.0 + answer) - chance) / (1.0 + curvature * float(z @ direction))
-        self.theta[columns] += gain * direction
+        gain = weight * (0.5 * (1.0 + answer) - chance) / (1.0 + curvature * max(0.0, float(z @ direction)))
         self.spread.add(z, columns, curvature)
+        self.theta[columns] += gain * direction
 
 
 class Probit(Sloped):
@@ -89,11 +89,11 @@ class Probit(Sloped):
             return
         side, share = math.copysign(1.0, answer), abs(answer) * weight
         direction = self.spread.times(z, columns)
-        scale = math.sqrt(float(z @ direction) + 1.0)
+        scale = math.sqrt(max(0.0, float(z @ direction)) + 1.0)
         m = side * float(self.theta[columns] @ z) / scale
         v = hazard(m)
-        self.theta[columns] += direction * (share * side * v / scale)
         self.spread.shrink(z, columns, share * min(v * (v + m), 1.0) / scale**2)
+        self.theta[columns] += direction * (share * side * v / scale)
 
 
 def hazard(m: float) -> float:

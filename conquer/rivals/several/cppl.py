@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.answers import decode
-from conquer.checks import number, one_of
+from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import all_features
@@ -51,7 +51,7 @@ class CPPL:
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
         items = all_features(X)
         worth = np.exp(np.clip(items @ self.mean, -30.0, 30.0))
-        inside = np.linalg.solve(self.V, items.T)
+        inside = _solved(self.V, items.T)
         spread = np.einsum("ik,ij,jk->k", inside, self.S, inside)
         log = math.log(self.count + 1.0)
         reach = 2.0 * log + self.dim + 2.0 * math.sqrt(self.dim * log)
@@ -100,6 +100,14 @@ class CPPL:
         self.theta, self.mean, self.V, self.S, self.count = theta, mean, V, S, int(count[0])
 
 
+def _solved(V: Floats, right: Floats) -> Floats:
+    """V^-1 right; where rounding has lost lam beside large values, the shortest solution."""
+    try:
+        return np.linalg.solve(V, right)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(V, right, rcond=None)[0])
+
+
 def build(dim: int, model: str, values: Values) -> Method:
     if dim > LARGEST_FULL:
         raise ValueError(f"cppl takes at most {LARGEST_FULL} features, got {dim}")
@@ -107,7 +115,7 @@ def build(dim: int, model: str, values: Values) -> Method:
         dim,
         show=show_of(values),
         omega=number("omega", values["omega"], 0.0),
-        pace=number("pace", values["pace"], 0.0, above=True),
-        lam=number("lam", values["lam"], 0.0, above=True),
+        pace=positive("pace", values["pace"]),
+        lam=positive("lam", values["lam"]),
         outside=bool(one_of("outside", values["outside"], {"no": 0, "yes": 1})),
     )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.answers import decode
-from conquer.checks import number, one_of
+from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import SPREADS, Spread
@@ -106,7 +106,7 @@ def build(dim: int, model: str, values: Values) -> Method:
         model=model,
         show=show_of(values),
         eta=number("eta", values["eta"], 0.0),
-        lam=number("lam", values["lam"], 0.0, above=True),
-        curve=number("curve", values["curve"], 0.0, above=True),
+        lam=positive("lam", values["lam"]),
+        curve=positive("curve", values["curve"]),
         refit=refit,
     )

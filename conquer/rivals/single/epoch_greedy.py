@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.models.model import CompiledModel
@@ -15,6 +15,9 @@ from conquer.rivals.learner import Arrays, Method, Pick
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
+
+_MOST = 2**53
+"""Greedy rounds in a row: more than anybody lives to see, and a number that a file holds."""
 
 
 class EpochGreedy:
@@ -52,7 +55,7 @@ class EpochGreedy:
             root = math.sqrt(len(X))
             self.model.update(X, {choice.shown[0]: root}, root * answer)
             self.explored += 1
-            self.left = int(self.pace * math.sqrt(self.explored / len(X)))
+            self.left = int(min(self.pace * math.sqrt(self.explored / len(X)), _MOST))
         else:
             self.left = max(self.left - 1, 0)
 
@@ -72,4 +75,4 @@ class EpochGreedy:
 
 def build(dim: int, model: str, values: Values) -> Method:
     ridge = item_model(dim, model, values)
-    return EpochGreedy(ridge, pace=number("pace", values["pace"], 0.0, above=True))
+    return EpochGreedy(ridge, pace=positive("pace", values["pace"]))

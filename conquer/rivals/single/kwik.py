@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import positive
 from conquer.learners.algorithm import Values
 from conquer.models.model import CompiledModel
 from conquer.rivals.estimators.build import item_model
@@ -57,4 +57,4 @@ class Kwik:
 
 def build(dim: int, model: str, values: Values) -> Method:
     ridge = item_model(dim, model, values)
-    return Kwik(ridge, threshold=number("threshold", values["threshold"], 0.0, above=True))
+    return Kwik(ridge, threshold=positive("threshold", values["threshold"]))

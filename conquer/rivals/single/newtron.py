@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import all_features, over_features
@@ -115,8 +115,8 @@ def build(dim: int, model: str, values: Values) -> Method:
     return Newtron(
         dim,
         model=model,
-        alpha=number("alpha", values["alpha"], 0.0, above=True),
-        beta=number("beta", values["beta"], 0.0, above=True),
+        alpha=positive("alpha", values["alpha"]),
+        beta=positive("beta", values["beta"]),
         gamma=number("gamma", values["gamma"], 0.0, 1.0, above=True),
-        radius=number("radius", values["radius"], 0.0, above=True),
+        radius=positive("radius", values["radius"]),
     )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.answers import decode
-from conquer.checks import number, one_of, whole
+from conquer.checks import number, one_of, positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import SPREADS, Spread
@@ -97,8 +97,8 @@ def build(dim: int, model: str, values: Values) -> Method:
         model=model,
         eta=number("eta", values["eta"], 0.0),
         a=number("a", values["a"], 0.0, 0.999),
-        lam=number("lam", values["lam"], 0.0, above=True),
+        lam=positive("lam", values["lam"]),
         loss=values["loss"],
-        curve=number("curve", values["curve"], 0.0, above=True),
+        curve=positive("curve", values["curve"]),
         show=whole("show", values["show"], 1, 1000),
     )

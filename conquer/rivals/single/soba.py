@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import number
+from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import SPREADS, Spread
@@ -74,8 +74,8 @@ class SOBA:
         lead, width = float(w @ g), float(z @ self.spread.times(z, columns))
         m = (float(w @ z) ** 2 + 2.0 * lead) / (1.0 + width)
         if m + self.taken >= 0.0:
-            self.taken += m
             self.spread.add(z, columns, 1.0)
+            self.taken += m
             self.theta[columns] -= g
 
     def scores(self, X: SparseRows) -> Floats:
@@ -94,4 +94,4 @@ class SOBA:
 def build(dim: int, model: str, values: Values) -> Method:
     check_full(dim, model)
     gamma = number("gamma", values["gamma"], 0.0, 1.0, above=True)
-    return SOBA(dim, model=model, gamma=gamma, lam=number("lam", values["lam"], 0.0, above=True))
+    return SOBA(dim, model=model, gamma=gamma, lam=positive("lam", values["lam"]))

@@ -2,16 +2,18 @@
 
 import csv
 import io
-import math
 from typing import Any
 
 import msgspec
 
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.http.schemas import ANSWER_WORDS, Group, Item, Value
+from conquer.service.http.decoding import decoded
+from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Group, Item, NewContext, NewItem, Value
 
 _PROMPTS = ("prompt", "context", "question", "group")
 _row = msgspec.json.Decoder(dict[str, Any]).decode
+_DEPTH = 8
+"""A group, its items, an item, its features: no row is nested deeper than half of it."""
 
 
 def read_groups(data: bytes) -> list[Group]:
@@ -43,11 +45,17 @@ def _json_rows(text: str) -> list[dict[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            rows.append(_row(line))
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise invalid(f"line {number} is not a JSON object: {error}") from None
+        row = decoded(_row, line.encode(), f"line {number}")
+        if not _shallow(row, _DEPTH):
+            raise invalid(f"line {number} is nested deeper than {_DEPTH}")
+        rows.append(row)
     return rows
+
+
+def _shallow(value: Any, depth: int) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return not isinstance(value, list) or (depth > 0 and all(_shallow(one, depth - 1) for one in value))
 
 
 def _csv_rows(text: str) -> list[dict[str, Any]]:
@@ -70,12 +78,12 @@ def _csv_item(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(text: str) -> Value:
-    """The number a cell holds; anything else, "nan" and "inf" among it, is a word."""
+    """The number a cell holds; anything else, "nan", "inf" and what is too large among it, is a word."""
     try:
         number = float(text)
     except ValueError:
         return text
-    return number if math.isfinite(number) else text
+    return number if abs(number) <= LARGEST else text
 
 
 def _grouped(rows: list[dict[str, Any]]) -> list[Group]:
@@ -104,7 +112,7 @@ def _item(given: Any, fallback: str, number: int, seen: set[str]) -> Item:
         raise invalid(f"item {number}: the id {name!r} is {'reserved' if name in ANSWER_WORDS else 'there twice'}")
     seen.add(name)
     try:
-        return msgspec.convert({"id": name, **kept}, Item)
+        return msgspec.convert({"id": name, **kept}, NewItem)
     except msgspec.ValidationError as error:
         raise invalid(f"item {number}: {error}") from None
 
@@ -113,6 +121,7 @@ def _checked(group: Group) -> Group:
     if len(group.items) < 2:
         raise RefusalError(Kind.INVALID, "invalid", f"{group.items[0].id!r} stands alone: a question needs two items")
     try:
-        return msgspec.convert(msgspec.to_builtins(group), Group)
+        group.context = msgspec.convert(group.context, NewContext)
     except msgspec.ValidationError as error:
         raise invalid(f"the context of {group.items[0].id!r}: {error}") from None
+    return group

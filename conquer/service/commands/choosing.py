@@ -1,21 +1,31 @@
 """A choose and what follows at once: decide, append the row, count the pair where widths count what is shown."""
 
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from conquer.answers import leftmost
+from conquer.service.commands.reading import same_round
 from conquer.service.errors import conflict
-from conquer.service.http.schemas import ChooseReply, ChooseRequest, Shown
+from conquer.service.http.schemas import ChooseReply, ChooseRequest, Raw, Shown
 from conquer.service.log.event import Event
+from conquer.service.log.fold import Folded
 from conquer.service.log.records import ABSENT, Activated, Decision, Exposed
 from conquer.service.log.transaction import Turn
+from conquer.service.settings import Limits
 from conquer.types import Query
 
 _QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
 
 
-def choose(turn: Turn, request: ChooseRequest) -> ChooseReply:
+class Room:
+    """How many cells of rows one request may still fill; a batch fills it with all its rounds."""
+
+    def __init__(self) -> None:
+        self.cells = Limits().cells
+
+
+def choose(turn: Turn, request: ChooseRequest, room: Room | None = None) -> ChooseReply:
     """Decide a round and log it; the same event id with the same items gets the same reply again."""
     if request.event_id is not None:
         event = turn.event(request.event_id)
@@ -23,13 +33,20 @@ def choose(turn: Turn, request: ChooseRequest) -> ChooseReply:
             _check_same(event, request)
             return reply(event)
         turn.check_unused(request.event_id)
-    return reply(decide(turn, request))
+    room = room or Room()
+    learner = turn.folded.learner
+    read = learner.read(bytes(request.items), bytes(request.context), room.cells)
+    room.cells -= read.cells
+    return reply(decide(turn, request, read))
 
 
-def decide(turn: Turn, request: ChooseRequest) -> Event:
-    """A new event: the learner's choice among the request's items."""
+def decide(turn: Turn, request: ChooseRequest, read: Any = None) -> Event:
+    """A new event: the learner's choice among the request's items, which may have been `read` already."""
     folded, learner = turn.folded, turn.folded.learner
-    read = learner.read(bytes(request.items), bytes(request.context))
+    # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
+    items, context = bytes(request.items), bytes(request.context)
+    if read is None:
+        read = learner.read(items, context)
     choice, scores = learner.choose(read, folded.ticket())
     names = learner.names(read, choice)
     chosen = Decision(
@@ -39,9 +56,9 @@ def decide(turn: Turn, request: ChooseRequest) -> Event:
         shown=choice.shown,
         names=names,
         left=names[leftmost(choice.ticket, len(names))],
-        items=request.items,
+        items=Raw(items),
         scores=scores,
-        context=ABSENT if bytes(request.context) == b"null" else request.context,
+        context=ABSENT if context == b"null" else Raw(context),
         memo=dict(choice.memo),
         deferred=request.deferred,
     )
@@ -60,7 +77,15 @@ def activate(turn: Turn, event_id: str) -> ChooseReply:
     return reply(event)
 
 
-def expose(turn: Turn, event: Event) -> None:
+class Appends(Protocol):
+    """What a shown pair needs of a turn, or of the rehearsal of one."""
+
+    folded: Folded
+
+    def append(self, body: msgspec.Struct, event: str | None) -> Event | None: ...
+
+
+def expose(turn: Appends, event: Event) -> None:
     """Where widths count pending pairs, a shown pair gets its row."""
     if turn.folded.settings.covariance == "on-show" and event.choice.query is Query.DUEL:
         turn.append(Exposed({}), event.id)
@@ -81,11 +106,6 @@ def reply(event: Event) -> ChooseReply:
 
 
 def _check_same(event: Event, request: ChooseRequest) -> None:
-    old, context = event.chosen, bytes(request.context)
-    if _same(bytes(old.items), bytes(request.items)) and _same(bytes(old.context), context):
-        return
-    raise conflict("event_exists", f"event {event.id!r} already exists with other items or another context")
-
-
-def _same(old: bytes, new: bytes) -> bool:
-    return old == new or msgspec.json.decode(old) == msgspec.json.decode(new)
+    old = event.chosen
+    if not same_round(bytes(old.items), bytes(old.context), bytes(request.items), bytes(request.context)):
+        raise conflict("event_exists", f"event {event.id!r} already exists with other items or another context")

@@ -6,12 +6,13 @@ import msgspec
 
 from conquer import saving
 from conquer.features.featurizer import Featurizer
-from conquer.service.commands.pick_learner import PickLearner, stored_featurizer
+from conquer.service.commands.pick_learner import PickLearner, check_settings, stored_featurizer
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.service.log.statistics import Tally, read_tally
 
 LARGEST_DIM = 1 << 24
+LARGEST_COUNT = 1 << 53
 _json = msgspec.json.Encoder().encode
 
 
@@ -25,7 +26,10 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         featurizer = stored_featurizer(extra, arrays)
         service = extra.get("service")
         if service is not None:
-            settings, tally = msgspec.convert(service["settings"], ModelSettings), read_tally(service["tally"])
+            settings, tally = (
+                msgspec.convert(service["settings"], ModelSettings),
+                read_tally(service["tally"], LARGEST_COUNT),
+            )
         else:
             parameters = dict(learner.parameters)
             kind: Any = parameters.pop("model", "diagonal")
@@ -35,11 +39,12 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
             raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
         if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
             raise ValueError(f"the learner has {learner.dim} features, its settings speak of {settings.features.dim}")
+        check_settings(settings)
         for voter in {*tally.voters, *tally.people, *(one.voter for one in tally.recent)} - {None}:
             tally.forget(str(voter))
         return settings, PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise invalid(f"not a model file: {error}") from None
+        raise invalid(f"not a model file: {error!s:.500}") from None
 
 
 def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSettings:

@@ -4,6 +4,7 @@ import functools
 import json
 import random
 from collections.abc import Collection, Mapping, Sequence, Set
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -49,8 +50,8 @@ class PickLearner:
     def fit(self, items: Sequence[Item]) -> None:
         self.reader.fit(items)
 
-    def read(self, items: bytes, context: bytes) -> ReadItems:
-        return self.reader.read(items, context)
+    def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadItems:
+        return self.reader.read(items, context, room)
 
     def choose(self, read: ReadItems, ticket: int) -> tuple[Choice, list[float]]:
         learner, rows = self.learner, read.rows
@@ -62,7 +63,13 @@ class PickLearner:
                 scores = learner.scores(rows)
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
-        return choice, scores.tolist()
+        listed: list[float] = scores.tolist()
+        # A sum is finite only if all of it is; JSON has no other numbers, so the row could not be read again.
+        if not isfinite(sum(listed)) and not all(map(isfinite, listed)):
+            raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
+        if not _plain(choice.memo):
+            raise invalid(f"{self.settings.algorithm} cannot choose among these items: its memo is not finite")
+        return choice, listed
 
     def names(self, read: ReadItems, choice: Choice) -> tuple[str, ...]:
         return tuple([read.ids[k] for k in choice.shown])
@@ -114,6 +121,15 @@ class PickLearner:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra, "featurizer": featurizer.settings()}
         arrays = {f"{_FEATURIZER}{name}": array for name, array in featurizer.arrays().items()}
         return saving.dumps(self.learner, {"service": service}, arrays)
+
+
+def _plain(value: Any) -> bool:
+    """Whether every number in a memo is finite."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(_plain, value.values()))
+    return all(map(_plain, value)) if isinstance(value, list | tuple) else True
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str | None]:

@@ -6,31 +6,43 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from conquer.features.context import MOST_PRODUCTS
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
 from conquer.rows import SparseRows, as_rows
-from conquer.service.errors import Kind, RefusalError, conflict, invalid
-from conquer.service.http.schemas import ANSWER_WORDS, FeatureSettings, Item, Value
+from conquer.service.errors import conflict, invalid
+from conquer.service.http.decoding import decoded
+from conquer.service.http.schemas import ANSWER_WORDS, Context, FeatureSettings, Item, NewContext, NewItem
 from conquer.service.settings import Limits
 
-_items = msgspec.json.Decoder(list[Item]).decode
+_items, _new_items = msgspec.json.Decoder(list[Item]).decode, msgspec.json.Decoder(list[NewItem]).decode
+_context, _new_context = msgspec.json.Decoder(Context).decode, msgspec.json.Decoder(NewContext).decode
+_OBJECTS, _ID = 900, 65
+"""Bytes of a round's Python objects, and of each id: measured."""
 _UNFITTED = (
     "features of kind {!r} with columns {!r} must be fitted before the first round: upload items, whose words are then"
     " counted once, or import a model file that was saved with its featurizer"
 )
-_context = msgspec.json.Decoder(str | dict[str, Value] | None).decode
 
 
 class ReadItems(NamedTuple):
-    """A round's items as read: their ids and their rows (K, dim)."""
+    """A round's items as read: their ids, their rows (K, dim), and of how many features and products those are made."""
 
     ids: list[str]
     rows: SparseRows
+    cells: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        rows = self.rows
+        arrays = rows.indptr.nbytes + rows.indices.nbytes + rows.data.nbytes + rows.rows.nbytes
+        return arrays + _OBJECTS + _ID * len(self.ids)
 
 
 class Reader:
     """Rounds to rows as one model's settings say. Vectors are taken as they are, text and dicts become unit rows.
 
-    >>> ids, rows = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
+    >>> ids, rows, cells = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
     >>> ids, rows.dense().tolist()
     (['a'], [[0.0, 1.0]])
     """
@@ -39,17 +51,28 @@ class Reader:
         self.settings, self.limits = settings, limits
         self.featurizer = featurizer or fresh_featurizer(settings)
 
-    def read(self, raw: bytes, raw_context: bytes) -> ReadItems:
-        """The items' ids and rows, or a RefusalError that names the item."""
-        items = decode_items(raw)
+    def read(self, raw: bytes, raw_context: bytes, room: int | None = None) -> ReadItems:
+        """The items' ids and rows, or a RefusalError that names the item.
+
+        `room`: the items are new, and may fill so many cells of rows. None: they are in the log, where items of earlier
+        versions may be larger than what is let in now.
+        """
+        items = decode_items(raw, room is not None)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
-        context = None if raw_context == b"null" else _decode(_context, raw_context, "context")
+        context: Any = None
+        if raw_context != b"null":
+            context = decoded(_context if room is None else _new_context, raw_context, "context")
         values = [getattr(item, kind) for item in items]
         try:
             if kind == "vector" and context is None:
-                return ReadItems(ids, self._vectors(values))
-            return ReadItems(ids, self.featurizer(values, context=context))
+                rows = self._vectors(values)
+                cells = rows.indices.size
+            else:
+                rows, cells = self.featurizer.counted(values, context, MOST_PRODUCTS if room is None else max(0, room))
+            if room is not None and cells > room:
+                raise ValueError(f"the items have {cells} features and products with their context, {room} fit in")
+            return ReadItems(ids, rows, cells)
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
@@ -122,15 +145,19 @@ def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
         raise invalid(f"features: {error}") from None
 
 
-def decode_items(raw: bytes) -> list[Item]:
-    items: list[Item] = _decode(_items, raw, "items")
+def decode_items(raw: bytes, new: bool = False) -> list[Item]:
+    """Items of the log, or with `new` such as are let in now."""
+    items: list[Item] = decoded(_new_items if new else _items, raw, "items")
     return items
 
 
-def _decode(decode: Any, raw: bytes, what: str) -> Any:
-    try:
-        return decode(raw)
-    except msgspec.ValidationError as error:
-        raise invalid(f"{what}: {error}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise RefusalError(Kind.MALFORMED, "malformed", f"{what}: {error}") from None
+def same_round(items: bytes, context: bytes, new_items: bytes, new_context: bytes) -> bool:
+    """Whether new items and their context say what those of the log do; a RefusalError where they say nothing.
+
+    >>> same_round(b'[{"id":"a","vector":[1]}]', b"null", b'[{"vector": [1.0], "id": "a"}]', b"null")
+    True
+    """
+    if (items, context) == (new_items, new_context):
+        return True
+    told = decode_items(new_items), decoded(_context, new_context, "context")
+    return told == (decode_items(items), _context(context))

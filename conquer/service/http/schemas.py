@@ -10,11 +10,22 @@ from conquer.features.featurizer import Columns
 from conquer.features.kinds import Kind
 
 Raw = msgspec.Raw
-Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+$")]
-EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+$")]
+# Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
+Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
+EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
 """An identifier that can stand in a path: "." and ".." would lead elsewhere."""
-ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")]
+LARGEST = 1e15
+"""No number of an item or a context is larger: squares, sums and quotients of them stay far from what overflows."""
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Value = str | float | bool
+NewValue = str | Number | bool
+Context = str | dict[str, Value] | None
+NewContext = str | dict[str, NewValue] | None
+Parameter = (
+    Annotated[str, Meta(max_length=64)] | Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | float | bool | None
+)
+"""What a parameter can be: nothing nested, no number of more digits than a machine's."""
 ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -41,10 +52,10 @@ class FeatureSettings(Strict):
 class ModelSettings(Strict):
     """Everything that makes a model, fixed at its creation; its log does the rest."""
 
-    algorithm: str = "gnc"
-    model: str | None = None
+    algorithm: Annotated[str, Meta(max_length=64)] = "gnc"
+    model: Annotated[str, Meta(max_length=64)] | None = None
     """diagonal, full or kernel; None: the algorithm's own."""
-    parameters: dict[str, Any] = {}
+    parameters: Annotated[dict[Annotated[str, Meta(max_length=64)], Parameter], Meta(max_length=64)] = {}
     features: FeatureSettings = msgspec.field(default_factory=FeatureSettings)
     seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
     window_seconds: Annotated[float, Meta(gt=0)] | None = None
@@ -77,19 +88,27 @@ class NewModel(ModelSettings, kw_only=True):
 
 
 class Item(Strict):
-    """An item: its id and exactly one of text, features or vector."""
+    """An item as the store holds it: its id and exactly one of text, features or vector, of any size."""
 
-    id: Identifier
+    id: str
     text: str | None = None
     features: dict[str, Value] | None = None
     vector: list[float] | None = None
+
+
+class NewItem(Item):
+    """An item that comes in. What earlier versions let in stays readable as an `Item`."""
+
+    id: Identifier
+    features: dict[str, NewValue] | None = None
+    vector: list[Number] | None = None
 
 
 class Group(Strict):
     """Items that may stand against each other. `context` is what they answer to, if anything."""
 
     items: list[Item]
-    context: str | dict[str, Value] | None = None
+    context: Context = None
 
 
 class ChooseRequest(Strict):

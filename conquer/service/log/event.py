@@ -14,6 +14,10 @@ from conquer.service.log.records import (
 )
 from conquer.types import Choice
 
+_LARGEST_HELD = 64 << 10
+_OWN, _SCORE, _ANSWER = 1200, 33, 600
+"""Bytes of an event's own objects, of a score and of a voter's answer: measured."""
+
 
 @dataclass(slots=True)
 class Event:
@@ -35,6 +39,8 @@ class Event:
     answers: dict[str, tuple[int, Answered]] = field(default_factory=dict)
     expired: bool = False
     round: Any = None
+    counted: int = 0
+    """What it was last counted as by the cache it is in."""
 
     @classmethod
     def of(cls, entry: Entry) -> "Event":
@@ -69,10 +75,21 @@ class Event:
             case _:
                 pass
 
+    def hold(self, read: Any) -> None:
+        """Keep what was read of the items for the answer, unless it is large: then it is read again."""
+        self.round = read if read is None or read.nbytes <= _LARGEST_HELD else None
+
     @property
     def size(self) -> int:
-        """Bytes in memory, roughly: the items as they came, and several times as much once they are rows."""
-        return 1000 + 5 * len(bytes(self.chosen.items))
+        """Bytes in memory: the items as they came, their scores, what was read of them, and the answers."""
+        chosen, read = self.chosen, self.round
+        own = _OWN + memoryview(chosen.items).nbytes + memoryview(chosen.context).nbytes
+        return own + _SCORE * len(chosen.scores) + _ANSWER * len(self.answers) + (0 if read is None else read.nbytes)
+
+    def recount(self) -> int:
+        """By how many bytes it has grown since it was last counted."""
+        before, self.counted = self.counted, self.size
+        return self.counted - before
 
     @property
     def shown(self) -> tuple[str, ...]:

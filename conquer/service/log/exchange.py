@@ -1,16 +1,22 @@
 """Logs out and in: JSON lines, preference pairs, and ledgers that train a fresh model on old answers."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from conquer.service.commands.choosing import expose
-from conquer.service.errors import conflict, invalid
-from conquer.service.http.schemas import Item, ModelSettings, Raw
+from conquer.service.errors import RefusalError, conflict, invalid
+from conquer.service.http.decoding import decoded
+from conquer.service.http.schemas import EventId, Identifier, Item, ModelSettings, Raw
 from conquer.service.log.event import Event
+from conquer.service.log.fold import Folded
+from conquer.service.log.foreign import ForeignAnswer, ForeignDecision, ForeignExpiry
 from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired
+from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.log.transaction import Turn
+from conquer.service.settings import Limits
 from conquer.service.store.log_table import Header
 from conquer.types import Query
 
@@ -21,11 +27,11 @@ _BATCH = 500
 class Line(msgspec.Struct, omit_defaults=True):
     """A row of a ledger: a log row, or the opening line that says how the model was made."""
 
-    kind: str
-    position: int = 0
+    kind: Annotated[str, Meta(max_length=64)]
+    position: Annotated[int, Meta(ge=0, le=1 << 62)] = 0
     at: float = 0.0
-    event_id: str | None = None
-    voter: str | None = None
+    event_id: EventId | None = None
+    voter: Identifier | None = None
     body: Raw = ABSENT
 
 
@@ -79,10 +85,7 @@ def read_ledger(lines: Iterable[bytes | str]) -> Iterator[Line]:
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
-        try:
-            yield _line(text)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise invalid(f"line {number} is not a ledger row: {error}") from None
+        yield decoded(_line, text if isinstance(text, bytes) else text.encode(), f"line {number}")
 
 
 def opening_settings(lines: list[Line]) -> ModelSettings:
@@ -97,20 +100,24 @@ def opening_settings(lines: list[Line]) -> ModelSettings:
     return found
 
 
-def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], None]], Any]) -> Replayed:
+def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], Any]], Any]) -> Replayed:
     """Append a ledger's rounds and answers to a fresh model, in order, some hundred rows a transaction.
 
-    What was shown stays as it was; what is learnt from the answers is the new model's own affair.
+    What was shown stays as it was; what is learnt from the answers is the new model's own affair. All rows are taken by
+    a copy of the model first, so that a ledger is refused before any row of it is written.
     """
     rows = list(lines)
     undone = {_body(row, Corrected).undone for row in rows if row.kind == "correction"}
+    rehearsal = run(Rehearsal)
+    for row in rows:
+        _rehearse(rehearsal, row, undone)
     done = Replayed()
     for start in range(0, len(rows), _BATCH):
         part = rows[start : start + _BATCH]
 
         def work(turn: Turn, part: list[Line] = part, first: bool = start == 0) -> None:
-            if first and turn.folded.tally.ordinal:
-                raise conflict("not_fresh", f"model {turn.folded.name!r} already has rounds; replay into a new one")
+            if first:
+                _check_fresh(turn.folded)
             for row in part:
                 _take(turn, row, undone, done)
 
@@ -118,14 +125,55 @@ def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], None]], Any]) ->
     return done
 
 
-def _body(row: Line, kind: type[Any]) -> Any:
+class Rehearsal:
+    """A turn on a copy of a fresh model, in memory alone: rows are applied and written nowhere."""
+
+    def __init__(self, turn: Turn) -> None:
+        folded = turn.folded
+        _check_fresh(folded)
+        learner, text = turn.build(folded.settings, folded.dumps())
+        tally = read_tally(text) if text else Tally()
+        self.folded = Folded(folded.id, folded.name, folded.settings, learner, folded.position, tally)
+
+    def event(self, event_id: str) -> Event | None:
+        return self.folded.events.get(event_id)
+
+    def append(
+        self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None
+    ) -> Event | None:
+        found = self.folded.apply(Entry(self.folded.position + 1, 0.0, event, voter, body), read)
+        if found is not None:
+            # All of a ledger's events stay, so what was read of their items does not.
+            found.hold(None)
+        return found
+
+    def open(self, chosen: Decision, event_id: str | None, voter: str | None, read: Any) -> Event:
+        event = self.append(chosen, event_id, voter, read)
+        if event is None:
+            raise RuntimeError("a decision is the first row of an event")
+        return event
+
+
+def _rehearse(rehearsal: Rehearsal, row: Line, undone: set[int]) -> None:
     try:
-        return msgspec.json.decode(bytes(row.body), type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise invalid(f"row {row.position} is not a {row.kind!r}: {error}") from None
+        _take(rehearsal, row, undone, Replayed())
+    except RefusalError:
+        raise
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        # A learner trusts its own memo; what comes from outside may say anything.
+        raise invalid(f"row {row.position} cannot be learnt: {type(error).__name__}: {error!s:.200}") from None
 
 
-def _take(turn: Turn, row: Line, undone: set[int], done: Replayed) -> None:
+def _check_fresh(folded: Folded) -> None:
+    if folded.tally.ordinal:
+        raise conflict("not_fresh", f"model {folded.name!r} already has rounds; replay into a new one")
+
+
+def _body(row: Line, kind: type[Any]) -> Any:
+    return decoded(msgspec.json.Decoder(kind).decode, bytes(row.body), f"row {row.position}, a {row.kind!r},")
+
+
+def _take(turn: Turn | Rehearsal, row: Line, undone: set[int], done: Replayed) -> None:
     if row.kind == "choose":
         _choose(turn, row)
         done.rounds += 1
@@ -138,30 +186,35 @@ def _take(turn: Turn, row: Line, undone: set[int], done: Replayed) -> None:
         done.skip(row.kind)
 
 
-def _choose(turn: Turn, row: Line) -> None:
+def _choose(turn: Turn | Rehearsal, row: Line) -> None:
     chosen: Decision = _body(row, Decision)
+    _body(row, ForeignDecision)
     if row.event_id is None or turn.event(row.event_id) is not None:
         raise invalid(f"row {row.position} needs an event id of its own, got {row.event_id!r}")
     learner = turn.folded.learner
-    read = learner.read(bytes(chosen.items), bytes(chosen.context))
+    read = learner.read(bytes(chosen.items), bytes(chosen.context), Limits().cells)
     try:
         names = learner.check(read, chosen.choice)
     except (ValueError, TypeError) as error:
         raise invalid(f"row {row.position}: {error}") from None
-    if names != chosen.names or chosen.left not in names or not 0 <= chosen.ticket < 1 << 64:
+    if names != chosen.names or chosen.left not in names:
         raise invalid(f"row {row.position} shows items it does not have")
+    if ("word" in chosen.memo) != ("sentence" in chosen.memo):
+        raise invalid(f"row {row.position} must remember a word with its sentence")
     chosen.ordinal = turn.folded.tally.ordinal
     event = turn.open(chosen, row.event_id, row.voter, read)
     if event.active and chosen.planted is None:
         expose(turn, event)
 
 
-def _answer(turn: Turn, row: Line) -> bool:
-    said = _body(row, Answered if row.kind == "answer" else Expired)
+def _answer(turn: Turn | Rehearsal, row: Line) -> bool:
+    expiry = row.kind == "expiry"
+    said = _body(row, Expired if expiry else Answered)
+    _body(row, ForeignExpiry if expiry else ForeignAnswer)
     event = turn.event(row.event_id) if row.event_id is not None else None
     if event is None:
         raise invalid(f"row {row.position} answers {row.event_id!r}, which the ledger has not asked")
-    if said.value is not None and (not -1 <= said.value <= 1 or event.choice.query is Query.NONE):
+    if said.value is not None and event.choice.query is Query.NONE:
         raise invalid(f"row {row.position}: {said.value} is no answer to event {row.event_id!r}")
     if isinstance(said, Expired):
         said.chosen_at = event.position

@@ -65,12 +65,13 @@ class Counted:
     def keep(self, event: Event) -> None:
         self.drop(event.id)
         self.events[event.id] = event
-        self.event_bytes += event.size
+        event.counted = 0
+        self.event_bytes += event.recount()
 
     def drop(self, event_id: str) -> None:
         gone = self.events.pop(event_id, None)
         if gone is not None:
-            self.event_bytes -= gone.size
+            self.event_bytes -= gone.counted
 
     def trim(self, count: int, room: int = EVENT_BYTES) -> None:
         """Let the least recently used events go until at most `count` are left, in at most `room` bytes."""
@@ -194,7 +195,9 @@ class Folded(Counted):
     def round_of(self, event: Event) -> Any:
         """The event's items as the learner reads them."""
         if event.round is None:
-            event.round = self.learner.read(bytes(event.chosen.items), bytes(event.chosen.context))
+            read = self.learner.read(bytes(event.chosen.items), bytes(event.chosen.context))
+            event.hold(read)
+            return read
         return event.round
 
     def apply(self, entry: Entry, read: Any = None) -> Event | None:
@@ -221,8 +224,10 @@ class Folded(Counted):
             case _:
                 pass
         event = super().apply(entry)
-        if event is not None and isinstance(entry.body, Decision):
-            event.round = read
+        if event is not None:
+            if isinstance(entry.body, Decision):
+                event.hold(read)
+            self.event_bytes += event.recount()
         self._count_row()
         return event
 

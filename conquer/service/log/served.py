@@ -10,6 +10,20 @@ from conquer.service.log.event import Event
 from conquer.types import Choice, Floats
 
 
+class Read(Protocol):
+    """A round's items as a learner takes them."""
+
+    @property
+    def cells(self) -> int:
+        """What it takes to look at them all, counted before anything is chosen."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        ...
+
+
 class Draw(NamedTuple):
     """Items drawn from a pool for one round, and what they answer to."""
 
@@ -44,8 +58,11 @@ class ServedLearner(Protocol):
         """Fit the features to a first upload."""
         ...
 
-    def read(self, items: bytes, context: bytes) -> Any:
-        """A round's items as this learner takes them, or a RefusalError that says what is wrong with them."""
+    def read(self, items: bytes, context: bytes, room: int | None = None) -> Any:
+        """A round's items as this learner takes them (`Read`), or a RefusalError that says what is wrong with them.
+
+        `room`: they are new, and may have so many cells. None: the log holds them already.
+        """
         ...
 
     def choose(self, read: Any, ticket: int) -> tuple[Choice, list[float]]:

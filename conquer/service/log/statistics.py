@@ -1,5 +1,6 @@
 """What a model's log adds up to besides weights: counts, a learning curve, agreement. Part of the fold, bounded."""
 
+import operator
 from typing import Any
 
 import msgspec
@@ -8,6 +9,8 @@ _BINS = 128
 _PAIRS = 4096
 _RECENT = 20
 _RATERS = 256
+_LONGEST = 1000
+_LARGEST = 1e18
 
 
 class Bin(msgspec.Struct, array_like=True):
@@ -87,14 +90,14 @@ class Tally(msgspec.Struct):
             self.reasons.append((position, reason))
 
     def _bin(self) -> Bin:
-        place = (self.rounds - 1) // self.width if self.rounds else 0
-        if place >= _BINS:
+        place = max(self.rounds - 1, 0) // self.width
+        while place >= _BINS:
+            self.curve += [Bin()] * (len(self.curve) % 2)
             pairs = zip(self.curve[::2], self.curve[1::2], strict=True)
             self.curve = [_joined(a, b) for a, b in pairs]
             self.width *= 2
-            place = (self.rounds - 1) // self.width
-        while len(self.curve) <= place:
-            self.curve.append(Bin())
+            place //= 2
+        self.curve += [Bin() for _ in range(place + 1 - len(self.curve))]
         return self.curve[place]
 
     def choice(self, ordinal: int, asked: bool) -> None:
@@ -208,8 +211,42 @@ class Tally(msgspec.Struct):
         }
 
 
-read_tally = msgspec.json.Decoder(Tally).decode
-"""A tally from the JSON text beside a snapshot's weights."""
+_tally = msgspec.json.Decoder(Tally).decode
+
+
+def read_tally(text: str, most: int = 1 << 62) -> Tally:
+    """A tally from the JSON text beside a snapshot's weights; a ValueError where it cannot be one of ours.
+
+    `most`: the largest count, so that what comes from anyone has room to go on.
+    """
+    tally = _tally(text)
+    counts, sizes = tally.rounds, (len(tally.pairs), len(tally.voters), len(tally.people), len(tally.recent))
+    if tally.width < 1 or tally.width & (tally.width - 1) or tally.width > most:
+        raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
+    if counts > tally.width * _BINS or len(tally.curve) > max(1, -(-counts // tally.width)):
+        raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {counts} rounds")
+    if any(map(operator.gt, sizes, (_PAIRS, _RATERS, _RATERS, _RECENT))) or len(tally.history) > 2 * _BINS:
+        raise ValueError(f"a tally has at most {_PAIRS} pairs and {_RATERS} voters, got {sizes[:2]}")
+    _check(msgspec.to_builtins(tally), most)
+    return tally
+
+
+def _check(value: Any, most: int) -> None:
+    """A ValueError for a count below 0 or too large, a sum that could overflow, or a text that is no name."""
+    if isinstance(value, dict):
+        _check(list(value), most)
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for one in value:
+            _check(one, most)
+    elif isinstance(value, str):
+        if len(value) > _LONGEST:
+            raise ValueError(f"a name has at most {_LONGEST} characters, got {len(value)}")
+    elif isinstance(value, int):
+        if not 0 <= value <= most:
+            raise ValueError(f"a count is a whole number in [0, {most}], got {value}")
+    elif isinstance(value, float) and not abs(value) <= _LARGEST:
+        raise ValueError(f"a sum is at most {_LARGEST:g}, got {value}")
 
 
 def _share(part: float, whole: int) -> float | None:

@@ -37,6 +37,16 @@ class ReadSentence:
     sentence: Sentence
     asked: tuple[int, ...]
 
+    @property
+    def cells(self) -> int:
+        """Its edges."""
+        return len(self.sentence) ** 2
+
+    @property
+    def nbytes(self) -> int:
+        """A word has a line and eight columns."""
+        return 1000 + 2 * sum(map(len, self.sentence.lines)) + 600 * len(self.sentence)
+
 
 class ParseLearner:
     """A parser behind the service's interface. Edges are featurised when needed: a long sentence's take a megabyte."""
@@ -64,12 +74,15 @@ class ParseLearner:
     def fit(self, items: Sequence[Item]) -> None:
         """Edges have fixed features."""
 
-    def read(self, items: bytes, context: bytes) -> ReadSentence:
+    def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadSentence:
         """`items`: one item whose text is the sentence; `context`: words not to ask about, as "3,5"."""
-        found = decode_items(items)
+        found = decode_items(items, room is not None)
         if len(found) != 1 or found[0].text is None:
             raise invalid("a parse question has one item, whose text is a sentence in CoNLL-U")
-        return ReadSentence(read_sentence(found[0].text, found[0].id), read_asked(context))
+        read = ReadSentence(read_sentence(found[0].text, found[0].id), read_asked(context))
+        if room is not None and read.cells > room:
+            raise invalid(f"the sentence has {read.cells} edges, expected at most {room}")
+        return read
 
     def choose(self, read: ReadSentence, ticket: int) -> tuple[Choice, list[float]]:
         """The memo says which sentence and which word; the scores of a sentence's many edges stay here."""

@@ -1,6 +1,5 @@
 """Sentences as a model's items: what a file of them holds, which is asked about next, and what a page draws."""
 
-import functools
 import random
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
@@ -9,12 +8,17 @@ import msgspec
 
 from conquer.data.treebank import Sentence, TreebankError, parse, text_of
 from conquer.service.errors import invalid
-from conquer.service.http.schemas import Group, Item
+from conquer.service.http.decoding import decoded
+from conquer.service.http.schemas import Context, Group, Item
 from conquer.service.log.served import Draw
 
 LONGEST = 120
+_context = msgspec.json.Decoder(Context).decode
 _HELD_OUT = "held out"
 _MOST_HELD_OUT = 300
+_MOST_COUNTS = 1 << 17
+_counts: dict[int, int] = {}
+"""Words by the hash of their text: a count outlives its model, a text must not."""
 
 
 class TreeView(msgspec.Struct):
@@ -77,24 +81,25 @@ def read_asked(context: bytes) -> tuple[int, ...]:
     >>> read_asked(b'"3,5"'), read_asked(b"null")
     ((3, 5), ())
     """
-    given = msgspec.json.decode(context)
+    given = decoded(_context, context, "context")
     if given is None or given == "":
         return ()
     parts = given.split(",") if isinstance(given, str) else ["?"]
     if not all(part.isascii() and part.isdecimal() and len(part) < 5 for part in parts):
-        raise invalid(f"the context of a sentence is null or words as '3,5', got {given!r}")
+        raise invalid(f"the context of a sentence is null or words as '3,5', got {given!r:.80}")
     return tuple(int(part) for part in parts)
 
 
 def words(item: Item) -> int:
-    """How many words a sentence has."""
-    return _count(item.text or "")
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _count(text: str) -> int:
-    """Lines that begin with a whole number. Every question asks it of every sentence."""
-    return sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
+    """How many words a sentence has: lines that begin with a whole number. Every question asks it of every sentence."""
+    text = item.text or ""
+    key = hash(text)
+    found = _counts.get(key)
+    if found is None:
+        if len(_counts) >= _MOST_COUNTS:
+            _counts.clear()
+        found = _counts[key] = sum(line.split("\t", 1)[0].isdecimal() for line in text.split("\n"))
+    return found
 
 
 def asked_about(pool: Sequence[Group]) -> list[Item]:

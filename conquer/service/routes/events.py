@@ -21,9 +21,9 @@ from conquer.service.http.schemas import (
     ChooseRequest,
     EventId,
     Identifier,
-    Item,
+    NewContext,
+    NewItem,
     Strict,
-    Value,
 )
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
@@ -32,8 +32,8 @@ from conquer.service.log.transaction import Turn
 class ChooseDocument(Strict):
     """A round. `event_id` makes the call repeatable; `deferred` waits for `activate`; `voter` is who will answer."""
 
-    items: Annotated[list[Item], Meta(min_length=1, max_length=1000)]
-    context: str | dict[str, Value] | None = None
+    items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000)]
+    context: NewContext = None
     event_id: EventId | None = None
     voter: Identifier | None = None
     deferred: bool = False
@@ -105,7 +105,8 @@ async def choose_batch(call: Call) -> BatchReply:
     events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
 
     def work(turn: Turn) -> list[Any]:
-        return [_each(lambda one=one: choosing.choose(turn, one)) for one in request.rounds]
+        room = choosing.Room()
+        return [_each(lambda one=one: choosing.choose(turn, one, room)) for one in request.rounds]
 
     results = await call.on_model(work, events)
     call.server.meters.chosen_batch(call.model, results)

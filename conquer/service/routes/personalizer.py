@@ -13,8 +13,10 @@ from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.http.messages import Reply, encode
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
+    LARGEST,
     AnswerRequest,
     ChooseRequest,
+    EventId,
     FeatureSettings,
     Identifier,
     ModelSettings,
@@ -47,7 +49,7 @@ class RankRequest(msgspec.Struct, rename="camel"):
     actions: Annotated[list[Action], Meta(min_length=1, max_length=1000)]
     context_features: list[dict[str, Any]] = []
     excluded_actions: list[str] = []
-    event_id: Identifier | None = None
+    event_id: EventId | None = None
     defer_activation: bool = False
 
 
@@ -69,7 +71,8 @@ class RewardRequest(msgspec.Struct):
 async def rank(call: Call) -> RankReply:
     """The action to show, first in the ranking; the same event id gets the same reply again."""
     request: RankRequest = call.body
-    open_ = [action for action in request.actions if action.id not in set(request.excluded_actions)]
+    excluded = set(request.excluded_actions)
+    open_ = [action for action in request.actions if action.id not in excluded]
     if not open_:
         raise invalid("every action is excluded")
     items = [{"id": action.id, "features": _flat(action.features) or {"id": action.id}} for action in open_]
@@ -88,7 +91,6 @@ async def rank(call: Call) -> RankReply:
     chance = 1.0 if reply.chance is None else reply.chance
     others = [action.id for action in request.actions if action.id != best]
     share = (1 - chance) / max(1, len(open_) - 1)
-    excluded = set(request.excluded_actions)
     ranking = [Ranked(best, chance), *(Ranked(one, 0.0 if one in excluded else share) for one in others)]
     return RankReply(ranking, event_id, best)
 
@@ -164,6 +166,8 @@ def _walk(name: str, value: Any, depth: int) -> Iterator[tuple[str, Value]]:
     elif isinstance(value, bool | str):
         yield name, value
     elif value is not None:
+        if not -LARGEST <= value <= LARGEST:
+            raise invalid(f"feature {name[:80]!r} must be a number in [-{LARGEST:g}, {LARGEST:g}]")
         yield name, float(value)
 
 

@@ -1,0 +1,36 @@
+"""The door for JSON: what is no UTF-8, no JSON or nested too deeply is refused here, whatever it was meant to be."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from conquer.service.errors import Kind, RefusalError, invalid
+
+Value = TypeVar("Value")
+
+
+def decoded(decode: Callable[[bytes], Value], raw: bytes, what: str) -> Value:
+    """What these bytes hold, by a typed decoder; a RefusalError that says what is wrong with `what`.
+
+    Parts that a decoder leaves as they came (`msgspec.Raw`) are UTF-8 too, so that they can be stored as text.
+
+    >>> decoded(msgspec.json.Decoder(list[int]).decode, b"[1]", "the body")
+    [1]
+    >>> decoded(msgspec.json.Decoder(msgspec.Raw).decode, b'"\\xff"', "the body")
+    Traceback (most recent call last):
+    conquer.service.errors.RefusalError: the body is not UTF-8: invalid start byte at byte 1
+    """
+    try:
+        if not raw.isascii():
+            raw.decode()
+        return decode(raw)
+    except msgspec.ValidationError as error:
+        raise invalid(f"{what}: {error}") from None
+    except UnicodeDecodeError as error:
+        message = f"{what} is not UTF-8: {error.reason} at byte {error.start}"
+    except msgspec.DecodeError as error:
+        message = f"{what} is not JSON: {error}"
+    except RecursionError:
+        message = f"{what} is nested too deeply"
+    raise RefusalError(Kind.MALFORMED, "malformed", message)

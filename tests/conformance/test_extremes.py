@@ -1,0 +1,100 @@
+"""Any parameters that are accepted, on any values that are let in: every learner works, or refuses and stays sound."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conquer.registry import algorithms, make
+from conquer.saving import dumps, loads
+from conquer.types import Choice, Query
+
+CASES = [pytest.param(row, model, id=f"{row.name}-{model}") for row in algorithms() for model in row.models]
+DIM, COUNT, LARGEST = 3, 3, 1e15
+ODD = [1e-100, 1e-15, 0.0, 0.5, 1, 2, 20, 1000, 1e15, 2**31, 2**62, 1e99, 1e100, 1e300, -1, 10**400]
+ODD += [None, True, "x", "theory", math.nan, math.inf, [1], {}]
+entries = st.sampled_from([0.0, 1.0, -1.0, 0.3, LARGEST, -LARGEST, 1e-15, 1e-300, 5e-324])
+rounds = st.lists(st.lists(entries, min_size=DIM, max_size=DIM), min_size=COUNT, max_size=COUNT)
+
+
+def same(one: dict[str, Any], two: dict[str, Any]) -> bool:
+    return one.keys() == two.keys() and all(np.array_equal(one[name], two[name]) for name in one)
+
+
+def state(learner: Any) -> dict[str, Any]:
+    return {name: array.copy() for name, array in learner.arrays().items()}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("row", "model"), CASES)
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_accepted_parameters_and_values_keep_a_learner_sound(row: Any, model: str, data: Any) -> None:
+    names = [one.name for one in row.parameters if model in one.models]
+    chosen = data.draw(st.lists(st.sampled_from(names), max_size=2, unique=True)) if names else []
+    given_ = {name: data.draw(st.sampled_from(ODD)) for name in chosen}
+    try:
+        learner = make(row.name, dim=DIM, model=model, **given_)
+    except (ValueError, TypeError):
+        return
+    for ticket, X in enumerate(data.draw(st.lists(rounds, min_size=3, max_size=8))):
+        try:
+            choice = learner.choose(np.array(X), ticket)
+        except (ValueError, ArithmeticError):
+            continue
+        json.dumps(dict(choice.memo))
+        if choice.query is Query.NONE:
+            continue
+        before = state(learner)
+        try:
+            learner.learn(np.array(X), choice, data.draw(st.sampled_from([1.0, -1.0])))
+        except ValueError:
+            assert same(before, state(learner)), "it moved before it refused"
+            continue
+        except ArithmeticError:
+            return  # it may have moved: whoever serves it reads it again
+        after = state(learner)
+        assert all(np.isfinite(array).all() for array in after.values())
+        assert same(after, state(loads(dumps(learner))[0])), "what is saved must be what is read"
+    sound = np.eye(DIM)
+    choice = learner.choose(sound, 99)
+    if choice.query is not Query.NONE:
+        learner.learn(sound, choice, 1.0)
+
+
+@pytest.mark.parametrize(("row", "model"), CASES)
+def test_a_refused_answer_leaves_no_trace(row: Any, model: str) -> None:
+    learner, rng = make(row.name, dim=DIM, model=model), np.random.default_rng(0)
+    X = rng.normal(size=(COUNT, DIM))
+    for ticket in range(12):
+        choice = learner.choose(X, ticket)
+        if choice.query is Query.NONE:
+            continue
+        before = state(learner)
+        memos = [{}, {**choice.memo, "chance": 7.0}, {**choice.memo, "layer": 10**6}, {**choice.memo, "notes": {}},
+                 {**choice.memo, "weight": math.nan}, {**choice.memo, "greedy": 99}, {**choice.memo, "exposed": True},
+                 {**choice.memo, "p": 0.0}]  # fmt: skip
+        odd = [Choice(choice.shown, choice.query, choice.ticket, memo) for memo in memos]
+        odd += [Choice((0, 9), choice.query, choice.ticket, choice.memo), Choice((), choice.query, 0, choice.memo)]
+        refused = 0
+        for one, answer in [*((one, 1.0) for one in odd), *((choice, value) for value in (1.5, math.nan, 0.3, 0.77))]:
+            twin = loads(dumps(learner))[0]
+            try:
+                twin.learn(X, one, answer)
+            except (ValueError, TypeError, ArithmeticError):
+                refused += 1
+                assert same(before, state(twin)), (one.memo, answer)
+        assert refused > 0
+        learner.learn(X, choice, 1.0)
+
+
+def test_a_pace_that_no_file_holds_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"pace must be a finite number in \[1e-100, 1e\+100\], got 1e\+300"):
+        make("epoch-greedy", dim=2, pace=1e300)
+    learner, X = make("epoch-greedy", dim=2, pace=1e100), np.eye(2)
+    learner.learn(X, learner.choose(X, 0), 1.0)
+    assert same(state(learner), state(loads(dumps(learner))[0]))

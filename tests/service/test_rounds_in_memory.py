@@ -1,0 +1,139 @@
+"""What a round takes is counted before it is made, and what is kept of it is counted as what it is."""
+
+import json
+import random
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from conquer.service.commands.pick_learner import build
+from conquer.service.http.schemas import FeatureSettings, ModelSettings, Raw
+from conquer.service.log.event import Event
+from conquer.service.log.records import Decision, Entry
+from conquer.service.parser import questions
+from conquer.service.settings import Limits
+
+from .conftest import run
+
+MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4096}}
+
+
+def items(kind: str, count: int, size: int, rng: random.Random) -> bytes:
+    values = {
+        "vector": lambda: [rng.gauss(0, 1) for _ in range(size)],
+        "text": lambda: " ".join(f"w{rng.randrange(10**6)}" for _ in range(size)),
+        "features": lambda: {f"f{place}": rng.random() for place in range(size)},
+    }
+    return json.dumps([{"id": f"item-{place}", kind: values[kind]()} for place in range(count)]).encode()
+
+
+@pytest.mark.parametrize("kind", ["vector", "text", "features"])
+@pytest.mark.parametrize(("count", "size"), [(4, 10), (10, 100), (300, 5), (2, 2000)])
+def test_an_event_is_counted_as_what_it_takes(kind: str, count: int, size: int) -> None:
+    learner, _ = build(ModelSettings(algorithm="gnr", features=FeatureSettings(dim=4096)), None)
+    rng = random.Random(0)
+
+    def event(raw: bytes) -> Event:
+        read = learner.read(raw, b"null")
+        choice, scores = learner.choose(read, 5)
+        names = learner.names(read, choice)
+        chosen = Decision(
+            1, choice.ticket, int(choice.query), choice.shown, names, names[0], Raw(raw), scores, memo=dict(choice.memo)
+        )
+        made = Event.of(Entry(1, 0.0, f"{rng.random()}", f"{rng.random()}", chosen))
+        made.hold(read)
+        return made
+
+    event(items(kind, count, size, rng))
+    raws = [items(kind, count, size, rng) for _ in range(20)]
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    events = [event(bytes(bytearray(raw))) for raw in raws]
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 0.7 * taken < sum(one.size for one in events) < 1.3 * taken
+    assert all(one.round is None or one.round.nbytes <= 64 << 10 for one in events)
+
+
+def test_a_long_context_is_refused_before_its_products_are_made(local: Any) -> None:
+    """A body of 100 KB would have been 200 MB of products, and as much again in the cache."""
+
+    async def go() -> None:
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            context = {f"c{k}": 1.0 for k in range(2000)}
+            many = [{"id": f"i{k}", "features": {f"f{j}": 1.0 for j in range(20)}} for k in range(200)]
+            tracemalloc.start()
+            reply = await client.post("/v1/models/m/choose", json={"items": many, "context": context})
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert reply.status_code == 422
+            assert "4000 features of items and 2000 of their context give 8000000 products" in reply.text
+            assert peak < 30_000_000
+            few = {"items": many[:20], "context": context}
+            event = (await client.post("/v1/models/m/choose", json=few)).json()["event_id"]
+            folded = app.server.writer.models["m"]
+            assert folded.events[event].round is None, "a large round is read again when its answer comes"
+            assert folded.event_bytes < 100_000
+            reply = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": "i0"})
+            assert reply.status_code in (200, 422), reply.text
+            shown = (await client.get(f"/v1/models/m/events/{event}")).json()["event"]["shown"][0]["id"]
+            answer = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": shown})
+            assert answer.json()["status"] in ("learnt", "repeat")
+
+    run(go())
+
+
+def test_a_batch_has_room_for_its_rounds_together(local: Any) -> None:
+    async def go() -> None:
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            one = [{"id": name, "features": {f"f{j}": 1.0 for j in range(100)}} for name in "ab"]
+            context = {f"c{k}": 1.0 for k in range(1100)}
+            rounds = [{"items": one, "context": context} for _ in range(8)]
+            results = (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
+            fits = [place for place, result in enumerate(results) if "error" not in result]
+            assert fits == [0, 1, 2, 3], "each has about 200 features and 220,000 products"
+            assert all(result["error"]["status"] == 422 for result in results[len(fits) :])
+            assert (await client.post("/v1/models/m/choose", json=rounds[0])).status_code == 200
+
+    run(go())
+
+
+def test_a_text_of_many_words_counts_without_a_context(local: Any) -> None:
+    async def go() -> None:
+        async with local().running() as client:
+            wide = {"dim": 1 << 24, "ngrams": [1, 8]}
+            await client.post("/v1/models", json={**MADE, "features": wide})
+            texts = [" ".join(f"{j:x}" for j in range(k, k + 30_000)) for k in (0, 30_000, 60_000, 90_000, 120_000)]
+            body = {"items": [{"id": f"t{k}", "text": text} for k, text in enumerate(texts)]}
+            reply = await client.post("/v1/models/m/choose", json=body)
+            assert reply.status_code == 422
+            assert f"{Limits().cells} fit in" in reply.text
+
+    run(go())
+
+
+def test_a_round_of_a_batch_keeps_its_own_bytes_alone(local: Any) -> None:
+    async def go() -> None:
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            rounds = [{"items": json.loads(items("vector", 2, 3, random.Random(k)))} for k in range(500)]
+            results = (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
+            chosen = app.server.writer.models["m"].events[results[0]["event_id"]].chosen
+            whole = memoryview(chosen.items).obj
+            held = memoryview(whole).nbytes if isinstance(whole, bytes) else memoryview(chosen.items).nbytes
+            assert held < 1000
+
+    run(go())
+
+
+def test_counting_words_keeps_no_text() -> None:
+    from conquer.service.http.schemas import Item
+
+    text = "1\tone\n2\ttwo\n# three\n" + "x" * 1_000_000
+    assert questions.words(Item("a", text=text)) == 2
+    assert all(isinstance(part, int) for pair in questions._counts.items() for part in pair)
