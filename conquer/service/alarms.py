@@ -1,0 +1,67 @@
+"""What is wrong now and somebody should look at: alarms that stand until they are cleared, and failures counted."""
+
+import logging
+import threading
+from collections import Counter
+
+logger = logging.getLogger("conquer.service")
+_MOST = 1000
+_LONGEST = 500
+
+
+class Alarms:
+    """Standing alarms by kind, and how often each job has failed. Any thread may call it.
+
+    A kind is a word, or a word and a subject ("quarantine:shop"): those without a key are shown the word alone.
+
+    >>> alarms = Alarms()
+    >>> alarms.raise_("disk", "the store took no write")
+    >>> alarms.standing()
+    [('disk', 'the store took no write')]
+    >>> alarms.clear("disk")
+    >>> alarms.standing()
+    []
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._standing: dict[str, str] = {}
+        self._failures: Counter[str] = Counter()
+
+    def raise_(self, kind: str, message: str) -> None:
+        """Something is wrong. Logged when it is new, or says something new."""
+        message = message[:_LONGEST]
+        with self._lock:
+            changed = self._standing.get(kind) != message
+            if changed and (kind in self._standing or len(self._standing) < _MOST):
+                self._standing[kind] = message
+        if changed:
+            logger.error("alarm %s: %s", kind, message)
+
+    def clear(self, kind: str) -> None:
+        """It is right again; nothing happens when it was."""
+        # Read without the lock: most calls come after work that went well, with no alarm to clear.
+        if kind not in self._standing:
+            return
+        with self._lock:
+            was = self._standing.pop(kind, None)
+        if was is not None:
+            logger.info("alarm %s is over", kind)
+
+    def count(self, job: str) -> int:
+        """A job has failed once more; returns how often it has by now."""
+        with self._lock:
+            if job not in self._failures and len(self._failures) >= _MOST:
+                job = "other"
+            self._failures[job] += 1
+            return self._failures[job]
+
+    def standing(self) -> list[tuple[str, str]]:
+        """(kind, message) of all that stand, the oldest first."""
+        with self._lock:
+            return list(self._standing.items())
+
+    def failures(self) -> dict[str, int]:
+        """How often each job has failed since the start."""
+        with self._lock:
+            return dict(self._failures)
