@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 from conquer.service.http.keys import Key
-from conquer.service.http.messages import Scope, headers_of
+from conquer.service.http.messages import Scope, address_of, headers_of
 from conquer.service.log.transaction import Turn
 from conquer.service.server import Server
 
@@ -42,6 +42,10 @@ class Call:
         return dict(parse_qsl(self.scope["query_string"].decode("latin-1"), keep_blank_values=True))
 
     @property
+    def address(self) -> str:
+        return address_of(self.scope)
+
+    @property
     def headers(self) -> dict[str, str]:
         return headers_of(self.scope)
 
@@ -53,7 +57,8 @@ Handler = Callable[[Call], Awaitable[Any]]
 class Endpoint:
     """A row of the table. `role` None: for everyone. `body` decodes the request; `document` describes it if not `body`.
 
-    `body=bytes` hands the bytes over as they came. `page` leaves a row out of the OpenAPI document.
+    `body=bytes` hands the bytes over as they came. `page` leaves a row out of the OpenAPI document. `answers`: what is
+    sent there are answers, which are counted also when they are refused.
     """
 
     method: str
@@ -68,6 +73,7 @@ class Endpoint:
     upload: bool = False
     query: tuple[str, ...] = ()
     page: bool = False
+    answers: bool = False
     kind: str = "application/json"
 
 

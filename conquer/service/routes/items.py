@@ -42,7 +42,7 @@ async def upload_items(call: Call) -> Uploaded:
     settings, there = await call.on_model(lambda turn: (turn.folded.settings, len(groups_of(turn))))
     loop = asyncio.get_running_loop()
     task = await loop.run_in_executor(None, tasks.find, settings.task)
-    groups = await loop.run_in_executor(None, task.read_file, settings, call.body, held_out, there + 1)
+    groups = await loop.run_in_executor(call.server.long_work, task.read_file, settings, call.body, held_out, there + 1)
 
     def work(turn: Turn) -> Uploaded:
         fit_once(turn, groups)
