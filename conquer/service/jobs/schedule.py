@@ -36,7 +36,7 @@ class Job:
         >>> [job.pause(failures) for failures in (0, 1, 2, 99)]
         [1.0, 2.0, 4.0, 60.0]
         """
-        return max(self.seconds, min(_LONGEST, self.seconds * 2 ** min(failures, 16)))
+        return max(self.seconds, min(_LONGEST, self.seconds * 2.0 ** min(failures, 16)))
 
     async def again_and_again(self, alarms: Alarms, threads: Executor) -> None:
         failures = 0
