@@ -1,6 +1,7 @@
 """What is wrong now and somebody should look at: alarms that stand until they are cleared, and failures counted."""
 
 import logging
+import sys
 import threading
 from collections import Counter
 
@@ -29,14 +30,14 @@ class Alarms:
         self._failures: Counter[str] = Counter()
 
     def raise_(self, kind: str, message: str) -> None:
-        """Something is wrong. Logged when it is new, or says something new."""
+        """Something is wrong. Logged when it is new or says something new, with the exception if there is one."""
         message = message[:_LONGEST]
         with self._lock:
             changed = self._standing.get(kind) != message
             if changed and (kind in self._standing or len(self._standing) < _MOST):
                 self._standing[kind] = message
         if changed:
-            logger.error("alarm %s: %s", kind, message)
+            logger.error("alarm %s: %s", kind, message, exc_info=sys.exception())
 
     def clear(self, kind: str) -> None:
         """It is right again; nothing happens when it was."""

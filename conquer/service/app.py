@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.budget import Hold
 from conquer.service.http.decoding import decoded
 from conquer.service.http.errors import failure, refused
 from conquer.service.http.messages import (
@@ -18,6 +19,7 @@ from conquer.service.http.messages import (
     Reply,
     Scope,
     Send,
+    address_of,
     encode,
     headers_of,
     read_body,
@@ -26,7 +28,7 @@ from conquer.service.http.messages import (
 )
 from conquer.service.http.openapi import document
 from conquer.service.http.routing import Call, Endpoint, Router
-from conquer.service.http.schemas import is_model_name
+from conquer.service.http.schemas import BatchAnswers, is_model_name
 from conquer.service.routes import events, health, items, log, models, pages, parser, personalizer
 from conquer.service.server import Server
 
@@ -58,27 +60,53 @@ class Dispatch:
 
     async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:
         endpoint, started, status = self.endpoint, time.perf_counter(), 500
+        hold = Hold(self.server.budget, endpoint.upload)
         try:
-            result = await self._result(scope, path, receive)
-            if isinstance(result, Reply):
-                status = result.status
-                await send_reply(send, result)
+            reply = await self._reply(scope, path, receive, hold)
+            if isinstance(reply, Reply):
+                status = reply.status
+                await send_reply(send, reply, receive)
             else:
                 status = endpoint.status
-                await send_json(send, status, encode(result))
-        except RefusalError as refusal:
-            reply = refused(refusal)
-            status = reply.status
-            await send_reply(send, reply)
-        except Exception:
-            logger.exception("%s %s failed", endpoint.method, endpoint.path)
-            await send_reply(send, failure(500, "internal", "this is a fault of the server; it has been logged"))
+                await send_json(send, status, reply)
         finally:
+            hold.release()
             self.server.meters.request(endpoint.method, endpoint.path, status, time.perf_counter() - started)
 
-    async def _result(self, scope: Scope, path: dict[str, str], receive: Receive) -> Any:
+    async def _reply(self, scope: Scope, path: dict[str, str], receive: Receive, hold: Hold) -> Reply | bytes:
+        """What is sent, whatever happens: a reply, or JSON with the row's own status."""
+        # How many answers came, as far as that can be told.
+        sent = [1]
+        try:
+            result = await self._result(scope, path, receive, hold, sent)
+        except RefusalError as refusal:
+            self._count(path, "indeterminate" if refusal.kind is Kind.INDETERMINATE else "refused", refusal.code, sent)
+            return refused(refusal)
+        except Exception:
+            logger.exception("%s %s failed", self.endpoint.method, self.endpoint.path)
+            self._count(path, "indeterminate", "internal", sent)
+            return failure(500, "internal", "this is a fault of the server; it has been logged")
+        reply = result if isinstance(result, Reply) else encode(result)
+        try:
+            hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
+        except RefusalError as refusal:
+            return refused(refusal)
+        return reply
+
+    def _count(self, path: dict[str, str], outcome: str, code: str, sent: list[int]) -> None:
+        """Answers that were not carried out. A name nobody has given to a model makes no line of its own."""
+        if self.endpoint.answers:
+            name = path.get("name", "")
+            known = name in self.server.writer.models and code not in ("no_key", "wrong_key", "not_allowed")
+            self.server.meters.refused(name if known else "", outcome, code, sent[0])
+
+    async def _result(self, scope: Scope, path: dict[str, str], receive: Receive, hold: Hold, sent: list[int]) -> Any:
         endpoint, server = self.endpoint, self.server
-        key = server.doorkeeper.identify(headers_of(scope), endpoint.method)
+        address = address_of(scope)
+        key = server.doorkeeper.identify(headers_of(scope), endpoint.method, address)
+        hold.owner = key.id or address
+        if server.buckets is not None:
+            server.buckets.take(hold.owner)
         if endpoint.role is not None and not key.may(endpoint.role, path.get("name")):
             if not key.roles:
                 raise RefusalError(Kind.NO_KEY, "no_key", "this server wants a key: Authorization: Bearer KEY")
@@ -89,9 +117,11 @@ class Dispatch:
             raise RefusalError(Kind.UNKNOWN, "unknown_event", "there is no such event")
         body: Any = None
         if endpoint.body is not None:
-            body = await read_body(scope, receive, self._limit, server.settings.read_seconds)
+            body = await read_body(scope, receive, self._limit, hold)
             if self._decode is not None:
                 body = decoded(self._decode, body, "the body")
+            if isinstance(body, BatchAnswers):
+                sent[0] = len(body.answers)
         return await endpoint.handler(Call(server, key, path, body, scope))
 
 
@@ -113,7 +143,9 @@ class Application:
         if found is not None and scope["method"] in found[0]:
             await found[0][scope["method"]](scope, found[1], receive, send)
         else:
-            await send_reply(send, self._not_there(scope, None if found is None else found[0]))
+            reply = self._not_there(scope, None if found is None else found[0])
+            self.server.meters.request("other", "other", reply.status, 0.0)
+            await send_reply(send, reply, receive)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """ASGI's lifespan: asked twice, once to start and once to stop."""

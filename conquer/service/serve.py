@@ -3,10 +3,13 @@
 import gc
 import json
 import logging
+import os
 import re
 import signal
 import sys
+import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -16,11 +19,14 @@ from conquer.service import tasks
 from conquer.service.annotation.pool import add_groups
 from conquer.service.app import make_app
 from conquer.service.commands.creation import create
+from conquer.service.http.bounds import room_for
+from conquer.service.http.connection import BoundedProtocol
 from conquer.service.http.schemas import ModelSettings
-from conquer.service.http.timeouts import PatientProtocol
 from conquer.service.server import Server
 from conquer.service.settings import Settings
 from conquer.service.store import log_table
+
+logger = logging.getLogger("conquer.service")
 
 
 class JsonLines(logging.Formatter):
@@ -59,25 +65,48 @@ def serve(*, items: str | Path | None = None, treebank: str | Path | None = None
         if path is not None:
             with server.database.writing() as connection:
                 start_from_file(connection, path, parse)
-    PatientProtocol.seconds = settings.read_seconds
     # uvicorn raises the signal again once it has finished in order; that is then no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    uvicorn.Server(_config(server)).run()
+    Running(_config(server), settings.stop_seconds).run()
+
+
+class Running(uvicorn.Server):
+    """uvicorn's own, which ends `seconds` after it is told to, whatever hangs: what was answered is on disk."""
+
+    def __init__(self, config: uvicorn.Config, seconds: float) -> None:
+        super().__init__(config)
+        self._seconds = seconds
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if not self.should_exit:
+            end = threading.Timer(self._seconds, self._give_up)
+            end.daemon = True
+            end.start()
+        super().handle_exit(sig, frame)
+
+    def _give_up(self) -> None:
+        logger.error("something still hangs %g s after the signal to stop: ending without it", self._seconds)
+        os._exit(1)
 
 
 def _config(server: Server) -> uvicorn.Config:
     settings = server.settings
+    BoundedProtocol.bounds = server.bounds
+    server.bounds.connections, backlog = room_for(settings.connections)
     return uvicorn.Config(
         make_app(server),
         host=settings.host,
         port=settings.port,
-        http=PatientProtocol,
+        http=BoundedProtocol,
+        backlog=backlog,
+        # Requests whose connections have gone count too, until they are done.
+        limit_concurrency=2 * server.bounds.connections,
         ws="none",
         log_config=None,
         access_log=settings.access_log,
-        limit_concurrency=settings.connections,
         timeout_keep_alive=int(settings.idle_seconds),
-        timeout_graceful_shutdown=30,
+        # Half of the time for requests, the other half for the last snapshots.
+        timeout_graceful_shutdown=max(1, int(settings.stop_seconds / 2)),
         proxy_headers=bool(settings.proxy),
         forwarded_allow_ips=settings.proxy or None,
         server_header=False,

@@ -2,20 +2,27 @@
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import Callable
+import secrets
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from conquer.service import tasks
 from conquer.service.alarms import Alarms
-from conquer.service.errors import unknown_model
+from conquer.service.errors import Kind, RefusalError, unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
+from conquer.service.http.bounds import Bounds
+from conquer.service.http.budget import Budget
 from conquer.service.http.metrics import Meters
 from conquer.service.jobs.agreement import compare
+from conquer.service.http.rates import Buckets
+from conquer.service.http.sessions import end_session, ended_sessions
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.presence import beat
 from conquer.service.jobs.retention import prune_all
+from conquer.service.jobs.schedule import Job
 from conquer.service.log.summaries import counts
 from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
@@ -25,10 +32,12 @@ from conquer.service.store.secrecy import cookie_secret
 from conquer.service.store.servers import BEAT
 from conquer.service.writer.queue import Writer
 
-logger = logging.getLogger("conquer.service")
 _PRUNING = 600.0
 _MEASURING = 20.0
 _CHECKPOINT = 1.0
+_KEYS = 1.0
+_PATIENCE = 2.0
+"""How long a look at the store may take before it counts as not taking writes."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -47,8 +56,20 @@ class Server:
                 f" at 127.0.0.1, got {settings.host}"
             )
         self.alarms = Alarms()
-        self.writer = Writer(self.database, tasks.build, settings)
+        self.writer = Writer(self.database, tasks.build, settings, alarms=self.alarms)
         self.meters = Meters()
+        self.bounds = Bounds(
+            settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
+        )
+        self.budget = Budget(settings.flight_bytes)
+        self.buckets = Buckets(settings.requests_per_second) if settings.requests_per_second else None
+        self.long_work = ThreadPoolExecutor(2, "conquer-long")
+        """For uploads, imports and files being read: whatever else needs a thread does not wait behind them."""
+        self._jobs = ThreadPoolExecutor(4, "conquer-jobs")
+        self._stopping = threading.Event()
+        self._keys = threading.Thread(target=self._watch_keys, name="conquer-keys", daemon=True)
+        self._probe: asyncio.Future[Any] | None = None
+        self._probed, self._mark = -_PATIENCE, f"probe of {secrets.token_hex(8)}"
         self.names = Names()
         self.document: dict[str, Any] = {}
         """The OpenAPI document, set by the application built around this server."""
@@ -57,27 +78,33 @@ class Server:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.writer.start(loop)
-        self._tasks = [
-            asyncio.create_task(self._warm()),
-            asyncio.create_task(self._every(1.0, self.refresh_keys)),
-            asyncio.create_task(self._every(_CHECKPOINT, self.database.checkpoint)),
-            asyncio.create_task(self._every(self.settings.sweep_seconds, lambda: sweep(self.writer))),
-            asyncio.create_task(self._every(_MEASURING, self._measure)),
+        self.writer.start(asyncio.get_running_loop())
+        self._keys.start()
+        jobs = [
+            Job("checkpoint", _CHECKPOINT, self.database.checkpoint),
+            Job("sweep", self.settings.sweep_seconds, lambda: sweep(self.writer)),
+            Job("measure", _MEASURING, self._measure),
         ]
         if self.database.shared:
-            self._tasks.append(asyncio.create_task(self._every(BEAT, self._look_around)))
+            jobs.append(Job("presence", BEAT, self._look_around))
         if self.settings.retention_days:
-            self._tasks.append(asyncio.create_task(self._every(_PRUNING, self._prune)))
+            jobs.append(Job("prune", _PRUNING, self._prune))
+        self._tasks = [
+            asyncio.create_task(self._warm()),
+            *(asyncio.create_task(job.again_and_again(self.alarms, self._jobs)) for job in jobs),
+        ]
 
     async def _warm(self) -> None:
         """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
-        loop = asyncio.get_running_loop()
-        there = await loop.run_in_executor(None, self.listed)
-        for name in ["pick", *{header.settings.task for header in there}]:
-            await loop.run_in_executor(None, tasks.find(name).warm)
+        job, failures = Job("warm", 1.0, self._load_kernels), 0
+        while not await asyncio.get_running_loop().run_in_executor(self._jobs, job.attempt, self.alarms):
+            failures += 1
+            await asyncio.sleep(job.pause(failures))
         self.ready = True
+
+    def _load_kernels(self) -> None:
+        for name in ["pick", *{header.settings.task for header in self.listed()}]:
+            tasks.find(name).warm()
 
     def _measure(self) -> None:
         for name in {folded.settings.task for folded in list(self.writer.models.values())}:
@@ -95,12 +122,34 @@ class Server:
 
     async def stop(self) -> None:
         self.ready = False
+        self._stopping.set()
         for task in self._tasks:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        await asyncio.get_running_loop().run_in_executor(None, self.writer.stop)
+        await asyncio.get_running_loop().run_in_executor(None, self._finish)
+
+    def _finish(self) -> None:
+        self.writer.stop()
+        for threads in (self.long_work, self._jobs):
+            threads.shutdown(cancel_futures=True)
+        self._keys.join()
         self.database.close()
+
+    async def check_store(self) -> None:
+        """A RefusalError unless the store takes a write: a real one, made once a second for all who ask."""
+        now = time.monotonic()
+        if self._probe is None or (self._probe.done() and now - self._probed >= 1):
+            self._probed = now
+            self._probe = self.writer.call(
+                None, lambda connection: end_session(connection, self._mark, time.time() + 3600)
+            )
+            # It may end when nobody waits for it any more.
+            self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
+        done, _ = await asyncio.wait({self._probe}, timeout=_PATIENCE)
+        if not done:
+            raise RefusalError(Kind.UNAVAILABLE, "store_slow", f"the store took no write in {_PATIENCE:g} s", 1)
+        self._probe.result()
 
     def listed(self) -> list[log_table.Header]:
         """Every model as it stands in the store; numbers of those that have gone are forgotten."""
@@ -125,18 +174,13 @@ class Server:
         return found
 
     def refresh_keys(self) -> None:
-        """Keys added or revoked from the shell, or on another server, count within a second."""
+        """Keys added or revoked and sessions ended, from the shell or on another server, count within a second."""
         with self.database.reading() as connection:
-            known = keys.every(connection)
-        self.doorkeeper.keys = {digest: key for digest, key in known if key.revoked is None}
-        self.doorkeeper.open = not known
+            known, ended = keys.every(connection), ended_sessions(connection)
+        self.doorkeeper.refresh(known, ended)
 
-    async def _every(self, seconds: float, work: Callable[[], None]) -> None:
-        """Again and again; what fails once is tried again, and says so in the log."""
-        while True:
-            await asyncio.sleep(seconds)
-            try:
-                await asyncio.get_running_loop().run_in_executor(None, work)
-            except Exception:
-                # Whatever it was (a full disk, a model deleted meanwhile), the next time may go well.
-                logger.exception("a task failed; trying again in %g s", seconds)
+    def _watch_keys(self) -> None:
+        """In a thread of its own: a revoked key must not work for longer because others are busy."""
+        job = Job("keys", _KEYS, self.refresh_keys)
+        while not self._stopping.wait(_KEYS):
+            job.attempt(self.alarms)

@@ -13,7 +13,7 @@ from typing import Any
 PROGRAM = """
 import json, os, sys, traceback
 import uvicorn, uvloop, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import conquer.service.app, conquer.service.http.timeouts
+import conquer.service.app, conquer.service.http.connection
 from conquer.service.commands.pick_learner import warm
 from conquer.service.serve import serve
 warm()

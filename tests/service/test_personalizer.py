@@ -26,9 +26,12 @@ def test_rank_reward_activate(local):
             assert body["ranking"][0]["id"] == body["rewardActionId"]
             assert {one["id"]: one["probability"] for one in body["ranking"]}["soup"] == 0
             assert (await client.post("/personalizer/v1.0/rank", json=RANK)).json() == body
-            for value in (1.0, 0.0):
-                reply = await client.post("/personalizer/v1.0/events/75269ad0/reward", json={"value": value})
+            path = "/personalizer/v1.0/events/75269ad0/reward"
+            for _ in range(2):
+                reply = await client.post(path, json={"value": 1.0})
                 assert (reply.status_code, reply.content) == (204, b"")
+            # The first reward stands, and who says something else is told so.
+            assert (await client.post(path, json={"value": 0.0})).status_code == 409
             summary = (await client.get("/v1/models/personalizer")).json()["summary"]
             assert summary["answers"]["learnt"] == 1
             later = {**RANK, "eventId": "two", "deferActivation": True}

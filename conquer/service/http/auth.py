@@ -1,13 +1,15 @@
 """From a request's headers to who is asking: a bearer key, a page's signed cookie, or nobody."""
 
 import hashlib
+import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from itsdangerous import BadSignature, Signer, TimestampSigner
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.keys import NOBODY, OPEN, Key, digest
+from conquer.service.http.rates import Strikes
 
 COOKIE = "conquer_session"
 SECONDS = 7 * 86400
@@ -17,7 +19,7 @@ _READING = ("GET", "HEAD")
 
 
 class Doorkeeper:
-    """Knows the keys in force, by the digests of their secrets.
+    """Knows the keys in force, by the digests of their secrets, and the page sessions that were ended.
 
     `open`: no key was ever made, so anyone on this machine may do everything. Revoking the last key closes the door,
     it does not open it.
@@ -26,45 +28,76 @@ class Doorkeeper:
     def __init__(self, secret: str) -> None:
         self.keys: dict[str, Key] = {}
         self.open = True
-        self._sessions = TimestampSigner(secret, salt="session", digest_method=hashlib.sha256)
+        self._by_id: dict[str, Key] = {}
+        self._ended: dict[str, float] = {}
+        self._strikes = Strikes()
+        self._sessions = TimestampSigner(secret, salt="page session", digest_method=hashlib.sha256)
         self._tokens = Signer(secret, salt="token", digest_method=hashlib.sha256)
 
-    def identify(self, headers: Mapping[str, str], method: str) -> Key:
+    def refresh(self, known: Iterable[tuple[str, Key]], ended: Mapping[str, float]) -> None:
+        """Take up all keys and ended sessions of the store, from any thread."""
+        known = list(known)
+        self.keys = {digest: key for digest, key in known if key.revoked is None}
+        self._by_id = {key.id: key for key in self.keys.values()}
+        self.open = not known
+        # In place: a session that ends meanwhile must not be forgotten.
+        self._ended.update(ended)
+        now = time.time()
+        for session in [session for session, until in list(self._ended.items()) if until < now]:
+            del self._ended[session]
+
+    def identify(self, headers: Mapping[str, str], method: str, address: str = "") -> Key:
         """The caller's key; NOBODY without one; a RefusalError for a wrong one or a forged page request."""
         if self.open:
             return _anyone(headers, method)
         given = headers.get("authorization", "")
         secret = given[7:] if given[:7].lower() == "bearer " else headers.get("ocp-apim-subscription-key", "")
-        return self.owner(secret) if secret else self._from_cookie(headers, method)
+        return self._owner(secret, address) if secret else self._from_cookie(headers, method)
 
-    def owner(self, secret: str) -> Key:
-        """The key of this secret, or a RefusalError."""
+    def _owner(self, secret: str, address: str) -> Key:
         key = self.keys.get(digest(secret.strip()))
         if key is None:
+            self._strikes.check(address)
+            self._strikes.count(address)
             raise RefusalError(Kind.NO_KEY, "wrong_key", "this key is unknown or has been revoked")
         return key
 
     def _from_cookie(self, headers: Mapping[str, str], method: str) -> Key:
         cookie = _cookie(headers)
-        key = self._signed_in(cookie)
-        if key is NOBODY or method in _READING:
+        session, key = self._signed_in(cookie)
+        if method in _READING:
             return key
         _same_site(headers, method)
-        if not self._tokens.verify_signature(cookie, headers.get("x-conquer-token", "")):
+        if session and not self._tokens.verify_signature(cookie, headers.get("x-conquer-token", "")):
             raise RefusalError(Kind.NOT_ALLOWED, "no_token", "writes from a page need its token in X-Conquer-Token")
         return key
 
-    def _signed_in(self, cookie: str) -> Key:
+    def _signed_in(self, cookie: str) -> tuple[str, Key]:
+        """(session, key), or ("", NOBODY)."""
         try:
-            owner, signed = self._sessions.unsign(cookie, return_timestamp=True)
+            about, signed = self._sessions.unsign(cookie, return_timestamp=True)
         except BadSignature:
-            return NOBODY
+            return "", NOBODY
+        session, _, owner = about.decode().partition(":")
+        key = self._by_id.get(owner)
         # A cookie from the future is one of a server whose clock is ahead of ours.
-        return self.keys.get(owner.decode(), NOBODY) if time.time() - signed.timestamp() <= SECONDS else NOBODY
+        if key is None or session in self._ended or time.time() - signed.timestamp() > SECONDS:
+            return "", NOBODY
+        return session, key
 
-    def cookie(self, secret: str) -> str:
-        """A cookie's value for the owner of this secret."""
-        return self._sessions.sign(digest(secret)).decode()
+    def sign_in(self, secret: str, address: str) -> tuple[Key, str]:
+        """The key of this secret and a new session's cookie, or a RefusalError."""
+        self._strikes.check(address)
+        key = self._owner(secret, address)
+        return key, self._sessions.sign(f"{secrets.token_urlsafe(16)}:{key.id}").decode()
+
+    def sign_out(self, headers: Mapping[str, str]) -> tuple[str, float] | None:
+        """End the session of these headers here; what it returns (who and until when) ends it on other servers too."""
+        session, _ = self._signed_in(_cookie(headers))
+        if not session:
+            return None
+        until = self._ended[session] = time.time() + SECONDS
+        return session, until
 
     def page_token(self, headers: Mapping[str, str]) -> str:
         """What a page sends back with every write: a page elsewhere cannot read it."""

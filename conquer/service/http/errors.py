@@ -43,7 +43,4 @@ def refused(refusal: RefusalError) -> Reply:
         reply.headers.append((b"retry-after", str(refusal.retry_after).encode()))
     if refusal.kind is Kind.NO_KEY:
         reply.headers.append((b"www-authenticate", b"Bearer"))
-    if refusal.kind in (Kind.SLOW, Kind.TOO_LARGE):
-        # What is left of the body will not be read, so the connection cannot be used again.
-        reply.headers.append((b"connection", b"close"))
     return reply

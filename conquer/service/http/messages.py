@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.budget import SMALL, Hold
 
 Scope = Any
 Receive = Any
@@ -17,6 +18,8 @@ Headers = list[tuple[bytes, bytes]]
 encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
+_DIGITS = 15
+_SLICE = 256 << 10
 _PLAIN = [_JSON, _NOSNIFF, (b"cache-control", b"no-store")]
 
 
@@ -41,36 +44,44 @@ def headers_of(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
-    """The whole body. Refused as soon as it is known to be too long, or when it does not come in time."""
+def address_of(scope: Scope) -> str:
+    """Where a request comes from, "" where that cannot be known."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int, hold: Hold) -> bytes:
+    """The whole body. Refused as soon as it is known to be too long, or to be more than there is room for now.
+
+    How long it may take is up to the connection, which ends what is too slow.
+    """
+    announced = False
     for name, value in scope["headers"]:
-        if name == b"content-length" and (not value.isdigit() or int(value) > limit):
-            raise _too_large(limit, f", got {value.decode('latin-1')}")
+        if name == b"content-length":
+            if not value.isdigit() or len(value) > _DIGITS or int(value) > limit:
+                raise _too_large(limit, f", got {value[:80].decode('latin-1')}")
+            if int(value) > SMALL:
+                announced = True
+                hold.request(int(value))
     message = await receive()
     if not message.get("more_body") and message["type"] == "http.request":
         body: bytes = message.get("body", b"")
         if len(body) > limit:
             raise _too_large(limit)
         return body
-    try:
-        async with asyncio.timeout(seconds):
-            return await _rest(message, receive, limit)
-    except TimeoutError:
-        raise RefusalError(Kind.SLOW, "slow", f"the body did not arrive within {seconds:g} seconds") from None
-
-
-async def _rest(message: Any, receive: Receive, limit: int) -> bytes:
-    parts, size = [], 0
-    while True:
-        if message["type"] == "http.disconnect":
-            raise RefusalError(Kind.MALFORMED, "disconnected", "the client went away")
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > limit:
+    # One array, not a list of parts: they may be of a byte each.
+    whole = bytearray()
+    while message["type"] != "http.disconnect":
+        part = message.get("body", b"")
+        whole += part
+        if len(whole) > limit:
             raise _too_large(limit)
+        if not announced and len(whole) > SMALL:
+            hold.request(len(part))
         if not message.get("more_body"):
-            return b"".join(parts)
+            return bytes(whole)
         message = await receive()
+    raise RefusalError(Kind.SLOW, "slow", "the client went away, or its body did not arrive in time")
 
 
 def _too_large(limit: int, got: str = "") -> RefusalError:
@@ -81,10 +92,18 @@ async def send_json(send: Send, status: int, body: bytes) -> None:
     """The everyday reply: JSON, not to be cached."""
     headers = [*_PLAIN, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await _send_body(send, body)
 
 
-async def send_reply(send: Send, reply: Reply) -> None:
+async def _send_body(send: Send, body: bytes) -> None:
+    """In slices, each when the one before is on its way: what nobody reads stays here, where it is counted."""
+    for at in range(0, len(body) - _SLICE, _SLICE):
+        await send({"type": "http.response.body", "body": body[at : at + _SLICE], "more_body": True})
+    last = max(0, (len(body) - 1) // _SLICE) * _SLICE
+    await send({"type": "http.response.body", "body": body[last:] if last else body})
+
+
+async def send_reply(send: Send, reply: Reply, receive: Receive) -> None:
     """Any other reply, in one piece or chunk by chunk."""
     headers = [(b"content-type", reply.kind.encode()), _NOSNIFF, *reply.headers]
     if not any(name == b"cache-control" for name, _ in reply.headers):
@@ -93,6 +112,18 @@ async def send_reply(send: Send, reply: Reply) -> None:
         headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     if reply.chunks is not None:
-        async for chunk in reply.chunks:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": reply.body})
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            async for chunk in reply.chunks:
+                if gone.done():
+                    # Nothing is made for somebody who has left.
+                    return
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        finally:
+            gone.cancel()
+    await _send_body(send, reply.body)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,10 +1,10 @@
 """Counters and gauges in Prometheus's text format."""
 
 from collections import Counter as Counted
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 
 from conquer.service.http.schemas import AnswerReply, ChooseReply
 
@@ -12,7 +12,10 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 1
 
 
 class Meters:
-    """One server's metrics. Every answer sent is counted once: learnt, repeat, ignored or refused, with its reason."""
+    """One server's metrics. Every answer sent is counted once, with the reason where there is one.
+
+    It was learnt, repeat (said before), ignored, refused, or indeterminate: whether it was learnt is not known.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -34,6 +37,14 @@ class Meters:
         self.models = Gauge("conquer_models_in_memory", "Models in memory.", registry=self.registry)
         self.model_bytes = Gauge("conquer_model_bytes", "Bytes of models in memory.", registry=self.registry)
         self.store_bytes = Gauge("conquer_store_bytes", "Bytes of the store on disk.", registry=self.registry)
+        self.flight = Gauge("conquer_flight_bytes", "Bytes of large requests and replies.", registry=self.registry)
+        self.connections = Gauge("conquer_connections", "Open connections.", registry=self.registry)
+        self.quarantined = Gauge(
+            "conquer_quarantined_rows", "Rows of models in memory that could not be read.", registry=self.registry
+        )
+        self.alarms = Gauge("conquer_alarms", "Alarms that stand, by kind.", ["kind"], registry=self.registry)
+        self.failures = Counter("conquer_job_failures", "Failures in the background.", ["job"], registry=self.registry)
+        self._failed: dict[str, int] = {}
         self._cells: dict[Any, Any] = {}
 
     def _cell(self, metric: Any, *labels: str) -> Any:
@@ -51,8 +62,9 @@ class Meters:
     def answer(self, model: str, reply: AnswerReply) -> None:
         self._cell(self.answers, model, reply.status, reply.reason or "").inc()
 
-    def refused(self, model: str, code: str) -> None:
-        self._cell(self.answers, model, "refused", code).inc()
+    def refused(self, model: str, outcome: str, code: str, times: int = 1) -> None:
+        """Answers that were not carried out (`refused`), or perhaps were (`indeterminate`)."""
+        self._cell(self.answers, model, outcome, code).inc(times)
 
     def choice(self, model: str, query: str) -> None:
         self._cell(self.choices, model, query).inc()
@@ -78,5 +90,31 @@ class Meters:
             del self._cells[(metric, labels)]
             metric.remove(*labels)
 
-    def text(self) -> bytes:
-        return generate_latest(self.registry)
+    def standing(self, alarms: Iterable[str], failures: Mapping[str, int]) -> None:
+        """The kinds of the alarms that stand, without their subjects, and how often each job has failed."""
+        self.alarms.clear()
+        for kind, times in Counted(kind.partition(":")[0] for kind in alarms).items():
+            self.alarms.labels(kind).set(times)
+        for job, times in failures.items():
+            self.failures.labels(job).inc(times - self._failed.get(job, 0))
+            self._failed[job] = times
+
+    def text(self, may_see: Callable[[str], bool]) -> bytes:
+        """The metrics, of the models that `may_see` and of none."""
+        return generate_latest(_Shown(self.registry, may_see))
+
+
+class _Shown(CollectorRegistry):
+    """A registry with what one reader may not see left out."""
+
+    def __init__(self, whole: CollectorRegistry, may_see: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._whole, self._may_see = whole, may_see
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._whole.collect():
+            family.samples = [one for one in family.samples if self._shown(one.labels.get("model"))]
+            yield family
+
+    def _shown(self, model: str | None) -> bool:
+        return not model or self._may_see(model)

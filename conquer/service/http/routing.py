@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.keys import Key
-from conquer.service.http.messages import Scope, headers_of
+from conquer.service.http.messages import Scope, address_of, headers_of
 from conquer.service.log.transaction import Turn
 from conquer.service.server import Server
 
@@ -63,6 +63,10 @@ class Call:
         return dict(parse_qsl(self.scope["query_string"].decode("latin-1"), keep_blank_values=True))
 
     @property
+    def address(self) -> str:
+        return address_of(self.scope)
+
+    @property
     def headers(self) -> dict[str, str]:
         return headers_of(self.scope)
 
@@ -74,7 +78,8 @@ Handler = Callable[[Call], Awaitable[Any]]
 class Endpoint:
     """A row of the table. `role` None: for everyone. `body` decodes the request; `document` describes it if not `body`.
 
-    `body=bytes` hands the bytes over as they came. `page` leaves a row out of the OpenAPI document.
+    `body=bytes` hands the bytes over as they came. `page` leaves a row out of the OpenAPI document. `answers`: what is
+    sent there are answers, which are counted also when they are refused.
     """
 
     method: str
@@ -89,6 +94,7 @@ class Endpoint:
     upload: bool = False
     query: tuple[str, ...] = ()
     page: bool = False
+    answers: bool = False
     kind: str = "application/json"
 
 

@@ -7,8 +7,9 @@ find("form").addEventListener("submit", async (event) => {
     method: "POST", headers: { "Content-Type": "application/json", "X-Conquer-Token": token }, body: JSON.stringify({ key: find("key").value }),
   });
   if (!reply.ok) { find("problem").textContent = (await reply.json()).error.message; return; }
+  // Only places of this server, as the browser itself reads the address: never a way to somewhere else.
   const next = new URLSearchParams(location.search).get("next") || "/";
-  // Only paths of this server: never a way to somewhere else.
-  location.assign(next.startsWith("/") && !next.startsWith("//") ? next : "/");
+  const here = URL.canParse(next, location.origin) && new URL(next, location.origin).origin === location.origin;
+  location.assign(here ? new URL(next, location.origin).href : "/");
 });
 find("key").focus();

@@ -82,13 +82,9 @@ async def choose(call: Call) -> ChooseReply:
 
 async def answer(call: Call) -> AnswerReply:
     request: AnswerRequest = call.body
-    event_id, meters = call.path["event_id"], call.server.meters
-    try:
-        reply = await call.on_model(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
-    except RefusalError as refusal:
-        meters.refused("" if refusal.code == "unknown_model" else call.model, refusal.code)
-        raise
-    meters.answer(call.model, reply)
+    event_id = call.path["event_id"]
+    reply = await call.on_model(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
+    call.server.meters.answer(call.model, reply)
     return reply
 
 
@@ -198,14 +194,17 @@ ENDPOINTS = (
         "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
         document=ChooseDocument,
     ),
-    Endpoint("POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply),
+    Endpoint(
+        "POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply,
+        answers=True,
+    ),
     Endpoint(
         "POST", "/v1/models/{name}/choose/batch", "choose", "Choose for many rounds", choose_batch, BatchChoose,
         BatchReply, document=BatchChooseDocument, upload=True,
     ),
     Endpoint(
         "POST", "/v1/models/{name}/answers", "answer", "Answer many events", answer_batch, BatchAnswers, BatchReply,
-        upload=True,
+        upload=True, answers=True,
     ),
     Endpoint("GET", _EVENT, "read", "Look at an event", event, reply=EventInfo),
     Endpoint("POST", f"{_EVENT}/activate", "choose", "A deferred event has been shown", activate, reply=ChooseReply),

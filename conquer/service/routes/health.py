@@ -1,7 +1,7 @@
 """For those who run it: health, readiness, metrics, the OpenAPI document."""
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,17 +14,38 @@ class Health(msgspec.Struct):
     status: str
 
 
+class Alarm(msgspec.Struct):
+    """Something an operator should look at. Who may not read what it is about is told its kind alone."""
+
+    kind: str
+    message: str
+
+
+class Readiness(msgspec.Struct):
+    status: Literal["ready", "degraded"]
+    alarms: list[Alarm]
+
+
 async def healthz(call: Call) -> Health:
     """The process is alive."""
     return Health("ok")
 
 
-async def readyz(call: Call) -> Health:
-    """Kernels are warm and the store takes a transaction."""
+async def readyz(call: Call) -> Readiness:
+    """Kernels are warm and the store takes a write; `degraded` while alarms stand."""
     if not call.server.ready:
         raise RefusalError(Kind.UNAVAILABLE, "starting", "kernels are being compiled", retry_after=1)
-    await call.server.writer.call(None, lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
-    return Health("ready")
+    try:
+        await call.server.check_store()
+    except RefusalError as refusal:
+        raise RefusalError(Kind.UNAVAILABLE, refusal.code, refusal.message, retry_after=1) from None
+    alarms = [_shown(call, kind, message) for kind, message in call.server.alarms.standing()]
+    return Readiness("degraded" if alarms else "ready", alarms)
+
+
+def _shown(call: Call, kind: str, message: str) -> Alarm:
+    word, _, subject = kind.partition(":")
+    return Alarm(kind, message) if call.key.may("read", subject) else Alarm(word, "")
 
 
 async def metrics(call: Call) -> Reply:
@@ -35,9 +56,14 @@ async def metrics(call: Call) -> Reply:
     loaded = list(writer.models.values())
     meters.models.set(len(loaded))
     meters.model_bytes.set(sum(folded.size for folded in loaded))
+    meters.quarantined.set(sum(getattr(folded.tally, "quarantined", 0) for folded in loaded))
+    meters.flight.set(server.budget.used)
+    meters.connections.set(server.bounds.open)
+    meters.standing([kind for kind, _ in server.alarms.standing()], server.alarms.failures())
     used = await asyncio.get_running_loop().run_in_executor(None, server.database.bytes_used)
     meters.store_bytes.set(used)
-    return Reply(meters.text(), kind="text/plain; version=0.0.4; charset=utf-8")
+    text = meters.text(lambda model: call.key.may("read", model))
+    return Reply(text, kind="text/plain; version=0.0.4; charset=utf-8")
 
 
 async def openapi(call: Call) -> dict[str, Any]:
@@ -46,7 +72,7 @@ async def openapi(call: Call) -> dict[str, Any]:
 
 ENDPOINTS = (
     Endpoint("GET", "/healthz", None, "The process is alive", healthz, reply=Health),
-    Endpoint("GET", "/readyz", None, "Ready to serve", readyz, reply=Health),
+    Endpoint("GET", "/readyz", None, "Ready to serve", readyz, reply=Readiness),
     Endpoint("GET", "/metrics", "read", "Metrics for Prometheus", metrics, kind="text/plain"),
     Endpoint("GET", "/openapi.json", None, "This document", openapi, reply=dict[str, Any]),
 )

@@ -47,7 +47,7 @@ async def upload_items(call: Call) -> Uploaded:
     def work() -> tuple[int, int]:
         return upload(lambda step: writer.call_now(name, step), read_file)
 
-    return Uploaded(*await asyncio.get_running_loop().run_in_executor(None, work))
+    return Uploaded(*await asyncio.get_running_loop().run_in_executor(call.server.long_work, work))
 
 
 async def next_event(call: Call) -> Question:

@@ -95,7 +95,9 @@ async def write_log(call: Call) -> Replayed:
     """Train a fresh model on a ledger's answers."""
     loop, writer, name = asyncio.get_running_loop(), call.server.writer, call.model
     lines = read_ledger(call.body.splitlines())
-    return await loop.run_in_executor(None, lambda: feed(lines, lambda work: writer.call_now(name, work)))
+    return await loop.run_in_executor(
+        call.server.long_work, lambda: feed(lines, lambda work: writer.call_now(name, work))
+    )
 
 
 async def erase(call: Call) -> Gone:

@@ -111,7 +111,7 @@ async def import_model(call: Call) -> ModelInfo:
     """A model file (from export, or conquer.save) under a new name; its log starts empty."""
     if not call.body:
         raise invalid("the body must be a model file, got nothing")
-    settings, pieces = await asyncio.get_running_loop().run_in_executor(None, _packed, call.body)
+    settings, pieces = await asyncio.get_running_loop().run_in_executor(call.server.long_work, _packed, call.body)
     limit = call.server.settings.limits.models
     await call.server.writer.call(None, lambda connection: create(connection, call.model, settings, limit, pieces))
     return await call.on_model(_info)

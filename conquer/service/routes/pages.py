@@ -12,6 +12,7 @@ from conquer.service.http.auth import COOKIE, SECONDS
 from conquer.service.http.messages import Reply, encode
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Strict
+from conquer.service.http.sessions import end_session
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -84,12 +85,15 @@ async def session(call: Call) -> Visitor:
 
 async def login(call: Call) -> Reply:
     """A key for a cookie: HttpOnly, same site only, a week."""
-    keeper, secret = call.server.doorkeeper, call.body.key.strip()
-    name = keeper.owner(secret).name
-    return Reply(encode({"name": name}), headers=[(b"set-cookie", _cookie(call, keeper.cookie(secret), SECONDS))])
+    key, cookie = call.server.doorkeeper.sign_in(call.body.key, call.address)
+    return Reply(encode({"name": key.name}), headers=[(b"set-cookie", _cookie(call, cookie, SECONDS))])
 
 
 async def logout(call: Call) -> Reply:
+    """The session ends here at once, on other servers within a second."""
+    over = call.server.doorkeeper.sign_out(call.headers)
+    if over is not None:
+        await call.server.writer.call(None, lambda connection: end_session(connection, *over))
     return Reply(status=204, headers=[(b"set-cookie", _cookie(call, "", 0))])
 
 

@@ -14,6 +14,7 @@ from conquer.service.http.messages import Reply, encode
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import (
     LARGEST,
+    AnswerReply,
     AnswerRequest,
     ChooseRequest,
     EventId,
@@ -34,6 +35,7 @@ With a sequential projection that draw is also one of the order's (`ORDER` count
 is not independent of the choice. The number stays: what has been learnt from rewards depends on it.
 """
 _DEPTH = 8
+_DEFAULT = "personalizer"
 DEFAULTS = ModelSettings(
     algorithm="confidit", features=FeatureSettings(dim=1 << 18), window_seconds=600.0, default_answer=-1.0
 )
@@ -84,7 +86,8 @@ async def rank(call: Call) -> RankReply:
         event_id=event_id,
         deferred=request.defer_activation,
     )
-    reply = await _on_model(call, lambda turn: choosing.choose(turn, choose), (event_id,))
+    reply = await _on_model(call, lambda turn: choosing.choose(turn, choose), event_id, first=True)
+    call.server.meters.choice(call.model, reply.query)
     if len(reply.shown) != 1:
         raise conflict("not_single", "this model shows two items: use /v1/models/NAME/choose")
     best = reply.shown[0].id
@@ -98,53 +101,48 @@ async def rank(call: Call) -> RankReply:
 async def reward(call: Call) -> Reply:
     """How well it went, in [0, 1]: learnt as a yes with that chance, by the coin of the event's own ticket.
 
-    The first reward counts; later ones change nothing.
+    The first reward counts. Sent again it changes nothing; one that the coin makes another answer of is a conflict.
     """
     event_id, value = call.path["event_id"], call.body.value
 
-    def work(turn: Turn) -> Any:
+    def work(turn: Turn) -> AnswerReply:
         event = turn.known(event_id)
-        if event.answers:
-            return None
+        if event.answers and (event.voter or "") not in event.answers:
+            raise conflict("answered", f"event {event_id!r} already has an answer")
         winner = event.shown[0] if Draws(event.choice.ticket).uniform(_COIN) < value else "both_bad"
         return answering.answer(turn, event_id, AnswerRequest(winner))
 
-    reply = await _on_model(call, work, (event_id,))
-    if reply is not None:
-        call.server.meters.answer(_name(call), reply)
+    reply = await _on_model(call, work, event_id)
+    call.server.meters.answer(call.model, reply)
     return Reply(status=204)
 
 
 async def activate_rank(call: Call) -> Reply:
     event_id = call.path["event_id"]
-    await _on_model(call, lambda turn: choosing.activate(turn, event_id), (event_id,))
+    await _on_model(call, lambda turn: choosing.activate(turn, event_id), event_id)
     return Reply(status=204)
 
 
-def _name(call: Call) -> str:
-    name = call.query.get("model", "personalizer")
+async def _on_model(call: Call, work: Any, event_id: str, first: bool = False) -> Any:
+    """Run on the model of the query (`?model=`). `first`: the default one is made if it is not there yet."""
+    name = call.query.get("model", _DEFAULT)
     if not is_model_name(name):
         raise invalid(f"{name[:80]!r} cannot be a model's name")
-    return name
-
-
-async def _on_model(call: Call, work: Any, events: tuple[str, ...]) -> Any:
-    """Run on the model of the query (`?model=`), made on first use if it is the default one."""
-    name, writer = _name(call), call.server.writer
     if not (call.key.may("choose", name) or call.key.may("answer", name)):
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not use the model {name!r}")
+    call.path["name"] = name
     try:
-        return await writer.call(name, work, events)
+        return await call.on_model(work, (event_id,))
     except RefusalError as refusal:
-        if refusal.code != "unknown_model" or name != "personalizer":
+        if refusal.code != "unknown_model" or name != _DEFAULT or not first:
             raise
     limit = call.server.settings.limits.models
     try:
-        await writer.call(None, lambda connection: create(connection, name, DEFAULTS, limit))
+        await call.server.writer.call(None, lambda connection: create(connection, name, DEFAULTS, limit))
     except RefusalError as refusal:
         if refusal.code != "model_exists":
             raise
-    return await writer.call(name, work, events)
+    return await call.on_model(work, (event_id,))
 
 
 def _flat(parts: list[dict[str, Any]]) -> dict[str, Value]:
@@ -179,7 +177,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", f"{_ROOT}/events/{{event_id}}/reward", "answer", "Personalizer: reward an event", reward, RewardRequest,
-        status=204, query=("model",),
+        status=204, query=("model",), answers=True,
     ),
     Endpoint(
         "POST", f"{_ROOT}/events/{{event_id}}/activate", "choose", "Personalizer: activate an event", activate_rank,

@@ -1,0 +1,219 @@
+"""An HTTP connection within bounds: how many there are, how long a request's head is, how long it takes to arrive."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from conquer.service.http.bounds import Bounds
+
+_FIELDS = 100
+_HEAD_BYTES = 32 << 10
+_URL_BYTES = 8 << 10
+_PIPELINED = 100
+_RATE = 32 << 10
+"""Bytes a second that a body must come with in the long run."""
+_LINGER = 2.0
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """uvicorn's own, with one deadline for head and body, and bounds on all that it keeps before a request is whole.
+
+    A reply sent before its request was whole closes the connection, after what is still coming has been read and
+    dropped: closing at once would take the reply away from the client. Once a full buffer of the reply has not moved
+    for four times `seconds`, nobody is reading.
+    """
+
+    bounds = Bounds()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._refusal: tuple[int, str, str] | None = None
+        self._hangup: Any = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._address: str | None = None
+        self._began = self._moved = 0.0
+        self._fields = self._head = self._body = self._silent = 0
+        self._headed, self._whole, self._keeps = False, True, False
+        self._lingers, self._deaf, self._stopping = False, False, False
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        address = self.client[0] if self.client else ""
+        reason = self.bounds.enter(address)
+        if reason:
+            transport.write(_reply(503, "connections", reason, b"retry-after: 1\r\n"))
+            transport.close()
+            return
+        self._address = address
+        self._hangup = _Hangup(self)
+        self._began = self._moved = self.loop.time()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._address is not None:
+            self.bounds.leave(self._address)
+            self._address = None
+        self._stop_waiting()
+        self._stop_waiting_for_reader()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            return
+        self._moved = self.loop.time()
+        # A line that never ends calls nothing back, and the parser keeps all of it.
+        self._silent += len(data)
+        super().data_received(data)
+        if self._silent > _HEAD_BYTES and not self._deaf:
+            self._refuse(431, "head_too_large", f"a line may have {_HEAD_BYTES} bytes")
+
+    def on_message_begin(self) -> None:
+        if len(self.pipeline) >= _PIPELINED:
+            self._stop(429, "pipelined", f"{_PIPELINED} requests of this connection are waiting")
+        super().on_message_begin()
+        self._fields = self._head = self._body = self._silent = 0
+        self._headed = self._whole = False
+        self._began = self._moved
+        self._wait()
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        if len(self.url) > _URL_BYTES:
+            self._stop(414, "url_too_long", f"a URL may have {_URL_BYTES} bytes")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._silent = 0
+        self._fields += 1
+        self._head += len(name) + len(value)
+        if self._fields > _FIELDS or self._head > _HEAD_BYTES:
+            self._stop(431, "head_too_large", f"a request may have {_FIELDS} headers with {_HEAD_BYTES} bytes")
+        # What follows a chunked body is no header: nobody reads it there.
+        if not self._headed:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._silent = 0
+        self._headed = True
+        super().on_headers_complete()
+        self.cycle.transport = self._hangup
+        # Until the body is there the connection cannot be used again.
+        self._keeps, self.cycle.keep_alive = self.cycle.keep_alive, False
+
+    def on_body(self, body: bytes) -> None:
+        self._silent = 0
+        self._body += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._silent = 0
+        self._whole = True
+        self._stop_waiting()
+        if not self.cycle.response_started:
+            self.cycle.keep_alive = self._keeps and not self._stopping
+        super().on_message_complete()
+        if self._lingers:
+            self.transport.close()
+
+    def on_response_complete(self) -> None:
+        if not self._lingers:
+            super().on_response_complete()
+            return
+        self.server_state.total_requests += 1
+        self.flow.resume_reading()
+
+    def shutdown(self) -> None:
+        self._stopping = True
+        super().shutdown()
+
+    def finish(self) -> None:
+        """The reply is written and the connection ends: at once, or when the rest of the request has been dropped."""
+        if self._whole or self.transport.is_closing():
+            self.transport.close()
+            return
+        self._lingers = True
+        self._began = self._moved = self.loop.time()
+        self.transport.write_eof()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # Closing would wait for the buffer, so the connection is cut.
+        self._unread = self.loop.call_later(4 * self.bounds.seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_waiting_for_reader()
+        super().resume_writing()
+
+    def _stop_waiting_for_reader(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.bounds.seconds, self._look)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        """The deadline, moved on by what has come meanwhile, or the end."""
+        now, seconds = self.loop.time(), self.bounds.seconds
+        self._timer = None
+        if self.flow.read_paused:
+            # It is this server that does not read.
+            self._began, self._moved = self._began + seconds, now
+        allowed = seconds if self._lingers else seconds + self._body / _RATE
+        due = min(self._began + allowed, self._moved + seconds)
+        if due - now > 0.001:
+            self._timer = self.loop.call_at(due, self._look)
+        elif self._headed and not self._lingers:
+            self._refuse(408, "slow", f"the body did not arrive in {seconds:g} s and {_RATE >> 10} KB a second")
+        else:
+            self.transport.close()
+
+    def _stop(self, status: int, code: str, message: str) -> None:
+        """Refuse from within the parser, which then calls `send_400_response`."""
+        self._refusal = status, code, message
+        raise ValueError(message)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(*(self._refusal or (400, "malformed", msg)))
+
+    def _refuse(self, status: int, code: str, message: str) -> None:
+        """The connection's last reply; nothing more is read. Cut where another reply is still being made."""
+        self._stop_waiting()
+        self._deaf = True
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            if not self._headed or cycle.response_started or self.pipeline:
+                self.transport.abort()
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if self._lingers or self.transport.is_closing():
+            self.transport.close()
+            return
+        self.transport.write(_reply(status, code, message))
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self._timer = self.loop.call_later(min(_LINGER, self.bounds.seconds), self.transport.close)
+
+
+class _Hangup:
+    """A connection's transport as its replies see it: closing it is up to the connection."""
+
+    __slots__ = ("close", "is_closing", "write")
+
+    def __init__(self, protocol: BoundedProtocol) -> None:
+        self.write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
+        self.close = protocol.finish
+
+
+def _reply(status: int, code: str, message: str, headers: bytes = b"") -> bytes:
+    body = f'{{"error":{{"code":"{code}","message":"{message}"}}}}'.encode()
+    start = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n" % len(body)
+    return STATUS_LINE[status] + start + headers + b"\r\n" + body

@@ -1,0 +1,222 @@
+"""Connections within bounds, against a real server over bare sockets: heads, bodies, how long and how many."""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from .conftest import free_port
+from .nursery import Process
+
+HOST = b"Host: 127.0.0.1\r\n"
+
+
+def talk(server: Process, *parts: bytes) -> bytes:
+    """What the server says to these bytes until it closes, or has nothing more to say for a minute."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for part in parts:
+                client.sendall(part)
+        return said(client)
+
+
+def said(client: socket.socket) -> bytes:
+    found = b""
+    with contextlib.suppress(ConnectionResetError):
+        while part := client.recv(1 << 16):
+            found += part
+    return found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 100
+    while not condition():
+        assert time.monotonic() < give_up, "it never came true"
+        time.sleep(0.02)
+
+
+def memory(server: Process) -> int:
+    """The process's bytes in memory, in megabytes."""
+    with open(f"/proc/{server.pid}/status") as file:
+        return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmRSS"))
+
+
+def established(server: Process) -> bool:
+    """Whether the server holds a connection (state 01, or 08: closed by the client alone)."""
+    with open(f"/proc/{server.pid}/net/tcp") as file:
+        rows = [line.split() for line in file][1:]
+    return any(row[1].endswith(f":{server.port:04X}") and row[3] in ("01", "08") and row[9] != "0" for row in rows)
+
+
+def test_heads_are_bounded(start):
+    """Many headers, long ones, one without an end, also after the body: refused before they are kept."""
+    server = start(probe="/healthz")
+    get = b"GET /healthz HTTP/1.1\r\n" + HOST
+    chunked = b"POST /v1/models HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+    before = memory(server)
+    cases = {
+        b"431": [
+            [get, *(b"X-%d: y\r\n" % k for k in range(200))],
+            [get, b"X: ", *([b"y" * (1 << 16)] * 300)],
+            [get, *([b"y" * (1 << 16)] * 300)],
+            [get, b"X: " + b"y" * 40_000 + b"\r\n\r\n"],
+            [chunked, b"2\r\n{}\r\n0\r\nX: ", *([b"y" * (1 << 16)] * 300)],
+        ],
+        b"414": [[b"GET /", *([b"y" * (1 << 16)] * 300)], [b"GET /" + b"y" * 9000 + b" HTTP/1.1\r\n" + HOST + b"\r\n"]],
+        b"400": [[b"NONSENSE\r\n\r\n"]],
+    }
+    for status, requests in cases.items():
+        for parts in requests:
+            assert talk(server, *parts).startswith(b"HTTP/1.1 " + status), (status, parts[0][:60])
+    assert memory(server) - before < 50
+    assert talk(server, get, b"X: " + b"y" * 20_000 + b"\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
+
+
+def test_headers_without_end_take_no_memory(start):
+    server = start(probe="/healthz")
+    before = memory(server)
+    with contextlib.ExitStack() as stack:
+        for _ in range(20):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+            client.sendall(b"GET / HTTP/1.1\r\n")
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                for _ in range(200):
+                    client.sendall(b"a:\r\n" * 8192)
+        assert memory(server) - before < 50
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_body_that_never_comes_ends(start, method):
+    """Read by the route or not, before or after the reply: the connection goes, and nobody else is kept waiting."""
+    server = start(probe="/healthz", read_seconds=0.5, connections=40)
+    path = "/v1/models" if method == "POST" else "/healthz"
+    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n".encode()
+    with contextlib.ExitStack() as stack:
+        clients = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(30)
+        ]
+        for client in clients:
+            client.sendall(head)
+        replies = [said(client) for client in clients]
+    expected = b"HTTP/1.1 408" if method == "POST" else b"HTTP/1.1 200"
+    assert {reply[:12] for reply in replies} == {expected}
+    assert all(b"connection: close" in reply for reply in replies)
+    assert httpx.get(f"{server.address}/healthz").status_code == 200
+
+
+def test_a_body_that_trickles_ends(start):
+    """A byte now and then is progress, but not enough: 32 KB a second are wanted in the long run."""
+    server = start(probe="/healthz", read_seconds=0.5)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        client.sendall(b"POST /v1/models HTTP/1.1\r\n" + HOST + b"Content-Length: 100000\r\n\r\n")
+        client.settimeout(0.05)
+        reply = b""
+        give_up = time.monotonic() + 100
+        while not reply and time.monotonic() < give_up:
+            with contextlib.suppress(TimeoutError):
+                client.sendall(b" ")
+                reply = client.recv(1000)
+    assert reply.startswith(b"HTTP/1.1 408")
+
+
+def test_an_early_reply_arrives_although_the_body_goes_on(start):
+    """Closing with bytes unread would take the reply away: they are read and dropped, then the connection ends."""
+    server = start(probe="/healthz", body_bytes=1000)
+    head = b"POST /v1/models HTTP/1.1\r\n" + HOST + b"Content-Length: 9000000\r\n\r\n"
+    for _ in range(5):
+        reply = talk(server, head, *([b"x" * 100_000] * 90))
+        assert reply.startswith(b"HTTP/1.1 413")
+        assert b"connection: close" in reply
+        assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]["code"] == "too_large"
+
+
+def test_one_request_after_another_on_one_connection(start):
+    """Bounds and deadlines are of one request: the next starts anew."""
+    server = start(probe="/healthz", read_seconds=5)
+    with httpx.Client(base_url=server.address, timeout=60) as client:
+        client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 4}}).raise_for_status()
+        ports = set()
+        for k in range(150):
+            reply = client.post("/v1/models", content=b"x" * (k * 500))
+            assert reply.status_code == 400
+            ports.add(reply.extensions["network_stream"].get_extra_info("client_addr"))
+    assert len(ports) == 1
+    request = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+    last = b"GET /healthz HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
+    assert talk(server, request * 20 + last).count(b"HTTP/1.1 200") == 21
+    assert talk(server, request * 5000).count(b"HTTP/1.1 200") < 1000
+
+
+def test_one_address_has_its_share(start):
+    """One that opens hundreds is told so; the others, and its own open ones, go on."""
+    server = start(probe="/healthz", connections_per_address=20)
+    # Those that asked whether it is there have left; the one that asks now is one.
+    until(lambda: "conquer_connections 1.0" in httpx.get(f"{server.address}/metrics").text)
+    until(lambda: not established(server))
+    with contextlib.ExitStack() as stack:
+        clients = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(20)
+        ]
+        request = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+        for client in clients:
+            client.sendall(request)
+            assert client.recv(1000).startswith(b"HTTP/1.1 200")
+        assert talk(server).startswith(b"HTTP/1.1 503")
+        other = stack.enter_context(socket.socket())
+        other.bind(("127.0.0.2", 0))
+        other.connect(("127.0.0.1", server.port))
+        other.sendall(request)
+        assert other.recv(1000).startswith(b"HTTP/1.1 200")
+        clients[0].sendall(request)
+        assert clients[0].recv(1000).startswith(b"HTTP/1.1 200")
+    until(lambda: httpx.get(f"{server.address}/healthz").status_code == 200)
+
+
+def test_more_connections_than_open_files(tmp_path):
+    """1,100 idle connections at 512 open files: those there is no room for get a 503, everyone else is served."""
+    port = free_port()
+    options = {
+        "PORT": port, "STORE": f"sqlite:///{tmp_path}/s.db", "CONNECTIONS_PER_ADDRESS": 0, "READ_SECONDS": 300,
+    }  # fmt: skip
+    environ = {f"CONQUER_{name}": str(value) for name, value in options.items()}
+    code = "from conquer.service.serve import serve; serve()"
+    with (tmp_path / "errors.log").open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, **environ},
+            stderr=errors,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (400, 512)),
+        )
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+
+            def up() -> bool:
+                with contextlib.suppress(httpx.TransportError):
+                    return client.get("/readyz").status_code == 200
+                return False
+
+            until(up)
+            with contextlib.ExitStack() as stack:
+                for _ in range(1100):
+                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+                body = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+                assert client.post("/v1/models", json=body).status_code == 201
+                items = [{"id": name, "vector": [1, 2]} for name in "ab"]
+                statuses = {client.post("/v1/models/m/choose", json={"items": items}).status_code for _ in range(20)}
+                statuses |= {client.get(path).status_code for path in ("/readyz", "/metrics", "/v1/models")}
+                assert statuses == {200}
+                with pytest.raises((httpx.TransportError, AssertionError)):
+                    assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+            until(up)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, (tmp_path / "errors.log").read_text()
