@@ -7,17 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from conquer.service import tasks
-from conquer.service.errors import unknown_model
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.metrics import Meters
 from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.listing import Listing
 from conquer.service.jobs.retention import prune_all
-from conquer.service.log.summaries import counts
 from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
-from conquer.service.store import log_table
 from conquer.service.store.database import Database, StoreError
+from conquer.service.store.log_table import Header
 from conquer.service.writer.queue import Writer
 
 logger = logging.getLogger("conquer.service")
@@ -44,12 +43,12 @@ class Server:
                 f" at 127.0.0.1, got {settings.host}"
             )
         self.writer = Writer(self.database, tasks.build, settings)
+        self.listing = Listing(self.database, self.writer)
         self.meters = Meters()
         self.names = Names()
         self.document: dict[str, Any] = {}
         """The OpenAPI document, set by the application built around this server."""
         self.ready = False
-        self._summaries: dict[int, tuple[int, dict[str, Any]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -91,27 +90,9 @@ class Server:
         await asyncio.get_running_loop().run_in_executor(None, self.writer.stop)
         self.database.close()
 
-    def listed(self) -> list[log_table.Header]:
-        """Every model as it stands in the store; numbers of those that have gone are forgotten."""
-        with self.database.reading() as connection:
-            headers = log_table.all_headers(connection)
-        here = {header.id for header in headers}
-        self._summaries = {model: known for model, known in self._summaries.items() if model in here}
-        return headers
-
-    def summary(self, header: log_table.Header) -> tuple[int, dict[str, Any]]:
-        """(position, a model's numbers there), counted anew only when its log has grown."""
-        known = self._summaries.get(header.id)
-        if known is not None and known[0] == header.position:
-            return known
-        with self.database.reading() as connection:
-            # The log may have been pruned since: the header must be of the same moment as the rows.
-            now = log_table.headers(connection, [header.name], lock=False).get(header.name)
-            if now is None or now.id != header.id:
-                raise unknown_model(header.name)
-            found = now.position, counts(connection, now).summary()
-        self._summaries[header.id] = found
-        return found
+    def listed(self) -> list[Header]:
+        """Every model as it stands in the store."""
+        return self.listing.headers()
 
     def refresh_keys(self) -> None:
         """Keys added or revoked from the shell, or on another server, count within a second."""

@@ -3,6 +3,7 @@
 import json
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -15,10 +16,15 @@ from conquer.service.store import log_table, snapshots
 _EVENTS = 1000
 
 
-def counts(connection: Connection, header: log_table.Header) -> Tally:
-    """What the model's log adds up to at the header's position. Reads a header and the rows since that snapshot."""
-    found = [position for position in snapshots.complete(connection, header.id) if position <= header.position]
+def counts(connection: Connection, header: log_table.Header, complete: Sequence[int]) -> Tally:
+    """What the model's log adds up to at the header's position. Reads a header and the rows since that snapshot.
+
+    `complete` are the positions of its whole snapshots, newest first.
+    """
+    found = [position for position in complete if position <= header.position]
     position, tally = (found[0], _stored(connection, header.id, found[0])) if found else (0, Tally())
+    if position == header.position:
+        return tally
     counted = Counted(header.id, position, tally, log_table.undone(connection, header.id, position))
     catch_up(connection, counted, _EVENTS, last=header.position)
     return tally
