@@ -45,7 +45,7 @@ class Server:
         self.writer = Writer(self.database, tasks.build, settings)
         self.listing = Listing(self.database, self.writer)
         self.meters = Meters()
-        self.names = Names()
+        self.names = Names(self.database)
         self.document: dict[str, Any] = {}
         """The OpenAPI document, set by the application built around this server."""
         self.ready = False
