@@ -49,7 +49,8 @@ def fresh_cells(dim: int, columns: int, size: int, inverse: float) -> NDArray[An
 
 def own_bytes(array: NDArray[Any]) -> int:
     """What an array takes that nothing else shares; for cells over a template, the pages that have been written."""
-    if not isinstance(array.base, _Mapping):
+    owner: Any = array.base
+    if not isinstance(owner, _Mapping):
         return int(array.nbytes)
     first, last = array.ctypes.data // PAGE, (array.ctypes.data + array.nbytes - 1) // PAGE
     with open(_PAGEMAP, "rb", buffering=0) as pages:

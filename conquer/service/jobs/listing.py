@@ -1,9 +1,11 @@
 """Every model with its numbers, made into bytes beside the event loop: there may be a thousand of them."""
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from sqlalchemy import Connection
 
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.fold import Folded
@@ -53,12 +55,12 @@ class Listing:
         found: dict[str, bytes] = {}
         in_memory = self._writer.models
         for part in _slices([header for header in headers if header.name in in_memory]):
-            found |= self._writer.call_now(None, lambda _, part=part: self._from_memory(part))
+            found |= self._writer.call_now(None, functools.partial(self._from_memory, part))
         for part in _slices([header for header in headers if header.name not in found]):
             found |= self._from_store(part)
         return b'{"models":[' + b",".join(found[one.name] for one in headers if one.name in found) + b"]}"
 
-    def _from_memory(self, headers: Sequence[log_table.Header]) -> dict[str, bytes]:
+    def _from_memory(self, headers: Sequence[log_table.Header], _: Connection) -> dict[str, bytes]:
         """Those that are in memory and know all their rows; on a shared store others may have written some."""
         found = ((header, self._writer.models.get(header.name)) for header in headers)
         return {
