@@ -16,7 +16,7 @@ class Memory:
         self._learner = learner
         arrays = self._arrays()
         self._own, self._whole = sum(own_bytes(array) for array in arrays), _bytes(arrays)
-        self._reached = None
+        self._reached, self._count, self._counted = None, 0, True
         if self._own < self._whole:
             cells = arrays[0]
             cell = cells.nbytes // len(cells)
@@ -29,12 +29,15 @@ class Memory:
         """A round may write where its features are: learning moves them, and widths of differences leave marks."""
         if self._reached is not None:
             self._reached[(rows.indices >> self._shift).astype(np.intp)] = True
+            self._counted = False
 
     @property
     def bytes(self) -> int:
         """Not less than what it takes, and not more than all of its arrays; what keeps no arrays is taken for w."""
         if self._reached is not None:
-            return min(self._whole, self._own + self._group * int(np.count_nonzero(self._reached)))
+            if not self._counted:
+                self._count, self._counted = int(np.count_nonzero(self._reached)), True
+            return min(self._whole, self._own + self._group * self._count)
         return _bytes(self._arrays()) or 8 * self._learner.dim
 
     def _arrays(self) -> list[Any]:
