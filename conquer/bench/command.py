@@ -81,9 +81,10 @@ def run_bench(*, quick: bool, service: bool, out: Path) -> int:
     lines = report.table(results)
     if service:
         from conquer.bench import service as serving
+        from conquer.bench import steady
 
-        results["service"] = serving.run(quick)
-        lines += "\n```\n" + serving.table(results["service"]) + "\n```\n"
+        results["service"], results["steady"] = serving.run(quick), steady.run(quick)
+        lines += f"\n```\n{serving.table(results['service'])}\n```\n\n```\n{steady.table(results['steady'])}\n```\n"
     results["seconds"] = time.perf_counter() - start
     (out / "bench.json").write_text(json.dumps(results, indent=1) + "\n")
     (out / "bench.md").write_text(lines)

@@ -19,24 +19,35 @@ MUST = {"pairs": 1500.0, "batches": 5000.0, "p99_ms": 50.0}
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[int, int]]:
-    """(port, process id) of a server with an empty store in the folder and a gnr model per length of vectors."""
+def running(folder: Path, tree: Path | None = None) -> Iterator[tuple[int, int]]:
+    """(port, process id) of a server on the store in the folder; `tree` runs another version, by its sources."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     store = f"sqlite:///{folder / 'bench.db'}"
+    own = Path(__file__).parents[2]
+    environ = {**os.environ, "PYTHONPATH": str(tree or own), "PYTHONSAFEPATH": "1"}
     with (folder / "server.log").open("w") as log:
-        server = subprocess.Popen([sys.executable, "-c", _SERVE, store, str(port)], stderr=log, stdout=log)
+        command = [sys.executable, "-c", _SERVE, store, str(port)]
+        server = subprocess.Popen(command, stderr=log, stdout=log, env=environ)
     try:
         _wait(port, server, folder / "server.log")
-        for width in _WIDTHS.values():
-            body = json.dumps({"name": f"bench-{width}", "algorithm": "gnr", "features": {"dim": width}}).encode()
-            head = {"Content-Type": "application/json"}
-            urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/v1/models", body, head)).close()
         yield port, server.pid
     finally:
         server.terminate()
         server.wait()
+
+
+def ask(port: int, path: str, body: Any = None) -> Any:
+    """What the server replies, decoded."""
+    data, head = None if body is None else json.dumps(body).encode(), {"Content-Type": "application/json"}
+    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, head)) as reply:
+        return json.load(reply)
+
+
+def make_model(port: int, width: int) -> None:
+    """The model that the load generator talks to for vectors of this length."""
+    ask(port, "/v1/models", {"name": f"bench-{width}", "algorithm": "gnr", "features": {"dim": width}})
 
 
 def _wait(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
@@ -70,7 +81,9 @@ def load(process: int, **order: Any) -> dict[str, Any]:
 def run(quick: bool = False) -> dict[str, Any]:
     """Every measurement of the service, JSON-able: K = 5, 32 connections, SQLite, each commit before its reply."""
     seconds = 3.0 if quick else 10.0
-    with tempfile.TemporaryDirectory() as name, serving(Path(name)) as (port, process):
+    with tempfile.TemporaryDirectory() as name, running(Path(name)) as (port, process):
+        for width in _WIDTHS.values():
+            make_model(port, width)
         common = {"port": port, "seconds": seconds, "connections": 32}
         load(process, work="pairs", **{**common, "seconds": 1.0}, width=_WIDTHS["1 KB"], rate=0)
         results = {

@@ -11,6 +11,7 @@ from conquer.files import adopt
 from conquer.kernels.models import diagonal_calls
 from conquer.kernels.models.cells import ANSWERED, INVERSE, W
 from conquer.kernels.rounds import settings as st
+from conquer.models.cells import fresh_cells
 from conquer.models.model import CompiledModel, check_mergeable
 from conquer.types import Floats
 
@@ -18,13 +19,6 @@ UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDI
 STORAGES = {"float64": 8, "float32": 4}
 _NUMBERED = 1 << 24
 """How many whole numbers float32 tells apart."""
-
-
-def aligned_cells(dim: int, columns: int = 2, size: int = 8) -> NDArray[Any]:
-    """Zeros (dim, columns), `size` bytes each, that start on a cache line, so that few features straddle two."""
-    room = np.zeros(columns * dim + 64 // size, f"f{size}")
-    skip = (-room.ctypes.data // size) % (64 // size)
-    return room[skip : skip + columns * dim].reshape(dim, columns)
 
 
 def checked_feature_ids(arrays: Mapping[str, NDArray[Any]], dim: int) -> NDArray[np.int32]:
@@ -71,17 +65,16 @@ class Diagonal(CompiledModel):
                 raise ValueError(f"storage='float32' takes at most {_NUMBERED:,} features, got {self.dim:,}")
             # Neither A nor w leaves the range of float32, and the places of features in a step stay whole numbers.
             self.knobs[[st.LARGEST, st.MOST]] = 1e12, _NUMBERED
-        self.cells = aligned_cells(self.dim, size=size)
-        self.cells[:, INVERSE] = 1.0 / self.lam
+        self._hold(fresh_cells(self.dim, 2, size, 1.0 / self.lam))
         self.fresh = float(self.cells[0, INVERSE])
         """1/A of a feature that nothing has moved."""
-        self._hold(self.cells)
 
     def begin_exposing(self) -> None:
         super().begin_exposing()
         if self.cells.shape[1] == 2:
-            cells = aligned_cells(self.dim, 3, self.cells.itemsize)
-            cells[:, :ANSWERED], cells[:, ANSWERED] = self.cells, self.cells[:, INVERSE]
+            ids = self._moved()
+            cells = fresh_cells(self.dim, 3, self.cells.itemsize, self.fresh)
+            cells[ids, :ANSWERED], cells[ids, ANSWERED] = self.cells[ids], self.cells[ids, INVERSE]
             self._hold(cells)
 
     def _hold(self, cells: NDArray[Any]) -> None:
@@ -98,11 +91,17 @@ class Diagonal(CompiledModel):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The features that have moved: ids, w and 1/A; "shown" is the widths' own 1/A once pairs count on show."""
-        cells = self.cells
-        ids = np.flatnonzero((cells[:, W] != 0.0) | (cells[:, 1:] != self.fresh).any(axis=1)).astype(np.int32)
+        cells, ids = self.cells, self._moved()
         w, shown, inverse = (cells[ids, column].astype(np.float64) for column in (W, INVERSE, -1))
         arrays = {"ids": ids, "weights": w, "inverse": inverse, "stats": self.stats}
         return arrays | ({"shown": shown} if self.stats[st.EXPOSED] > 0 else {})
+
+    def _moved(self) -> NDArray[np.int32]:
+        """The features whose cells are no longer fresh, rising."""
+        moved = self.cells[:, W] != 0.0
+        for column in range(INVERSE, self.cells.shape[1]):
+            moved |= self.cells[:, column] != self.fresh
+        return np.flatnonzero(moved).astype(np.int32)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_feature_ids(arrays, self.dim)
@@ -117,9 +116,8 @@ class Diagonal(CompiledModel):
             raise ValueError(f"weights and 1/A must fit into {self.cells.dtype}")
         if shown and self.cells.shape[1] == 2:
             size = self.cells.itemsize
-            self._hold(self.cells[:0])  # a fresh model's cells are given back before larger ones are taken
-            self._hold(aligned_cells(self.dim, 3, size))
-            self.cells[:, INVERSE:] = self.fresh
+            self._hold(np.empty((0, 2)))  # a fresh model's cells are given back before larger ones are taken
+            self._hold(fresh_cells(self.dim, 3, size, self.fresh))
         self.cells[ids, W], self.cells[ids, INVERSE:] = w, inverse[:, None]
         if shown:
             self.cells[ids, INVERSE] = shown[0]

@@ -10,7 +10,8 @@ from conquer.files import adopt
 from conquer.kernels.models import diagonal_calls
 from conquer.kernels.models.cells import W
 from conquer.kernels.rounds import settings as st
-from conquer.models.diagonal import aligned_cells, checked_feature_ids
+from conquer.models.cells import aligned_cells
+from conquer.models.diagonal import checked_feature_ids
 from conquer.models.model import CompiledModel
 from conquer.types import Floats
 

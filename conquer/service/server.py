@@ -10,7 +10,7 @@ from typing import Any
 
 from conquer.service import tasks
 from conquer.service.alarms import Alarms
-from conquer.service.errors import Kind, RefusalError, unknown_model
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.bounds import Bounds
@@ -20,14 +20,14 @@ from conquer.service.jobs.agreement import compare
 from conquer.service.http.rates import Buckets
 from conquer.service.http.sessions import end_session, ended_sessions
 from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.listing import Listing
 from conquer.service.jobs.presence import beat
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.schedule import Job
-from conquer.service.log.summaries import counts
 from conquer.service.pages.insight import Names
 from conquer.service.settings import Settings
-from conquer.service.store import log_table
 from conquer.service.store.database import Database, StoreError
+from conquer.service.store.log_table import Header
 from conquer.service.store.secrecy import cookie_secret
 from conquer.service.store.servers import BEAT
 from conquer.service.writer.queue import Writer
@@ -57,6 +57,7 @@ class Server:
             )
         self.alarms = Alarms()
         self.writer = Writer(self.database, tasks.build, settings, alarms=self.alarms)
+        self.listing = Listing(self.database, self.writer)
         self.meters = Meters()
         self.bounds = Bounds(
             settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
@@ -70,11 +71,10 @@ class Server:
         self._keys = threading.Thread(target=self._watch_keys, name="conquer-keys", daemon=True)
         self._probe: asyncio.Future[Any] | None = None
         self._probed, self._mark = -_PATIENCE, f"probe of {secrets.token_hex(8)}"
-        self.names = Names()
+        self.names = Names(self.database)
         self.document: dict[str, Any] = {}
         """The OpenAPI document, set by the application built around this server."""
         self.ready = False
-        self._summaries: dict[int, tuple[int, dict[str, Any]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -151,27 +151,9 @@ class Server:
             raise RefusalError(Kind.UNAVAILABLE, "store_slow", f"the store took no write in {_PATIENCE:g} s", 1)
         self._probe.result()
 
-    def listed(self) -> list[log_table.Header]:
-        """Every model as it stands in the store; numbers of those that have gone are forgotten."""
-        with self.database.reading() as connection:
-            headers = log_table.all_headers(connection)
-        here = {header.id for header in headers}
-        self._summaries = {model: known for model, known in self._summaries.items() if model in here}
-        return headers
-
-    def summary(self, header: log_table.Header) -> tuple[int, dict[str, Any]]:
-        """(position, a model's numbers there), counted anew only when its log has grown."""
-        known = self._summaries.get(header.id)
-        if known is not None and known[0] == header.position:
-            return known
-        with self.database.reading() as connection:
-            # The log may have been pruned since: the header must be of the same moment as the rows.
-            now = log_table.headers(connection, [header.name], lock=False).get(header.name)
-            if now is None or now.id != header.id:
-                raise unknown_model(header.name)
-            found = now.position, counts(connection, now).summary()
-        self._summaries[header.id] = found
-        return found
+    def listed(self) -> list[Header]:
+        """Every model as it stands in the store."""
+        return self.listing.headers()
 
     def refresh_keys(self) -> None:
         """Keys added or revoked and sessions ended, from the shell or on another server, count within a second."""

@@ -13,6 +13,7 @@ import numpy as np
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
 from conquer.learners.conquer import Conquer
+from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, Group, Item, ModelSettings
@@ -35,13 +36,12 @@ class PickLearner:
     def __init__(self, settings: ModelSettings, learner: Learner, featurizer: Featurizer | None = None) -> None:
         self.learner, self.settings = learner, settings
         self.reader = Reader(settings.features, Limits(), featurizer)
+        self._memory = Memory(learner)
 
     @property
     def size(self) -> int:
-        """Bytes of its state, roughly: rivals keep theirs in arrays of their own."""
-        state = getattr(self.learner.model, "state", ())
-        own = sum(int(array.nbytes) for array in state if isinstance(array, np.ndarray)) or 8 * self.learner.dim
-        return own + sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
+        """Bytes of its state, roughly."""
+        return self._memory.bytes + sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
 
     @property
     def unfitted(self) -> bool:
@@ -51,7 +51,9 @@ class PickLearner:
         self.reader.fit(items)
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadItems:
-        return self.reader.read(items, context, room)
+        read = self.reader.read(items, context, room)
+        self._memory.reach(read.rows)
+        return read
 
     def choose(self, read: ReadItems, ticket: int) -> tuple[Choice, list[float]]:
         learner, rows = self.learner, read.rows

@@ -4,6 +4,7 @@ import contextlib
 import json
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -17,17 +18,22 @@ from conquer.service.store import log_table, snapshots
 _EVENTS = 1000
 
 
-def counts(connection: Connection, header: log_table.Header) -> Tally:
-    """What the model's log adds up to at the header's position. Reads a header and the rows since that snapshot."""
-    position, tally = _newest(connection, header)
+def counts(connection: Connection, header: log_table.Header, complete: Sequence[int]) -> Tally:
+    """What the model's log adds up to at the header's position. Reads a header and the rows since that snapshot.
+
+    `complete` are the positions of its whole snapshots, newest first.
+    """
+    position, tally = _newest(connection, header, complete)
+    if position == header.position:
+        return tally
     counted = Counted(header.id, position, tally, log_table.undone(connection, header.id, position))
     catch_up(connection, counted, _EVENTS, last=header.position)
     return tally
 
 
-def _newest(connection: Connection, header: log_table.Header) -> tuple[int, Tally]:
+def _newest(connection: Connection, header: log_table.Header, complete: Sequence[int]) -> tuple[int, Tally]:
     """The counts of the newest snapshot that can be read, and its position; else those of nothing."""
-    for position in snapshots.complete(connection, header.id):
+    for position in complete:
         same = position == header.base or snapshots.fold_of(connection, header.id, position) in SAME_FOLD
         if same and position <= header.position:
             with contextlib.suppress(*SPOILT):

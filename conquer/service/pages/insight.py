@@ -1,6 +1,7 @@
 """What a model has learnt, in words: its largest weights under the names of features that came by lately."""
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +10,13 @@ from conquer.service.commands.reading import decode_items
 from conquer.service.http.schemas import Item
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table
+from conquer.service.store.database import Database
 
-_EVENTS = 200
-_NAMES = 50_000
-_MODELS = 64
+_EVENTS = 50
+_ROOM = 32 << 20
+"""Bytes of names kept for all models together; a quarter of it for one."""
+_ENTRY = 200
+"""What an entry of a dictionary takes besides its name, roughly."""
 _CHARACTERS = 40_000
 """Text to look through in one go: naming features is slow, and requests are waiting for the same processor."""
 
@@ -21,47 +25,58 @@ Words = list[tuple[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What naming needs of a model, copied while it cannot change: weights, and the latest items as they came."""
+    """What naming needs of a model, copied while it cannot change."""
 
     model: int
     featurizer: Featurizer
     weights: Any
-    rounds: list[bytes]
 
 
 @dataclass(slots=True)
 class _Known:
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
     items: set[int] = field(default_factory=set)
+    bytes: int = 0
+
+    def is_new(self, mark: int) -> bool:
+        """Whether this is the first time that something with this mark comes by."""
+        if mark in self.items:
+            return False
+        self.items.add(mark)
+        self.bytes += _ENTRY
+        return True
+
+    def take(self, names: Mapping[str, tuple[int, int]]) -> None:
+        self.bytes += sum(_ENTRY + len(name) for name in names if name not in self.names)
+        self.names |= names
 
 
 def glance(turn: Turn) -> Glance | None:
     """None for a model whose features have no names."""
     known = turn.folded.learner.insight()
-    if known is None:
-        return None
-    turn.flush()
-    latest = log_table.latest_choices(turn.connection, turn.folded.id, _EVENTS)
-    return Glance(turn.folded.id, *known, [bytes(chosen.items) for chosen in latest])
+    return None if known is None else Glance(turn.folded.id, *known)
 
 
 class Names:
     """Names of features by model, gathered a little at a time beside the writer. Safe to call from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._known: dict[int, _Known] = {}
         self._lock = threading.Lock()
 
     def top(self, seen: Glance, count: int) -> tuple[Words, Words]:
         """The `count` most liked and most disliked features with their weights, among those whose names are known."""
+        with self._database.reading() as connection:
+            rounds = [bytes(one.items) for one in log_table.latest_choices(connection, seen.model, _EVENTS)]
         with self._lock:
-            known = self._known.setdefault(seen.model, _Known())
-            if len(known.names) > _NAMES:
-                known = self._known[seen.model] = _Known()
-            if len(self._known) > _MODELS:
-                del self._known[next(iter(self._known))]
-            _gather(known, seen)
+            known = self._known.pop(seen.model, _Known())
+            _gather(known, seen.featurizer, rounds)
             names = list(known.names.items())
+            if known.bytes <= _ROOM // 4:
+                self._known[seen.model] = known
+            while sum(one.bytes for one in self._known.values()) > _ROOM:
+                del self._known[next(iter(self._known))]
         weights = seen.weights
         ranked = sorted(
             ((name, float(weights[column] * sign)) for name, (column, sign) in names), key=lambda one: one[1]
@@ -70,28 +85,23 @@ class Names:
         return liked, [one for one in ranked[:count] if one[1] < 0]
 
 
-def _gather(known: _Known, seen: Glance) -> None:
+def _gather(known: _Known, featurizer: Featurizer, rounds: list[bytes]) -> None:
     left = _CHARACTERS
-    for raw in seen.rounds:
+    for raw in rounds:
         if left <= 0:
             return
-        mark = hash(raw)
-        if mark in known.items:
-            continue
-        known.items.add(mark)
-        for item in decode_items(raw):
-            left -= _name(known, seen.featurizer, item)
+        if known.is_new(hash(raw)):
+            for item in decode_items(raw):
+                left -= _name(known, featurizer, item)
 
 
 def _name(known: _Known, featurizer: Featurizer, item: Item) -> int:
     """Take in one item's features; return how much there was to read."""
     if item.vector is not None:
-        known.names |= {f"feature {column}": (column, 1) for column in range(min(len(item.vector), 1000))}
+        known.take({f"feature {column}": (column, 1) for column in range(min(len(item.vector), 1000))})
         return 0
     content: Any = item.text if item.text is not None else item.features or {}
-    mark = hash(item.text if item.text is not None else str(content))
-    if mark in known.items:
+    if not known.is_new(hash(item.text if item.text is not None else str(content))):
         return 0
-    known.items.add(mark)
-    known.names |= featurizer.explain(content)
+    known.take(featurizer.explain(content))
     return len(str(content))

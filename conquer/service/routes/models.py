@@ -1,7 +1,7 @@
 """Models over HTTP: create, list, look at, export, import, delete."""
 
 import asyncio
-from typing import Any
+import functools
 
 import msgspec
 
@@ -12,18 +12,10 @@ from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.messages import Reply, attachment
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import ModelSettings, NewModel
+from conquer.service.jobs.listing import ModelInfo, described
 from conquer.service.log.transaction import Turn
 from conquer.service.pages.insight import glance
 from conquer.service.store import log_table, snapshots
-
-
-class ModelInfo(msgspec.Struct):
-    """A model: how it was made, how far its log goes, and what the log adds up to."""
-
-    name: str
-    settings: ModelSettings
-    position: int
-    summary: dict[str, Any]
 
 
 class ModelList(msgspec.Struct):
@@ -61,25 +53,10 @@ async def create_model(call: Call) -> ModelInfo:
     return info
 
 
-async def list_models(call: Call) -> ModelList:
-    """Models in memory answer for themselves; the others are counted from the store, without their weights."""
-    server, loop = call.server, asyncio.get_running_loop()
-    headers = await loop.run_in_executor(None, server.listed)
-    found = []
-    for header in headers:
-        if not call.key.may("read", header.name):
-            continue
-        try:
-            if header.name in server.writer.models:
-                found.append(await server.writer.call(header.name, _info))
-            else:
-                position, summary = await loop.run_in_executor(None, server.summary, header)
-                found.append(ModelInfo(header.name, header.settings, position, summary))
-        except RefusalError as refusal:
-            # Deleted since it was listed.
-            if refusal.kind is not Kind.UNKNOWN:
-                raise
-    return ModelList(found)
+async def list_models(call: Call) -> Reply:
+    encoded = call.server.listing.encoded
+    may = functools.partial(call.key.may, "read")
+    return Reply(await asyncio.get_running_loop().run_in_executor(None, encoded, may))
 
 
 async def inspect_model(call: Call) -> ModelInfo:
@@ -136,8 +113,7 @@ async def model_features(call: Call) -> Insight:
 
 
 def _info(turn: Turn) -> ModelInfo:
-    folded = turn.folded
-    return ModelInfo(folded.name, folded.settings, folded.position, folded.tally.summary())
+    return described(turn.folded)
 
 
 ENDPOINTS = (

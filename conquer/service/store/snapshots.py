@@ -41,14 +41,22 @@ def replace(connection: Connection, model: int, position: int, parts: Sequence[b
 
 def complete(connection: Connection, model: int) -> list[int]:
     """Positions of the whole snapshots of a model, newest first."""
-    found = connection.execute(
-        select(snapshots.c.position)
-        .where(snapshots.c.model_id == model)
-        .group_by(snapshots.c.position)
+    return all_complete(connection, [model]).get(model, [])
+
+
+def all_complete(connection: Connection, models: Sequence[int]) -> dict[int, list[int]]:
+    """The same for several models at once; those without any are left out."""
+    found: dict[int, list[int]] = {}
+    rows = connection.execute(
+        select(snapshots.c.model_id, snapshots.c.position)
+        .where(snapshots.c.model_id.in_(models))
+        .group_by(snapshots.c.model_id, snapshots.c.position)
         .having(func.count() == func.max(snapshots.c.parts))
         .order_by(snapshots.c.position.desc())
     )
-    return [row.position for row in found]
+    for row in rows:
+        found.setdefault(row.model_id, []).append(row.position)
+    return found
 
 
 def exists(connection: Connection, model: int, position: int) -> bool:

@@ -1,0 +1,91 @@
+"""All models at once: the same as one by one, few calls of the writer, and what others wrote meanwhile."""
+
+import asyncio
+
+import msgspec
+
+from .conftest import run
+
+ITEMS = [{"id": "a", "vector": [1, 0]}, {"id": "b", "vector": [0, 1]}]
+
+
+async def filled(client, count):
+    """Models with as many answers as their number, three at most."""
+    for number in range(count):
+        name = f"m{number:04}"
+        made = {"name": name, "algorithm": "gnr", "features": {"dim": 2}}
+        assert (await client.post("/v1/models", json=made)).status_code == 201
+        for _ in range(number % 4):
+            chosen = (await client.post(f"/v1/models/{name}/choose", json={"items": ITEMS})).json()
+            path = f"/v1/models/{name}/events/{chosen['event_id']}/answer"
+            assert (await client.post(path, json={"winner": "a"})).status_code == 200
+
+
+async def one_by_one(client, count):
+    return {"models": [(await client.get(f"/v1/models/m{number:04}")).json() for number in range(count)]}
+
+
+def test_the_list_is_what_each_model_says_of_itself(local):
+    async def work():
+        first = local()
+        async with first.running() as client:
+            await filled(client, 10)
+            expected = await one_by_one(client, 10)
+            assert (await client.get("/v1/models")).json() == expected
+        again = local()
+        async with again.running() as client:
+            # From the store; and a second time, when nothing has changed and nothing needs to be counted.
+            for _ in range(2):
+                assert (await client.get("/v1/models")).json() == expected
+            assert not again.server.writer.models
+            # Some in memory, some not, one of those grown since it was counted.
+            chosen = (await client.post("/v1/models/m0005/choose", json={"items": ITEMS})).json()
+            assert chosen["event_id"]
+            listed = (await client.get("/v1/models")).json()
+            assert list(again.server.writer.models) == ["m0005"]
+            assert listed == await one_by_one(client, 10) != expected
+
+    run(work())
+
+
+def test_a_list_takes_few_calls_of_the_writer(local):
+    async def work():
+        # Nothing else calls the writer meanwhile.
+        here = local(sweep_seconds=3600.0)
+        async with here.running() as client:
+            await filled(client, 60)
+            writer = here.server.writer
+            calls, call_now, call = [], writer.call_now, writer.call
+
+            def counted(model, work, events=()):
+                calls.append(model)
+                return call_now(model, work, events)
+
+            def counted_call(model, work, events=(), light=False):
+                calls.append(model)
+                return call(model, work, events, light)
+
+            writer.call_now, writer.call = counted, counted_call
+            assert len((await client.get("/v1/models")).json()["models"]) == 60
+            assert calls == [None, None]
+
+    run(work())
+
+
+def test_a_model_in_memory_that_others_have_written_to_is_counted_from_the_store(local):
+    async def work():
+        here = local()
+        async with here.running() as client:
+            await filled(client, 4)
+            server = here.server
+            expected = (await client.get("/v1/models")).json()
+            behind = server.writer.models["m0003"]
+            behind.position -= 1
+            try:
+                everything = await asyncio.to_thread(server.listing.encoded, lambda name: name != "m0001")
+            finally:
+                behind.position += 1
+            del expected["models"][1]
+            assert msgspec.json.decode(everything) == expected
+
+    run(work())
