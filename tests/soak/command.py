@@ -1,0 +1,39 @@
+"""What `python -m tests.soak` runs, in order; a second call goes on where the first was stopped."""
+
+import contextlib
+from collections.abc import Sequence
+
+from service.nursery import Nursery
+
+from . import crashes, state
+from .sqlite import OneServer
+
+KILLS, EVENTS = 1000, 300
+
+
+def sqlite(total: int = KILLS) -> None:
+    with contextlib.closing(Nursery()) as nursery:
+        report("sqlite", crashes.summary(crashes.run(OneServer(nursery), state.OUT, total)))
+
+
+def report(part: str, found: dict[str, object]) -> None:
+    """Keep a part's summary beside the others' and show it."""
+    path = state.OUT / "summary.json"
+    state.keep(path, {**state.load(path), part: found})
+    print(part, ", ".join(f"{name} {value}" for name, value in found.items()))
+
+
+PARTS = {"sqlite": sqlite}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Without arguments every part but `busy`; else PART [COUNT]."""
+    if not arguments:
+        for name, part in PARTS.items():
+            if name != "busy":
+                part()
+        return
+    name, *count = arguments
+    if name not in PARTS:
+        raise SystemExit(f"expected one of {', '.join(PARTS)}, got {name!r}")
+    PARTS[name](*map(int, count))
