@@ -36,7 +36,7 @@ def check(calls: Sequence[Call], logs: Mapping[str, Sequence[Any]]) -> Verdict:
 
     `lost` was acknowledged and is not there; `doubled` is there twice; `disordered` was acknowledged before another was
     sent, and lies behind it; `contradicted` was chosen or answered otherwise than a client was told; `denied` was
-    refused every time and is there; `undeleted` was deleted and is there; `surprising` is a refusal without a reason.
+    refused and is there, from before anything else was tried; `undeleted` was deleted and is there; `surprising` is a refusal without a reason.
     """
     verdict = Verdict()
     by_model: dict[str, list[Call]] = defaultdict(list)
@@ -95,7 +95,8 @@ def _check_thing(model: str, attempts: Sequence[Call], row: Any, verdict: Verdic
     done = [call for call in attempts if call.outcome == ACKNOWLEDGED]
     if done and row is None:
         verdict.fault("lost", f"{model} {done[0].thing} was acknowledged and is not in the log")
-    if row is not None and all(call.outcome == REFUSED for call in attempts):
+    first = next((call for call in attempts if call.outcome != REFUSED), None)
+    if row is not None and first is not attempts[0] and (first is None or row.at < first.at):
         verdict.fault("denied", f"{model} {attempts[0].thing} was refused ({attempts[0].said}) and is in the log")
     told = {call.said for call in done} | ({said_of(row)} if row is not None and done else set())
     if len(told) > 1:

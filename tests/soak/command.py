@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from service.nursery import Nursery
 
 from . import crashes, state
+from .postgres import TwoServers
 from .sqlite import OneServer
 
 KILLS, EVENTS = 1000, 300
@@ -16,6 +17,11 @@ def sqlite(total: int = KILLS) -> None:
         report("sqlite", crashes.summary(crashes.run(OneServer(nursery), state.OUT, total)))
 
 
+def postgres(total: int = EVENTS) -> None:
+    with contextlib.closing(Nursery()) as nursery:
+        report("postgres", crashes.summary(crashes.run(TwoServers(nursery), state.OUT, total)))
+
+
 def report(part: str, found: dict[str, object]) -> None:
     """Keep a part's summary beside the others' and show it."""
     path = state.OUT / "summary.json"
@@ -23,7 +29,7 @@ def report(part: str, found: dict[str, object]) -> None:
     print(part, ", ".join(f"{name} {value}" for name, value in found.items()))
 
 
-PARTS = {"sqlite": sqlite}
+PARTS = {"sqlite": sqlite, "postgres": postgres}
 
 
 def main(arguments: Sequence[str]) -> None:

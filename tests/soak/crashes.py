@@ -45,6 +45,9 @@ class Scene(Protocol):
     async def close(self) -> None:
         """End everything, the hard way."""
 
+    def discard(self) -> None:
+        """Remove the store."""
+
 
 class FaultError(AssertionError):
     """The store is not what the clients were told."""
@@ -105,11 +108,12 @@ def run(scene: Scene, out: Path, total: int, seed: int = 0, chapters: tuple[int,
     kept = state.load(path)
     if kept.get("seed") != seed:
         kept = {"seed": seed, "events": 0, "hits": {}, "checked": {}, "seconds": 0.0, "store": 0, "in_store": 0}
-    if kept["events"] >= total:
-        return kept
+    if "fault" in kept:
+        raise FaultError(f"{kept['fault']}\nThis run has failed; remove {path} for a new one")
     scene.counts = Counter(kept["hits"])
     progress = state.Progress(scene.name, total, kept["events"])
-    while kept["events"] < total:
+    # Events that nobody has checked yet, because the run was stopped in between, are checked first.
+    while kept["events"] < total or kept.get("unchecked"):
         began = time.monotonic()
         folder = out / f"{scene.name}-{kept['store']}"
         fresh = kept["in_store"] == 0
@@ -121,24 +125,26 @@ def run(scene: Scene, out: Path, total: int, seed: int = 0, chapters: tuple[int,
         before = kept["seconds"]
 
         def seen(began: float = began, before: float = before) -> None:
-            kept.update(events=kept["events"] + 1, in_store=kept["in_store"] + 1)
+            kept.update(events=kept["events"] + 1, in_store=kept["in_store"] + 1, unchecked=True)
             kept.update(hits=dict(scene.counts), seconds=before + time.monotonic() - began)
             state.keep(path, kept)
             progress.show(kept["events"], {**scene.counts, "faults": 0})
 
-        # A chapter that was cut off is finished first.
-        left = min(size - kept["in_store"] % size, total - kept["events"])
+        whole = kept.get("unchecked") and kept["in_store"] % size == 0
+        left = 0 if whole else min(size - kept["in_store"] % size, total - kept["events"])
         try:
-            asyncio.run(_act(scene, history, folder, fresh, left, rng, seen, kept))
+            kept["current"] = dict(asyncio.run(_act(scene, history, folder, fresh, left, rng, seen)))
+        except FaultError as fault:
+            state.keep(path, {**kept, "fault": f"{fault}\nthe store is at {scene.store}, the history in {folder}"})
+            raise
         finally:
             history.close()
+        kept["unchecked"] = False
         kept["seconds"] = before + time.monotonic() - began
-        if kept["in_store"] >= size * per_store:
+        if kept["in_store"] >= size * per_store or kept["events"] >= total:
             _settle(kept)
-            shutil.rmtree(folder)
+            scene.discard()
         state.keep(path, kept)
-    _settle(kept)
-    state.keep(path, kept)
     return kept
 
 
@@ -149,12 +155,15 @@ def _settle(kept: dict[str, Any]) -> None:
     kept.update(checked=dict(whole), store=kept["store"] + 1, in_store=0)
 
 
-async def _act(scene: Scene, history: History, folder: Path, fresh: bool, events: int, rng: Any, seen: Any, kept: Any):
+async def _act(
+    scene: Scene, history: History, folder: Path, fresh: bool, events: int, rng: random.Random, seen: Any
+) -> Counter[str]:
     await scene.open(folder.absolute(), fresh)
     try:
-        await chapter(scene, history, events, rng, seen)
-        # The servers go on, idle, while another process reads the store: their files are compared as well.
-        kept["current"] = dict(await asyncio.to_thread(verify, scene, history))
+        if events:
+            await chapter(scene, history, events, rng, seen)
+        # The servers go on, idle, while this process reads the store: their files are compared as well.
+        return await asyncio.to_thread(verify, scene, history)
     finally:
         await scene.close()
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Sequence
@@ -56,3 +57,6 @@ class OneServer:
         if self._process is not None:
             await asyncio.to_thread(self._process.kill)
             self._process = None
+
+    def discard(self) -> None:
+        shutil.rmtree(self._folder)
