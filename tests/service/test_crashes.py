@@ -13,7 +13,6 @@ import httpx
 import numpy as np
 import pytest
 
-from .conftest import free_port
 from .folds import loaded, rows_of, slow_fold, sqlite
 
 WORKERS = 8

@@ -34,9 +34,10 @@ class Verdict:
 def check(calls: Sequence[Call], logs: Mapping[str, Sequence[Any]]) -> Verdict:
     """`logs`: the rows of every model that the store has now.
 
-    `lost` was acknowledged and is not there; `doubled` is there twice; `disordered` was acknowledged before another was
-    sent, and lies behind it; `contradicted` was chosen or answered otherwise than a client was told; `denied` was
-    refused and is there, from before anything else was tried; `undeleted` was deleted and is there; `surprising` is a refusal without a reason.
+    `lost` was acknowledged and is not there. `doubled` is there twice. `disordered` was acknowledged before another was
+    sent, and lies behind it. `contradicted` was chosen or answered otherwise than a client was told. `denied` was
+    refused and is there, from before anything else was tried. `undeleted` was deleted and is there. `surprising` is a
+    refusal without a reason.
     """
     verdict = Verdict()
     by_model: dict[str, list[Call]] = defaultdict(list)

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import httpx
 import numpy as np
+from service.folds import loaded, rows_of, slow_fold
+
 from conquer import saving
 from conquer.service.store import log_table
 from conquer.service.store.database import Database
-from service.folds import loaded, rows_of, slow_fold
 
 from . import state
 from .checker import FAULTS, check

@@ -5,7 +5,7 @@ import contextlib
 
 
 class Cutter:
-    """A proxy to a port. `armed` cuts the connection of the next COMMIT: it arrives, and nobody hears what became of it.
+    """A proxy to a port. `armed` cuts the connection of the next COMMIT: it arrives, its reply does not.
 
     With `at_once` the connection ends with the commit on its way, else when PostgreSQL has replied to it.
     """

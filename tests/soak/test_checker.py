@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from conquer.service.log.records import Answered, Corrected, Decision, Entry, Raw
 
+from conquer.service.log.records import Answered, Corrected, Decision, Entry, Raw
 from soak.checker import FAULTS, check
 from soak.history import ACKNOWLEDGED, INDETERMINATE, REFUSED, Call
 
