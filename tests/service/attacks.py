@@ -16,15 +16,15 @@ def make(address: str, **settings: Any) -> httpx.Response:
     return httpx.post(f"{address}/v1/models", json={**MADE, **settings}, timeout=60)
 
 
-def pair(address: str, event: str, model: str = "m", items: Any = None) -> None:
+def pair(address: str, event: str, model: str = "m", items: Any = None, winner: str = "") -> None:
     """An ordinary question and its answer; anything but a yes is an error."""
     items = items or [{"id": name, "vector": vector} for name, vector in (("a", [1, 0, 0, 0]), ("b", [0, 1, 0, 0]))]
     body = {"items": items, "event_id": event}
     reply = httpx.post(f"{address}/v1/models/{model}/choose", json=body, timeout=60)
     assert reply.status_code == 200, reply.text
     if reply.json()["query"] != "none":
-        winner = {"winner": reply.json()["shown"][0]["id"]}
-        reply = httpx.post(f"{address}/v1/models/{model}/events/{event}/answer", json=winner, timeout=60)
+        body = {"winner": winner or reply.json()["shown"][0]["id"]}
+        reply = httpx.post(f"{address}/v1/models/{model}/events/{event}/answer", json=body, timeout=60)
         assert reply.status_code == 200, reply.text
 
 
