@@ -2,14 +2,16 @@
 
 import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from service.nursery import Nursery
 
 from . import crashes, state
+from . import fuzz as fuzzing
 from .postgres import TwoServers
 from .sqlite import OneServer
 
-KILLS, EVENTS = 1000, 300
+KILLS, EVENTS, CALLS = 1000, 300, 100_000
 
 
 def sqlite(total: int = KILLS) -> None:
@@ -22,6 +24,20 @@ def postgres(total: int = EVENTS) -> None:
         report("postgres", crashes.summary(crashes.run(TwoServers(nursery), state.OUT, total)))
 
 
+def fuzz(total: int = CALLS) -> None:
+    with contextlib.closing(Nursery()) as nursery:
+        found = fuzzing.run(nursery, state.OUT, total)
+    report("fuzz", {**found, "calls": sum(found["done"].values()), "failed": len(found["failed"])})
+    if found["failed"]:
+        raise SystemExit("\n".join(found["failed"][:20]))
+
+
+def again(path: str) -> None:
+    """Send a failing call to a fresh server."""
+    with contextlib.closing(Nursery()) as nursery:
+        print(fuzzing.again(nursery, state.OUT, Path(path).read_bytes()))
+
+
 def report(part: str, found: dict[str, object]) -> None:
     """Keep a part's summary beside the others' and show it."""
     path = state.OUT / "summary.json"
@@ -29,7 +45,7 @@ def report(part: str, found: dict[str, object]) -> None:
     print(part, ", ".join(f"{name} {value}" for name, value in found.items()))
 
 
-PARTS = {"sqlite": sqlite, "postgres": postgres}
+PARTS = {"sqlite": sqlite, "postgres": postgres, "fuzz": fuzz}
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -40,6 +56,8 @@ def main(arguments: Sequence[str]) -> None:
                 part()
         return
     name, *count = arguments
+    if name == "again":
+        return again(*count)
     if name not in PARTS:
         raise SystemExit(f"expected one of {', '.join(PARTS)}, got {name!r}")
     PARTS[name](*map(int, count))
