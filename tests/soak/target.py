@@ -127,10 +127,8 @@ class Target:
         with self.client() as client:
             for name in KEEPERS:
                 root = f"/v1/models/{name}"
-                if name in items:
-                    client.post(
-                        f"{root}/items", content=TREEBANK.replace("# sent_id = ", f"# sent_id = {tag}").encode()
-                    )
+                if name == KEEPERS[2]:
+                    client.post(f"{root}/items", content=more)
                     offer = client.post(f"{root}/next", json={"voter": f"v{tag}", "shared": True})
                     event = offer.json().get("event") or {} if offer.status_code == 200 else {}
                 else:
