@@ -6,6 +6,7 @@ from pathlib import Path
 
 from service.nursery import Nursery
 
+from . import busy as busy_rounds
 from . import crashes, state
 from . import fuzz as fuzzing
 from .postgres import TwoServers
@@ -32,6 +33,13 @@ def fuzz(total: int = CALLS) -> None:
         raise SystemExit("\n".join(found["failed"][:20]))
 
 
+def busy(count: int | None = None) -> None:
+    found = busy_rounds.run(state.OUT, count)
+    print(f"{len(found['rounds'])} of {len(busy_rounds.rounds())} rounds; failed how often:")
+    for test, times in found["tally"].items() or {"nothing": 0}.items():
+        print(f"{times:4}  {test}")
+
+
 def again(path: str) -> None:
     """Send a failing call to a fresh server."""
     with contextlib.closing(Nursery()) as nursery:
@@ -45,7 +53,7 @@ def report(part: str, found: dict[str, object]) -> None:
     print(part, ", ".join(f"{name} {value}" for name, value in found.items()))
 
 
-PARTS = {"sqlite": sqlite, "postgres": postgres, "fuzz": fuzz}
+PARTS = {"sqlite": sqlite, "postgres": postgres, "fuzz": fuzz, "busy": busy}
 
 
 def main(arguments: Sequence[str]) -> None:
