@@ -113,13 +113,14 @@ class Process:
     def wait_for(self, probe: str) -> None:
         import httpx
 
-        give_up = time.monotonic() + 100
+        give_up = time.monotonic() + 250
         while time.monotonic() < give_up:
             if not self.alive:
                 raise RuntimeError(f"the server ended with {self.wait()}: {self.errors.read_text()}")
             try:
-                if httpx.get(self.address + probe).status_code == 200:
+                if httpx.get(self.address + probe, timeout=60).status_code == 200:
                     return
             except httpx.TransportError:
-                time.sleep(0.02)
+                pass
+            time.sleep(0.02)
         raise RuntimeError(f"the server never became ready: {self.errors.read_text()}")

@@ -50,15 +50,13 @@ def one(name: str, paths: tuple[str, ...], out: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", f"--junitxml={report}"]
     try:
         with log.open("w") as file:
-            code = subprocess.run(
-                [*command, "--timeout", "1200", *paths], stdout=file, stderr=file, check=False
-            ).returncode
+            done = subprocess.run([*command, "--timeout", "1200", *paths], stdout=file, stderr=file, check=False)
     finally:
         for loop in loops:
             loop.kill()
             loop.wait()
-    failed = failures(report) if report.exists() else [f"pytest ended with {code}: see {log}"]
-    return {"failed": failed, "code": code, "seconds": round(time.monotonic() - began, 1)}
+    failed = failures(report) if report.exists() else [f"pytest ended with {done.returncode}: see {log}"]
+    return {"failed": failed, "code": done.returncode, "seconds": round(time.monotonic() - began, 1)}
 
 
 def run(out: Path, count: int | None = None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from service.test_treebanks import TREEBANK
 
 from .traffic import KEEPERS, make_keepers
 
-OPTIONS: dict[str, Any] = {"read_seconds": 1.0, "cache_bytes": 256 << 20, "snapshot_every": 50}
+OPTIONS: dict[str, Any] = {"read_seconds": 2.0, "cache_bytes": 256 << 20, "snapshot_every": 50}
 _SECONDS = 120.0
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 POLL = """
