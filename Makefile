@@ -9,7 +9,7 @@ JOBS ?= 2
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
 	@echo "make test       lint, types, layers and all tests"
-	@echo "make test-long  what takes longer: the service through 200 crashes"
+	@echo "make soak       what takes longer: 1,300 crashes and 100,000 fuzzed calls; a second call goes on; writes out/soak"
 	@echo "make bench      measure speed beside other packages; writes out/bench"
 	@echo "make serve      start the service on http://127.0.0.1:8000"
 	@echo "make check      lint, types and layers only"
@@ -40,8 +40,9 @@ test: check $(VENV)/.serve
 
 test-long: soak
 
-soak: $(VENV)/.test
-	CONQUER_KILLS=200 $(BIN)/pytest -q -n 0 tests/service
+soak: $(VENV)/.serve $(VENV)/.test
+	$(BIN)/conquer warmup
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.soak
 
 bench: $(VENV)/.bench
 	$(BIN)/conquer bench --out out/bench

@@ -86,7 +86,7 @@ def test_the_bar_of_a_terminal_begins_after_a_while_and_leaves_nothing(capsys, m
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     with progress.showing("reading") as show:
-        for _ in range(100):
+        for _ in range(6000):
             show("asking", 10, 3)
             time.sleep(0.02)
             if "asking" in (seen := capsys.readouterr().err):

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import itertools
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -12,11 +14,20 @@ import pytest
 
 from .nursery import Nursery, Process
 
+# Five seconds are httpx's own: on a machine with better things to do, a server may be slower and right.
+for _kind in ("connect", "read", "write", "pool"):
+    setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, _kind, 120.0)
+# Below the ports that the kernel gives to connections, which might take one before its server does.
+_ports = itertools.count(os.getpid() * 97)
+
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody has; every process looks in a place of its own."""
+    while True:
+        port = 10_000 + next(_ports) % 20_000
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = """
-import json, os, sys, traceback
+import ctypes, json, os, signal, sys, traceback
 import uvicorn, uvloop, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
 import conquer.service.app, conquer.service.http.connection
 from conquer.service.commands.pick_learner import warm
@@ -25,6 +25,8 @@ for line in sys.stdin:
         continue
     pid = os.fork()
     if pid == 0:
+        # Whoever asked for servers may be killed: none of them stays behind.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
         out = os.open(order["errors"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(out, 1), os.dup2(out, 2), os.close(0)
         os.environ.update(order["environ"])
@@ -56,6 +58,15 @@ class Nursery:
         assert self._mother.stdin is not None
         self._mother.stdin.write(json.dumps(order, default=str) + "\n")
         return self._read()
+
+    def start(self, port: int, folder: Path, probe: str = "/healthz", environ: Any = None, **options: Any) -> "Process":
+        """A server that answers `probe` ("" does not wait); what it says goes to a file in the folder."""
+        errors = folder / f"errors-{port}.log"
+        pid = int(self.order(options={"port": port, **options}, errors=errors, environ=environ or {}))
+        process = Process(self, pid, port, errors)
+        if probe:
+            process.wait_for(probe)
+        return process
 
     def close(self) -> None:
         with self._mother as mother:
@@ -102,13 +113,14 @@ class Process:
     def wait_for(self, probe: str) -> None:
         import httpx
 
-        give_up = time.monotonic() + 100
+        give_up = time.monotonic() + 250
         while time.monotonic() < give_up:
             if not self.alive:
                 raise RuntimeError(f"the server ended with {self.wait()}: {self.errors.read_text()}")
             try:
-                if httpx.get(self.address + probe).status_code == 200:
+                if httpx.get(self.address + probe, timeout=60).status_code == 200:
                     return
             except httpx.TransportError:
-                time.sleep(0.02)
+                pass
+            time.sleep(0.02)
         raise RuntimeError(f"the server never became ready: {self.errors.read_text()}")

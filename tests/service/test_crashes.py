@@ -13,10 +13,8 @@ import httpx
 import numpy as np
 import pytest
 
-from .conftest import free_port
 from .folds import loaded, rows_of, slow_fold, sqlite
 
-ROUNDS = int(os.environ.get("CONQUER_KILLS", "20"))
 WORKERS = 8
 
 
@@ -73,28 +71,6 @@ async def load(address: str, diary: Diary, kill, answers: int) -> None:
         await diary.enough.wait()
         kill()
         await asyncio.gather(*workers)
-
-
-def test_kill_nine_loses_nothing_and_doubles_nothing(start, tmp_path: Path) -> None:
-    rng = random.Random(0)
-    diary = Diary(rng)
-    port = free_port()
-    for round_ in range(ROUNDS):
-        server = start(port=port, probe="/healthz", snapshot_every=40)
-        if round_ == 0:
-            body = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
-            assert httpx.post(f"{server.address}/v1/models", json=body).status_code == 201
-        asyncio.run(load(server.address, diary, server.kill, rng.randint(1, 60)))
-    _, rows = rows_of(sqlite(tmp_path), "m")
-    answers = [(row.event, row.body.winner) for row in rows if row.kind == "answer"]
-    assert len(diary.answers) > ROUNDS
-    assert len(answers) == len(set(answers))
-    assert set(diary.answers.items()) <= set(answers)
-    choices = {row.event: row.body for row in rows if row.kind == "choose"}
-    assert len(choices) == sum(row.kind == "choose" for row in rows)
-    for event, offer in diary.offers.items():
-        assert list(choices[event].names) == [one["id"] for one in offer["shown"]]
-    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
 
 
 def test_a_full_disk_refuses_and_recovers(start, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.filterwarnings("default")]
 def server(nursery: Nursery, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz")
     port = free_port()
-    options = {"port": port, "store": f"sqlite:///{folder}/store.db", "read_seconds": 1.0}
+    options = {"port": port, "store": f"sqlite:///{folder}/store.db", "read_seconds": 3.0}
     pid = int(nursery.order(options=options, errors=folder / "errors", environ={}))
     process = Process(nursery, pid, port, folder / "errors")
     process.wait_for("/readyz")
@@ -43,7 +43,12 @@ def test_the_document_holds(server):
 
         @given(case=operation.as_strategy())
         @settings(
-            max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+            max_examples=12,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            derandomize=True,
+            database=None,
+            print_blob=True,
         )
         def check(case):
             if "name" in (case.path_parameters or {}) and case.method != "DELETE":

@@ -35,7 +35,7 @@ def browser():
 def page(browser):
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(120_000)
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     yield page

@@ -1,0 +1,97 @@
+"""A session that uses every route, as the bytes that a client sends: what the mutator starts from."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+from service.test_treebanks import TREEBANK
+
+KEEPERS = ("keep-pick", "keep-text", "keep-parse")
+"""Models that must be usable at the end: nobody deletes them."""
+_VECTORS = [{"id": "a", "vector": [1.0, 0.5]}, {"id": "b", "vector": [0, -2e-3]}, {"id": "c", "vector": [3, 4]}]
+_TEXTS = [{"id": "x", "text": "a small word"}, {"id": "y", "features": {"price": 1.5, "kind": "é", "new": True}}]
+_LINES = "".join(json.dumps({"id": f"i{k}", "text": f"word{k} and é"}) + "\n" for k in range(6))
+_TABLE = 'id,group,text,price\nt1,g,one,1\nt2,g,"two, three",2.5\nt3,h,four,nan\n'
+_RANK = {
+    "contextFeatures": [{"timeOfDay": "morning"}],
+    "actions": [{"id": "pasta", "features": [{"taste": "salty", "n": {"c": 5}}]}, {"id": "cake"}],
+    "excludedActions": ["soup"],
+    "eventId": "r1",
+}
+Request = tuple[str, str, Any]
+
+
+def make_keepers(client: httpx.Client) -> None:
+    """The models that everything is aimed at, with something learnt."""
+    pick, text, parse = KEEPERS
+    small = {"algorithm": "gnr", "features": {"dim": 64}, "planted": 0.1}
+    for name, made in (
+        (pick, small),
+        (text, {"algorithm": "gnc", "features": {"dim": 256}}),
+        (parse, {"algorithm": "parser", "task": "parse", "parameters": {"bits": 12}}),
+    ):
+        client.post("/v1/models", json={"name": name, **made}).raise_for_status()
+    client.post(f"/v1/models/{parse}/items", content=TREEBANK.encode()).raise_for_status()
+    client.post(f"/v1/models/{text}/items", content=_LINES.encode()).raise_for_status()
+
+
+def session(client: httpx.Client) -> Iterator[Request]:
+    """(method, path, body) of every route, in an order that makes sense."""
+    pick, text, parse = KEEPERS
+    root = f"/v1/models/{pick}"
+    yield "POST", "/v1/models", {"name": "spare", "algorithm": "fgts", "parameters": {"lam": 2.0}, "seed": 3}
+    yield "GET", "/v1/models", None
+    for name in KEEPERS:
+        yield "GET", f"/v1/models/{name}", None
+    yield "POST", f"{root}/choose", {"items": _VECTORS, "event_id": "e1", "voter": "ann"}
+    yield "POST", f"{root}/events/e1/answer", {"winner": "tie", "voter": "ann", "seconds": 2.5}
+    yield "POST", f"{root}/choose", {"items": _VECTORS, "event_id": "e2", "deferred": True}
+    yield "POST", f"{root}/events/e2/activate", None
+    yield "POST", f"{root}/events/e1/undo", {"voter": "ann"}
+    yield "POST", f"{root}/events/e1/flag", {"comment": "odd"}
+    yield "GET", f"{root}/events/e1", None
+    rounds = [{"items": _VECTORS, "event_id": "b1"}, {"items": _VECTORS[:2]}]
+    yield "POST", f"{root}/choose/batch", {"rounds": rounds}
+    yield "POST", f"{root}/answers", {"answers": [{"event_id": "b1", "winner": "both_bad", "strength": 0.5}]}
+    mixed = {"items": _TEXTS, "context": {"hour": 3.0, "place": "Zürich"}, "event_id": "t1"}
+    yield "POST", f"/v1/models/{text}/choose", mixed
+    yield "POST", f"/v1/models/{text}/events/t1/answer", {"winner": "x"}
+    yield "POST", f"{root}/erase", {"voter": "ann"}
+    yield "POST", f"/v1/models/{text}/items", _LINES.encode()
+    yield "POST", f"/v1/models/{text}/items", _TABLE.encode()
+    yield "POST", f"/v1/models/{parse}/items?held_out=1", TREEBANK.encode()
+    for name in (text, parse):
+        yield "POST", f"/v1/models/{name}/next", {"voter": "bob", "shared": True}
+        yield "GET", f"/v1/models/{name}/task", None
+    for path in ("parser", "trees", "parser/file", "log?format=answers"):
+        yield "GET", f"/v1/models/{parse}/{path}", None
+    for path in ("log", "log?format=preferences&after=3", "log?format=ledger", "features?count=5", "file"):
+        yield "GET", f"{root}/{path}", None
+    yield "PUT", "/v1/models/copy/file", client.get(f"{root}/file").content
+    yield "POST", "/v1/models/copy/log", client.get(f"{root}/log?format=ledger").content
+    yield "DELETE", "/v1/models/spare", None
+    yield "POST", "/personalizer/v1.0/rank?model=personalizer", _RANK
+    yield "POST", "/personalizer/v1.0/events/r1/reward", {"value": 0.5}
+    yield "POST", "/personalizer/v1.0/events/r1/activate", None
+    for path in ("healthz", "readyz", "metrics", "openapi.json", "", "login", "docs", "session", "static/style.css"):
+        yield "GET", f"/{path}", None
+    yield "GET", f"/models/{pick}", None
+    yield "GET", f"/pick/{text}", None
+    yield "GET", f"/parse/{parse}", None
+    yield "POST", "/login", {"key": "nothing"}
+    yield "POST", "/logout", None
+
+
+def raw(method: str, path: str, body: Any, *headers: str) -> bytes:
+    """A request as it goes over the wire.
+
+    >>> raw("GET", "/healthz", None)
+    b'GET /healthz HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nAccept: */*\\r\\n\\r\\n'
+    """
+    data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
+    head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Accept: */*", *headers]
+    if method in ("POST", "PUT"):
+        kind = "octet-stream" if isinstance(body, bytes) else "json"
+        head += [f"Content-Type: application/{kind}", f"Content-Length: {len(data)}"]
+    return "\r\n".join([*head, "", ""]).encode() + data
