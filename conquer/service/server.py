@@ -16,9 +16,9 @@ from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.bounds import Bounds
 from conquer.service.http.budget import Budget
 from conquer.service.http.metrics import Meters
-from conquer.service.jobs.agreement import compare
 from conquer.service.http.rates import Buckets
 from conquer.service.http.sessions import end_session, ended_sessions
+from conquer.service.jobs.agreement import compare
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.listing import Listing
 from conquer.service.jobs.presence import beat
