@@ -52,6 +52,11 @@ class Machine(RuleBasedStateMachine):
         except RefusalError as refusal:
             return refusal.code
 
+    def settled(self, work):
+        """What it says once the log has been folded with all that was taken back."""
+        last = self.server.writer.call_now("m", lambda turn: turn.folded.position)
+        return self.server.writer.call_now("m", work, generation=last)
+
     @rule(event=EVENTS, items=st.integers(0, 1), deferred=st.booleans())
     def choose(self, event, items, deferred):
         request = ChooseRequest(items=Raw(ROUNDS[items]), event_id=event, deferred=deferred)
@@ -127,7 +132,7 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def counts_agree(self):
-        tally = self.server.writer.call_now("m", lambda turn: turn.folded.tally)
+        tally = self.settled(lambda turn: turn.folded.tally)
         assert tally.learnt == self.learnt
         assert tally.rounds == len(self.chosen)
         with self.server.database.reading() as connection:
@@ -135,7 +140,7 @@ class Machine(RuleBasedStateMachine):
             assert counts(connection, header) == tally
 
     def teardown(self) -> None:
-        weights = self.server.writer.call_now("m", lambda turn: turn.folded.learner.learner.model.weights())
+        weights = self.settled(lambda turn: turn.folded.learner.learner.model.weights())
         self.server.writer.stop()
         self.server.database.close()
         assert np.array_equal(weights, slow_fold(self.address, "m"))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, select
 
 from conquer.service.annotation.leases import held, lease, taken
 from conquer.service.commands.choosing import decide, reply
@@ -15,12 +15,12 @@ from conquer.service.errors import conflict
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Group, Item, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
-from conquer.service.store.schema import items
+from conquer.service.store import pool_table
+from conquer.service.store.schema import models
 from conquer.tickets import stream, ticket
 from conquer.types import Query
 
 _json = msgspec.json.Encoder().encode
-_group = msgspec.json.Decoder(Group).decode
 
 
 class Question(msgspec.Struct):
@@ -37,36 +37,28 @@ class Question(msgspec.Struct):
 
 
 def add_groups(connection: Connection, model: int, groups: Sequence[Group]) -> int:
-    """Store more groups of a model; return how many items they hold. An id that is there already is refused."""
-    there = {item.id for group in read_pool(connection, model) for item in group.items}
-    twice = next((item.id for group in groups for item in group.items if item.id in there), None)
-    if twice is not None:
-        raise conflict("item_exists", f"there is an item {twice!r} already: an id names one item")
-    last = connection.execute(select(func.max(items.c.number)).where(items.c.model_id == model)).scalar()
-    rows = [
-        {"model_id": model, "number": number, "body": _json(group).decode()}
-        for number, group in enumerate(groups, 0 if last is None else last + 1)
-    ]
-    connection.execute(insert(items), rows)
+    """Store the groups of a new model, at once; return how many items they hold."""
+    rows = list(pool_table.rows_of(groups))
+    pool_table.write(connection, model, 0, rows)
+    pool_table.show(connection, model, len(rows))
     return sum(len(group.items) for group in groups)
 
 
 def groups_of(turn: Turn) -> list[Group]:
-    """The model's groups, read once and kept with it."""
-    pool = turn.folded.pool
-    count = turn.connection.execute(
-        select(func.count()).select_from(items).where(items.c.model_id == turn.folded.id)
-    ).scalar_one()
-    if pool is None or len(pool) != count:
-        pool = turn.folded.pool = read_pool(turn.connection, turn.folded.id)
-        turn.folded.pool_bytes = sum(2 * len(item.text or "") + 500 for group in pool for item in group.items)
-    return pool
+    """The model's groups, in memory with it; what another server has shown since is read now."""
+    folded = turn.folded
+    if folded.pooled < turn.pooled:
+        pool_table.read_into(turn.connection, folded.id, folded.pool, folded.pooled, turn.pooled)
+        folded.hold_pool(turn.pooled)
+    return folded.pool
 
 
 def read_pool(connection: Connection, model: int) -> list[Group]:
     """A model's groups, from the store."""
-    found = connection.execute(select(items.c.body).where(items.c.model_id == model).order_by(items.c.number))
-    return [_group(row.body) for row in found]
+    pool: list[Group] = []
+    pooled = connection.execute(select(models.c.pooled).where(models.c.id == model)).scalar()
+    pool_table.read_into(connection, model, pool, 0, pooled or 0)
+    return pool
 
 
 def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) -> Question:

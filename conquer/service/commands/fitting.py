@@ -6,8 +6,10 @@ import msgspec
 
 from conquer.service.commands.reading import Reader
 from conquer.service.errors import conflict
-from conquer.service.http.schemas import FeatureSettings, Group
+from conquer.service.http.schemas import FeatureSettings, Group, ModelSettings
+from conquer.service.log.loading import Build
 from conquer.service.log.records import CorpusFitted
+from conquer.service.log.served import ServedLearner
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
 from conquer.service.store import snapshots
@@ -27,8 +29,15 @@ def check_groups(groups: Sequence[Group], settings: FeatureSettings) -> None:
             reader.read(_json(part), _json(group.context))
 
 
-def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
-    """Fit rarity or a vocabulary that has not been fitted yet; the log then begins from a snapshot that holds it.
+def fitted_to(settings: ModelSettings, groups: Sequence[Group], build: Build) -> ServedLearner:
+    """A learner whose features are fitted to these items; takes long, so it is made beside the writer."""
+    learner, _ = build(settings, None)
+    learner.fit([item for group in groups for item in group.items])
+    return learner
+
+
+def fit_once(turn: Turn, fitted: ServedLearner, items: int) -> None:
+    """Let a model that has not begun start from a fitted learner; its log begins from a snapshot that holds it.
 
     Rarity that went on moving with the log would score old and new rounds in different units, so it does not move.
     """
@@ -37,7 +46,6 @@ def fit_once(turn: Turn, groups: Sequence[Group]) -> None:
         return
     if folded.position > 0:
         raise conflict("not_fresh", f"model {folded.name!r} already has a log: fit before the first round")
-    items = [item for group in groups for item in group.items]
-    folded.learner.fit(items)
+    folded.learner = fitted
     snapshots.replace(turn.connection, folded.id, 0, snapshots.pieces(folded.dumps()), turn.now)
-    turn.append(CorpusFitted(len(items)), None)
+    turn.append(CorpusFitted(items), None)

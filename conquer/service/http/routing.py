@@ -38,6 +38,17 @@ class Call:
         """Have the writer do it on the model of the path; see `Writer.call`."""
         return self.server.writer.call(self.model, work, events, light)
 
+    async def when_settled(self, work: Callable[[Turn], Result]) -> Result:
+        """Have it done on the model without the answers that have been taken back by now, here or elsewhere."""
+
+        def settled(turn: Turn) -> tuple[int, Result | None]:
+            return (turn.folded.position, None) if turn.folded.stale else (0, work(turn))
+
+        position, result = await self.on_model(settled)
+        if position:
+            await self.folded_with(position)
+        return await self.on_model(work) if result is None else result
+
     async def folded_with(self, position: int) -> None:
         """Wait until the model of the path has been folded again with its correction at `position`."""
         try:

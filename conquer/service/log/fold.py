@@ -171,15 +171,21 @@ class Folded(Counted):
         self.swept = 0
         """How far the sweep for expired events has looked; only saves looking again."""
         self.since_snapshot = 0
-        self.pool: list[Group] | None = None
-        """Groups of uploaded items, once read."""
-        self.pool_bytes = 0
+        self.pool: list[Group] = []
+        """Groups of uploaded items."""
+        self.pooled, self.pool_bytes = 0, 0
+        """How many rows of items the groups were read from, and what they take."""
         self._stream = stream("policy", settings.seed)
 
     @property
     def size(self) -> int:
         """Bytes in memory, roughly: weights, cached events and items to ask about."""
         return self.learner.size + self.event_bytes + self.pool_bytes
+
+    def hold_pool(self, pooled: int) -> None:
+        """The groups are now those of the first `pooled` rows of items."""
+        self.pooled = pooled
+        self.pool_bytes = sum(2 * len(item.text or "") + 500 for group in self.pool for item in group.items)
 
     def ticket(self) -> int:
         """The next round's ticket, from (seed, ordinal): that of a Session and of a simulation of the same seed."""

@@ -1,6 +1,7 @@
 """From rows on disk to a model in memory: the newest snapshot that can be read, then the tail of the log after it."""
 
 import logging
+import struct
 import zlib
 from collections.abc import Callable, Generator
 
@@ -12,13 +13,27 @@ from conquer.service.log.fold import Counted, Folded, wanted
 from conquer.service.log.records import SAME_FOLD, Entry
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally, read_tally
-from conquer.service.store import log_table, snapshots
+from conquer.service.store import log_table, pool_table, snapshots
 from conquer.service.store.database import Database
 
 Build = Callable[[ModelSettings, bytes | None], tuple[ServedLearner, str | None]]
 """Settings and a snapshot (or None for a fresh model) to what learns, with the text stored beside its weights."""
 SLICE = 250
 """Rows folded at once: each may be as large as a body may be."""
+SPOILT = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+)
+"""What reading a snapshot may raise that is not a snapshot any more."""
+_POOLED = 50
+"""Rows of uploaded items read at once."""
 logger = logging.getLogger(__name__)
 
 
@@ -53,7 +68,11 @@ def load_in_slices(database: Database, name: str, build: Build, cached: int) -> 
             elif folded.position < header.position:
                 _take_in(connection, folded, next(log_table.entries(connection, folded.id, folded.position, SLICE), []))
                 folded.trim(cached)
-            if folded.position >= header.position:
+            elif folded.pooled < header.pooled:
+                end = min(header.pooled, folded.pooled + _POOLED)
+                pool_table.read_into(connection, folded.id, folded.pool, folded.pooled, end)
+                folded.hold_pool(end)
+            if folded.position >= header.position and folded.pooled >= header.pooled:
                 return folded
         yield
 
@@ -113,6 +132,6 @@ def _read(
             return None
         learner, text = build(header.settings, data)
         return learner, read_tally(text) if text else Tally()
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError, zlib.error) as error:
+    except SPOILT as error:
         logger.warning("the snapshot of model %r at %d cannot be read: %s", header.name, position, error)
         return None

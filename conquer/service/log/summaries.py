@@ -1,5 +1,6 @@
 """Every model's numbers without any model's weights: the counts in a snapshot's header, and the rows after it."""
 
+import contextlib
 import json
 import struct
 import zlib
@@ -8,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from conquer.service.log.fold import Counted
-from conquer.service.log.loading import catch_up
+from conquer.service.log.loading import SPOILT, catch_up
+from conquer.service.log.records import SAME_FOLD
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.store import log_table, snapshots
 
@@ -17,11 +19,20 @@ _EVENTS = 1000
 
 def counts(connection: Connection, header: log_table.Header) -> Tally:
     """What the model's log adds up to at the header's position. Reads a header and the rows since that snapshot."""
-    found = [position for position in snapshots.complete(connection, header.id) if position <= header.position]
-    position, tally = (found[0], _stored(connection, header.id, found[0])) if found else (0, Tally())
+    position, tally = _newest(connection, header)
     counted = Counted(header.id, position, tally, log_table.undone(connection, header.id, position))
     catch_up(connection, counted, _EVENTS, last=header.position)
     return tally
+
+
+def _newest(connection: Connection, header: log_table.Header) -> tuple[int, Tally]:
+    """The counts of the newest snapshot that can be read, and its position; else those of nothing."""
+    for position in snapshots.complete(connection, header.id):
+        same = position == header.base or snapshots.fold_of(connection, header.id, position) in SAME_FOLD
+        if same and position <= header.position:
+            with contextlib.suppress(*SPOILT):
+                return position, _stored(connection, header.id, position)
+    return header.base, Tally()
 
 
 def _stored(connection: Connection, model: int, position: int) -> Tally:

@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Meta
 
 from conquer.service import tasks
-from conquer.service.annotation.pool import Question, add_groups, groups_of, next_question
-from conquer.service.commands.fitting import fit_once
+from conquer.service.annotation.pool import Question, groups_of, next_question
+from conquer.service.annotation.uploading import upload
 from conquer.service.http.routing import Call, Endpoint
-from conquer.service.http.schemas import Identifier, Strict
+from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
 from conquer.service.log.transaction import Turn
 
 
@@ -39,16 +39,15 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    settings, there = await call.on_model(lambda turn: (turn.folded.settings, len(groups_of(turn))))
-    loop = asyncio.get_running_loop()
-    task = await loop.run_in_executor(None, tasks.find, settings.task)
-    groups = await loop.run_in_executor(None, task.read_file, settings, call.body, held_out, there + 1)
+    writer, name, data = call.server.writer, call.model, call.body
 
-    def work(turn: Turn) -> Uploaded:
-        fit_once(turn, groups)
-        return Uploaded(add_groups(turn.connection, turn.folded.id, groups), len(groups))
+    def read_file(settings: ModelSettings, first: int) -> list[Group]:
+        return tasks.find(settings.task).read_file(settings, data, held_out, first)
 
-    return await call.on_model(work)
+    def work() -> tuple[int, int]:
+        return upload(lambda step: writer.call_now(name, step), read_file)
+
+    return Uploaded(*await asyncio.get_running_loop().run_in_executor(None, work))
 
 
 async def next_event(call: Call) -> Question:

@@ -91,13 +91,19 @@ async def delete_model(call: Call) -> Reply:
         log_table.remove_model(turn.connection, turn.folded.id)
         turn.removed = True
 
-    await call.on_model(work)
+    try:
+        await call.on_model(work)
+    except RefusalError as refusal:
+        if refusal.code not in ("unreadable_model", "newer_rows"):
+            raise
+        await call.server.writer.call(None, lambda connection: log_table.remove_named(connection, call.model))
+        call.server.writer.alarms.clear(f"fold:{call.model}")
     call.server.meters.forget(call.model)
     return Reply(status=204)
 
 
 async def export_model(call: Call) -> Reply:
-    data = await call.on_model(lambda turn: turn.folded.dumps())
+    data = await call.when_settled(lambda turn: turn.folded.dumps())
     return attachment(data, f"{call.model}.safetensors")
 
 

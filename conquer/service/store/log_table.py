@@ -224,6 +224,12 @@ def holds(connection: Connection, model: int, entry: Entry) -> bool:
     return bool(found) and found[0].position == entry.position and found[0].checksum == checksum(entry)
 
 
+def remove_named(connection: Connection, name: str) -> None:
+    """Remove a model that cannot be read, by its name."""
+    for row in connection.execute(select(models.c.id).where(models.c.name == name)).all():
+        remove_model(connection, row.id)
+
+
 def remove_model(connection: Connection, model: int) -> None:
     for table in (log, snapshots, items, leases, pruned, retired, digests):
         connection.execute(delete(table).where(table.c.model_id == model))

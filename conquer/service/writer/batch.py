@@ -244,15 +244,14 @@ def _run(connection: Connection, turn: Turn | None, queued: QueuedWork) -> Any:
         return queued.work(connection)
     if turn is None or turn.removed:
         raise unknown_model(queued.model)
-    # Whatever is raised but a refusal may have moved the model.
-    turn.moved = True
     try:
-        result = queued.work(turn)
+        return queued.work(turn)
     except RefusalError as refusal:
-        turn.moved = refusal.tainted
+        turn.moved = turn.moved or refusal.tainted
         raise
-    turn.moved = False
-    return result
+    except BaseException:
+        turn.moved = True
+        raise
 
 
 def deliver(batch: Iterable[QueuedWork]) -> None:

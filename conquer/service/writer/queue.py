@@ -9,21 +9,22 @@ import asyncio
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from conquer.service.alarms import Alarms
-from conquer.service.errors import Kind, RefusalError, unknown_model
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, load_in_slices
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
 from conquer.service.writer.batch import Batches, Prepared, QueuedWork, deliver
-from conquer.service.writer.failures import as_told, concerns_all, is_busy, is_locked
+from conquer.service.writer.failures import UndoneError, as_told, concerns_all, is_busy, is_locked
 from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
+from conquer.service.writer.waiting import Waiting
 
 logger = logging.getLogger(__name__)
 _AGAIN = 0.25
@@ -48,13 +49,7 @@ class Writer:
         self.batches = Batches(database, build, settings, lambda: self.clock())
         self._upkeep = Upkeep(self.batches, self.call_now, self.alarms)
         self._folding = Folding(self._fold, self._arrive)
-        self._queue: deque[QueuedWork] = deque()
-        self._parked: dict[str, list[QueuedWork]] = {}
-        self._arrived: deque[tuple[str, Arrival]] = deque()
-        self._lock = threading.Lock()
-        self._busy, self._stopping = False, False
-        self._idle = threading.Event()
-        self._idle.set()
+        self._waiting = Waiting(self.batches, self._folding.want, self._tell, self._upkeep.arrived)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = ThreadPoolExecutor(1, "conquer-writer")
 
@@ -74,7 +69,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        return len(self._queue) + sum(map(len, list(self._parked.values())))
+        return len(self._waiting)
 
     @property
     def model_bytes(self) -> int:
@@ -87,15 +82,11 @@ class Writer:
 
     def stop(self) -> None:
         """Finish what is queued, store snapshots of the models that have changed, and let go of the store."""
-        with self._lock:
-            self._stopping = True
-            aside = [queued for works in self._parked.values() for queued in works]
-            self._parked = {}
-        self._tell(aside, RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1))
-        self._idle.wait(_STOPPING)
+        self._waiting.close()
+        idle = self._waiting.idle.wait(_STOPPING)
         self._folding.finish(drop=True)
-        self._worker.shutdown(wait=self._idle.is_set())
-        if self._idle.is_set():
+        self._worker.shutdown(wait=idle)
+        if idle:
             self._upkeep.stop()
             self.batches.close()
 
@@ -113,31 +104,16 @@ class Writer:
         if self.waiting >= self.settings.queue:
             raise RefusalError(Kind.BUSY, "busy", f"{self.waiting} requests are waiting; try again", retry_after=1)
         future = self._loop.create_future()
-        if self._put(QueuedWork(model, work, events, future, light, generation)):
+        if self._waiting.put(QueuedWork(model, work, events, future, light, generation)):
             self._loop.call_soon(self._next)
         return future
 
     def call_now(self, model: str | None, work: Work, events: tuple[str, ...] = (), generation: int = 0) -> Any:
         """Queue work from another thread and wait for its result."""
         future: Future[Any] = Future()
-        if self._put(QueuedWork(model, work, events, future, generation=generation)):
+        if self._waiting.put(QueuedWork(model, work, events, future, generation=generation)):
             self._wake()
         return future.result()
-
-    def _put(self, queued: QueuedWork) -> bool:
-        """Add to the queue. True: it was idle, so the caller must start it."""
-        with self._lock:
-            if self._stopping:
-                raise RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1)
-            self._queue.append(queued)
-            return self._begin()
-
-    def _begin(self) -> bool:
-        """With the lock held: whether the writer was idle and must be started."""
-        begin = not self._busy
-        self._busy = True
-        self._idle.clear()
-        return begin
 
     def _wake(self) -> None:
         if self._loop is not None:
@@ -150,58 +126,12 @@ class Writer:
 
     def _arrive(self, name: str, arrival: Arrival) -> None:
         """In the folding thread: hand a model over, and start the writer if it is idle."""
-        with self._lock:
-            self._arrived.append((name, arrival))
-            begin = self._begin()
-        if begin:
+        if self._waiting.arrive(name, arrival):
             self._wake()
-
-    def _take(self) -> list[QueuedWork]:
-        """The next batch. What waits for a model is put aside until it has been folded."""
-        batch: list[QueuedWork] = []
-        with self._lock:
-            while self._arrived:
-                self._admit(*self._arrived.popleft())
-            while self._queue and len(batch) < self.settings.batch:
-                if batch and (self._queue[0].alone or batch[-1].alone):
-                    break
-                queued = self._queue.popleft()
-                if self._ready(queued):
-                    batch.append(queued)
-                else:
-                    self._put_aside(queued)
-            if not batch:
-                self._busy = False
-                self._idle.set()
-        return batch
-
-    def _ready(self, queued: QueuedWork) -> bool:
-        if queued.model is None:
-            return True
-        folded = self.batches.known(queued.model)
-        return folded is not None and queued.generation <= folded.generation
-
-    def _put_aside(self, queued: QueuedWork) -> None:
-        name = str(queued.model)
-        self._parked.setdefault(name, []).append(queued)
-        self._folding.want(name)
-
-    def _admit(self, name: str, arrival: Arrival) -> None:
-        """With the lock held: a model has been folded, or cannot be; whoever waited for it goes on."""
-        works = self._parked.pop(name, [])
-        if isinstance(arrival, Folded):
-            arrival.watch = self.batches.watch
-            self.batches.fresh[name] = arrival
-            self._upkeep.arrived(arrival)
-            self._queue.extendleft(reversed(works))
-            return
-        if isinstance(arrival, Exception):
-            self._upkeep.not_folded(name, arrival)
-        self._tell(works, unknown_model(name) if arrival is None else as_told(arrival))
 
     def _next(self) -> None:
         """On the event loop: decide the waiting requests, then let a thread wait for the disk."""
-        batch = self._take()
+        batch = self._waiting.take()
         if not batch:
             return
         # On a shared store others may hold a model's lock: waiting for that may not stop the loop.
@@ -241,9 +171,7 @@ class Writer:
 
     def _finish(self, prepared: Prepared) -> None:
         """Commit, reply, and only then look after the models."""
-        with self._lock:
-            for queued in prepared.distant:
-                self._put_aside(queued)
+        self._waiting.put_aside(prepared.distant)
         self._try_later(prepared.locked)
         try:
             self.batches.commit(prepared)
@@ -256,11 +184,11 @@ class Writer:
 
     def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
         """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
-        if len(batch) > 1 and not concerns_all(error):
+        again = len(batch) > 1 or (isinstance(error, UndoneError) and not batch[0].alone)
+        if again and not concerns_all(error):
             for queued in batch:
                 queued.alone = True
-            with self._lock:
-                self._queue.extendleft(reversed(batch))
+            self._waiting.put_first(batch)
         else:
             self._tell(batch, as_told(error))
 
@@ -278,10 +206,7 @@ class Writer:
             timer.start()
 
     def _requeue(self, works: list[QueuedWork]) -> None:
-        with self._lock:
-            self._queue.extendleft(reversed(works))
-            begin = self._begin()
-        if begin:
+        if self._waiting.put_first(works):
             self._wake()
 
     def _tell(self, works: Iterable[QueuedWork], error: Exception) -> None:
@@ -304,5 +229,5 @@ class Writer:
 
     def _drain(self) -> None:
         """Without an event loop, as from the command line."""
-        while batch := self._take():
+        while batch := self._waiting.take():
             self._carry_out(batch)

@@ -12,6 +12,7 @@ from conquer.service.log.fold import EVENT_BYTES, Folded
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table, snapshots
 from conquer.service.writer.batch import Batches
+from conquer.service.writer.folding import Arrival
 
 Work = Callable[[Any], Any]
 _LAST_SNAPSHOTS = 10.0
@@ -52,16 +53,16 @@ class Upkeep:
             logger.exception("looking after the models failed")
         return stale
 
-    def arrived(self, folded: Folded) -> None:
-        """A model has been read into memory."""
-        self._alarms.clear(f"fold:{folded.name}")
-        self._alarm(folded, gone=False)
-        self._weigh(folded.name, folded.size)
-
-    def not_folded(self, name: str, error: Exception) -> None:
-        """A model could not be read into memory."""
-        self._alarms.count("fold")
-        self._alarms.raise_(f"fold:{name}", f"model {name!r} cannot be folded: {error}")
+    def arrived(self, name: str, arrival: Arrival) -> None:
+        """A model that was wanted has been read into memory, or could not be."""
+        if isinstance(arrival, Folded):
+            arrival.watch = self.batches.watch
+            self._alarms.clear(f"fold:{name}")
+            self._alarm(arrival, gone=False)
+            self._weigh(name, arrival.size)
+        elif arrival is not None:
+            self._alarms.count("fold")
+            self._alarms.raise_(f"fold:{name}", f"model {name!r} cannot be folded: {arrival}")
 
     def stop(self) -> None:
         """Store snapshots of the models that have changed since their last; nothing else writes any more."""
@@ -77,15 +78,13 @@ class Upkeep:
                     self._failed(folded, error)
 
     def _alarm(self, folded: Folded, gone: bool) -> None:
-        kind = f"quarantine:{folded.name}"
         if gone:
-            self._alarms.clear(kind)
+            for kind in ("quarantine", "snapshot", "fold"):
+                self._alarms.clear(f"{kind}:{folded.name}")
         elif folded.tally.quarantined:
             position, reason = folded.tally.reasons[0]
-            count = folded.tally.quarantined
-            self._alarms.raise_(
-                kind, f"{count} rows of model {folded.name!r} are passed over; the first, {position}: {reason}"
-            )
+            count = f"{folded.tally.quarantined} rows of model {folded.name!r} are passed over"
+            self._alarms.raise_(f"quarantine:{folded.name}", f"{count}; the first, {position}: {reason}")
 
     def _weigh(self, name: str, size: int) -> None:
         self.used += size - self._sizes.pop(name, 0)

@@ -1,0 +1,85 @@
+"""Adding a file of items to a model: read and fitted beside the writer, written in slices, shown in one last step."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from conquer.service.annotation.pool import groups_of
+from conquer.service.commands.fitting import fit_once, fitted_to
+from conquer.service.errors import conflict
+from conquer.service.http.schemas import Group, ModelSettings
+from conquer.service.log.loading import Build
+from conquer.service.log.served import ServedLearner
+from conquer.service.log.transaction import Turn
+from conquer.service.store import pool_table
+
+Run = Callable[[Callable[[Turn], Any]], Any]
+"""Have the writer do it on the model, and wait."""
+ReadFile = Callable[[ModelSettings, int], list[Group]]
+"""The groups of the file for a model of these settings, numbered from here on."""
+_SLICE = 1 << 18
+_CLEARED = 50
+
+
+def upload(run: Run, read_file: ReadFile) -> tuple[int, int]:
+    """Add a file to the model; returns (items, groups). Blocks, so it needs a thread of its own.
+
+    Until the last step nobody sees any of it, and a crash leaves nothing behind but rows that the next upload clears.
+    """
+    settings, pool, pooled, unfitted, build = run(_state)
+    groups = read_file(settings, len(pool) + 1)
+    _check_new(pool, groups)
+    fitted = fitted_to(settings, groups, build) if unfitted else None
+    while run(lambda turn: pool_table.clear(turn.connection, turn.folded.id, _same(turn, pooled), _CLEARED)):
+        pass
+    count = 0
+    for rows in _slices(pool_table.rows_of(groups)):
+
+        def work(turn: Turn, rows: Sequence[str] = rows, first: int = pooled + count) -> None:
+            _same(turn, pooled)
+            pool_table.write(turn.connection, turn.folded.id, first, rows)
+
+        run(work)
+        count += len(rows)
+    run(lambda turn: _show(turn, pooled, count, groups, fitted))
+    return sum(len(group.items) for group in groups), len(groups)
+
+
+def _state(turn: Turn) -> tuple[ModelSettings, list[Group], int, bool, Build]:
+    folded = turn.folded
+    return folded.settings, list(groups_of(turn)), turn.pooled, folded.learner.unfitted, turn.build
+
+
+def _same(turn: Turn, pooled: int) -> int:
+    """`pooled`, or a RefusalError where another upload has been shown meanwhile."""
+    if turn.pooled != pooled:
+        raise conflict("uploaded", f"another upload to model {turn.folded.name!r} has come first: send this one again")
+    return pooled
+
+
+def _show(turn: Turn, pooled: int, count: int, groups: Sequence[Group], fitted: ServedLearner | None) -> None:
+    _same(turn, pooled)
+    if fitted is not None:
+        fit_once(turn, fitted, sum(len(group.items) for group in groups))
+    groups_of(turn).extend(groups)
+    turn.folded.hold_pool(pooled + count)
+    turn.pooled = pooled + count
+    pool_table.show(turn.connection, turn.folded.id, pooled + count)
+    # The pool in memory is ahead of the store until the commit.
+    turn.moved = True
+
+
+def _check_new(pool: Sequence[Group], groups: Sequence[Group]) -> None:
+    there = {item.id for group in pool for item in group.items}
+    twice = next((item.id for group in groups for item in group.items if item.id in there), None)
+    if twice is not None:
+        raise conflict("item_exists", f"there is an item {twice!r} already: an id names one item")
+
+
+def _slices(rows: Iterator[str]) -> Iterator[list[str]]:
+    """The rows in lists of about a quarter of a megabyte."""
+    for row in rows:
+        part, size = [row], len(row)
+        while size < _SLICE and (more := next(rows, None)) is not None:
+            part.append(more)
+            size += len(more)
+        yield part
