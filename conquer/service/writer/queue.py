@@ -58,11 +58,6 @@ class Writer:
         return self.batches.models
 
     @property
-    def digests(self) -> deque[tuple[int, int, int, str]]:
-        """(model, position, generation, digest) of folds that other servers may compare with theirs."""
-        return self.batches.digests
-
-    @property
     def build(self) -> Build:
         """How a model's learner is made."""
         return self.batches.build
