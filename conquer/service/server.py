@@ -115,7 +115,7 @@ class Server:
     def _look_around(self) -> None:
         """On a shared store: say that this server is there, and compare its folds with the others'."""
         beat(self.database, self.alarms.raise_, self.alarms.clear)
-        compare(self.database, self.writer.digests, self.alarms.raise_)
+        compare(self.database, self.writer.batches.digests, self.alarms.raise_)
 
     def _prune(self) -> None:
         prune_all(self.writer, self.settings.retention_days)

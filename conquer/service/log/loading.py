@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 
 from sqlalchemy import Connection
 
+from conquer.files import is_earlier
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.fold import Counted, Folded, wanted
 from conquer.service.log.records import SAME_FOLD, Entry
@@ -125,7 +126,11 @@ def _read(
     if position != header.base and snapshots.fold_of(connection, header.id, position) not in SAME_FOLD:
         return None
     try:
-        learner, text = build(header.settings, snapshots.read(connection, header.id, position))
+        data = snapshots.read(connection, header.id, position)
+        # Converted it would differ in the last bit from what its rows give.
+        if position != header.base and is_earlier(data):
+            return None
+        learner, text = build(header.settings, data)
         return learner, read_tally(text) if text else Tally()
     except SPOILT as error:
         logger.warning("the snapshot of model %r at %d cannot be read: %s", header.name, position, error)

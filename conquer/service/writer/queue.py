@@ -58,11 +58,6 @@ class Writer:
         return self.batches.models
 
     @property
-    def digests(self) -> deque[tuple[int, int, int, str]]:
-        """(model, position, generation, digest) of folds that other servers may compare with theirs."""
-        return self.batches.digests
-
-    @property
     def build(self) -> Build:
         """How a model's learner is made."""
         return self.batches.build
@@ -159,6 +154,8 @@ class Writer:
             self._go_on()
 
     def _carry_out(self, batch: list[QueuedWork], skip_locked: bool = False) -> None:
+        # Whose model was locked a moment ago does not make the others wait a second time.
+        skip_locked = skip_locked or any(queued.tries for queued in batch)
         try:
             prepared = self.batches.prepare(batch, skip_locked=skip_locked)
         except Exception as error:
