@@ -87,10 +87,12 @@ class Dispatch:
             self._count(path, "indeterminate", "internal", sent)
             return failure(500, "internal", "this is a fault of the server; it has been logged")
         reply = result if isinstance(result, Reply) else encode(result)
-        try:
-            hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
-        except RefusalError as refusal:
-            return refused(refusal)
+        # What was done cannot be refused any more: replies to writes go with their bodies, which are counted.
+        if self.endpoint.method == "GET":
+            try:
+                hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
+            except RefusalError as refusal:
+                return refused(refusal)
         return reply
 
     def _count(self, path: dict[str, str], outcome: str, code: str, sent: list[int]) -> None:

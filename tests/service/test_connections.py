@@ -37,6 +37,15 @@ def said(client: socket.socket) -> bytes:
     return found
 
 
+def healthy(client: socket.socket) -> bool:
+    """Whether the server answers once more on this connection."""
+    client.sendall(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
+    found = b""
+    while not found.endswith(b"}") and (part := client.recv(1000)):
+        found += part
+    return found.startswith(b"HTTP/1.1 200") and found.endswith(b'{"status":"ok"}')
+
+
 def until(condition: Callable[[], bool]) -> None:
     give_up = time.monotonic() + 100
     while not condition():
@@ -113,6 +122,15 @@ def test_a_body_that_never_comes_ends(start, method):
     assert httpx.get(f"{server.address}/healthz").status_code == 200
 
 
+def test_line_ends_keep_no_connection_open(start):
+    """After a request, a line end is no request: the connection ends as an idle one does."""
+    server = start(probe="/healthz", read_seconds=0.5, idle_seconds=100)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        assert healthy(client)
+        client.sendall(b"\r\n")
+        assert said(client) == b""
+
+
 def test_a_body_that_trickles_ends(start):
     """A byte now and then is progress, but not enough: 32 KB a second are wanted in the long run."""
     server = start(probe="/healthz", read_seconds=0.5)
@@ -166,18 +184,13 @@ def test_one_address_has_its_share(start):
         clients = [
             stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(20)
         ]
-        request = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
-        for client in clients:
-            client.sendall(request)
-            assert client.recv(1000).startswith(b"HTTP/1.1 200")
+        assert all(healthy(client) for client in clients)
         assert talk(server).startswith(b"HTTP/1.1 503")
         other = stack.enter_context(socket.socket())
         other.bind(("127.0.0.2", 0))
         other.connect(("127.0.0.1", server.port))
-        other.sendall(request)
-        assert other.recv(1000).startswith(b"HTTP/1.1 200")
-        clients[0].sendall(request)
-        assert clients[0].recv(1000).startswith(b"HTTP/1.1 200")
+        assert healthy(other)
+        assert healthy(clients[0])
     until(lambda: httpx.get(f"{server.address}/healthz").status_code == 200)
 
 

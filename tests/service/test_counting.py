@@ -83,9 +83,12 @@ def test_every_answer_sent_is_counted_once(local, tmp_path):
     run(go())
 
 
-def test_invented_names_make_no_lines(local):
+@pytest.mark.parametrize("queue", [2000, 0])
+def test_invented_names_make_no_lines(local, queue):
+    """Also of a server that is too busy to look whether there is such a model."""
+
     async def go() -> None:
-        async with local().running() as client:
+        async with local(queue=queue).running() as client:
             await client.get("/metrics")
             lines = []
             for k in range(3):

@@ -10,6 +10,7 @@ import pytest
 
 from conquer.service.admin import keys_add
 
+from .conftest import run
 from .test_connections import memory, said, until
 
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
@@ -115,3 +116,18 @@ def test_one_key_has_half_of_it(start, tmp_path):
         until(lambda: status(0) == 503)
         assert status(1) != 503
     until(lambda: status(0) != 503)
+
+
+def test_what_was_done_is_not_refused_for_its_reply(local):
+    """A batch whose reply is as large as its body: once it is on disk, the reply goes out."""
+
+    async def go() -> None:
+        async with local(flight_bytes=200_000).running() as client:
+            await client.post("/v1/models", json=MADE)
+            items = [{"id": name, "vector": [1.0]} for name in "ab"]
+            rounds = [{"event_id": f"{k:0200}", "items": items} for k in range(400)]
+            reply = await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})
+            assert (reply.status_code, len(reply.content) > 100_000) == (200, True)
+            assert (await client.get("/v1/models/m")).json()["position"] == 400
+
+    run(go())

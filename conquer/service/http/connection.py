@@ -14,6 +14,7 @@ _PIPELINED = 100
 _RATE = 32 << 10
 """Bytes a second that a body must come with in the long run."""
 _LINGER = 2.0
+"""Seconds in which the last reply of a connection that is read no more can arrive."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -34,7 +35,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
         self._address: str | None = None
         self._began = self._moved = 0.0
-        self._fields = self._head = self._body = self._silent = 0
+        self._body = self._quiet = 0
+        self.url, self.headers = b"", []
         self._headed, self._whole, self._keeps = False, True, False
         self._lingers, self._deaf, self._stopping = False, False, False
 
@@ -60,54 +62,63 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if len(data) > _HEAD_BYTES and (self._whole or not self._headed):
+            # A head may be in it, which is looked at before more of it is kept.
+            for at in range(0, len(data), _HEAD_BYTES):
+                self.data_received(data[at : at + _HEAD_BYTES])
+            return
         if self._deaf:
             return
         self._moved = self.loop.time()
-        # A line that never ends calls nothing back, and the parser keeps all of it.
-        self._silent += len(data)
+        self._quiet += len(data)
         super().data_received(data)
-        if self._silent > _HEAD_BYTES and not self._deaf:
-            self._refuse(431, "head_too_large", f"a line may have {_HEAD_BYTES} bytes")
+        # Once for what has come, not for each header: most requests are whole by now.
+        if not self._whole:
+            if not self._deaf and (refusal := self._too_much()):
+                self._refuse(*refusal)
+        elif self._timer is None and self.cycle.response_complete:
+            # Line ends between two requests begin none, and have stopped the clock of an idle connection.
+            self._began = self._moved
+            self._wait()
+
+    def _too_much(self) -> tuple[int, str, str] | None:
+        """What is wrong with the head so far, or with what follows the body; a line without end is among it."""
+        if len(self.url) > _URL_BYTES:
+            return 414, "url_too_long", f"a URL may have {_URL_BYTES} bytes"
+        if len(self.headers) > _FIELDS or self._quiet > _HEAD_BYTES:
+            return 431, "head_too_large", f"a request may have {_FIELDS} headers with {_HEAD_BYTES} bytes"
+        return None
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= _PIPELINED:
-            self._stop(429, "pipelined", f"{_PIPELINED} requests of this connection are waiting")
+            self._stop((429, "pipelined", f"{_PIPELINED} requests of this connection are waiting"))
         super().on_message_begin()
-        self._fields = self._head = self._body = self._silent = 0
+        self._body = 0
         self._headed = self._whole = False
         self._began = self._moved
         self._wait()
 
-    def on_url(self, url: bytes) -> None:
-        super().on_url(url)
-        if len(self.url) > _URL_BYTES:
-            self._stop(414, "url_too_long", f"a URL may have {_URL_BYTES} bytes")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._silent = 0
-        self._fields += 1
-        self._head += len(name) + len(value)
-        if self._fields > _FIELDS or self._head > _HEAD_BYTES:
-            self._stop(431, "head_too_large", f"a request may have {_FIELDS} headers with {_HEAD_BYTES} bytes")
-        # What follows a chunked body is no header: nobody reads it there.
-        if not self._headed:
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
-        self._silent = 0
-        self._headed = True
+        if self._quiet > _HEAD_BYTES:
+            # It came with more behind it: only its own bytes count.
+            self._quiet = sum(len(name) + len(value) for name, value in self.headers)
+        if refusal := self._too_much():
+            self._stop(refusal)
         super().on_headers_complete()
+        self._headed, self._quiet = True, 0
+        # What follows a chunked body is no header: it is counted, and nobody reads it.
+        self.headers = []
         self.cycle.transport = self._hangup
         # Until the body is there the connection cannot be used again.
         self._keeps, self.cycle.keep_alive = self.cycle.keep_alive, False
 
     def on_body(self, body: bytes) -> None:
-        self._silent = 0
+        self._quiet = 0
         self._body += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._silent = 0
+        self._quiet = 0
         self._whole = True
         self._stop_waiting()
         if not self.cycle.response_started:
@@ -170,15 +181,15 @@ class BoundedProtocol(HttpToolsProtocol):
         due = min(self._began + allowed, self._moved + seconds)
         if due - now > 0.001:
             self._timer = self.loop.call_at(due, self._look)
-        elif self._headed and not self._lingers:
+        elif self._headed and not self._whole and not self._lingers:
             self._refuse(408, "slow", f"the body did not arrive in {seconds:g} s and {_RATE >> 10} KB a second")
         else:
             self.transport.close()
 
-    def _stop(self, status: int, code: str, message: str) -> None:
+    def _stop(self, refusal: tuple[int, str, str]) -> None:
         """Refuse from within the parser, which then calls `send_400_response`."""
-        self._refusal = status, code, message
-        raise ValueError(message)
+        self._refusal = refusal
+        raise ValueError(refusal[2])
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(*(self._refusal or (400, "malformed", msg)))
@@ -187,6 +198,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """The connection's last reply; nothing more is read. Cut where another reply is still being made."""
         self._stop_waiting()
         self._deaf = True
+        self.headers, self.url = [], b""
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             if not self._headed or cycle.response_started or self.pipeline:
