@@ -38,3 +38,6 @@ class EdgeRule:
         one_of("neither", self.neither, NEITHER)
         one_of("scale", self.scale, SCALE)
         number("eta", self.eta, 0.0)
+        for name in ("silent", "several_roots"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")

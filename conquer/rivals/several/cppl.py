@@ -103,9 +103,9 @@ class CPPL:
 def _solved(V: Floats, right: Floats) -> Floats:
     """V^-1 right; where rounding has lost lam beside large values, the shortest solution."""
     try:
-        return np.linalg.solve(V, right)
+        return np.asarray(np.linalg.solve(V, right), np.float64)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(V, right, rcond=None)[0])
+        return np.asarray(np.linalg.lstsq(V, right, rcond=None)[0], np.float64)
 
 
 def build(dim: int, model: str, values: Values) -> Method:

@@ -147,7 +147,8 @@ def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
 
 def decode_items(raw: bytes, new: bool = False) -> list[Item]:
     """Items of the log, or with `new` such as are let in now."""
-    items: list[Item] = decoded(_new_items if new else _items, raw, "items")
+    decode: Any = _new_items if new else _items
+    items: list[Item] = decoded(decode, raw, "items")
     return items
 
 

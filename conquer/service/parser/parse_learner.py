@@ -57,7 +57,13 @@ class ParseLearner:
     unfitted = False
 
     def __init__(self, settings: ModelSettings) -> None:
-        given = {"lam": 0.3, "update": "margin", "features": "standard", "bits": 14, **settings.parameters}
+        given: dict[str, Any] = {
+            "lam": 0.3,
+            "update": "margin",
+            "features": "standard",
+            "bits": 14,
+            **settings.parameters,
+        }
         unknown = set(given) - {*_RULE, *_MODEL, "features", "bits"}
         if unknown:
             raise ValueError(f"a parser takes {', '.join((*_RULE, *_MODEL))}, features and bits; got {sorted(unknown)}")
