@@ -7,7 +7,6 @@ import threading
 import time
 
 import httpx
-import pytest
 
 from conquer.files import pack, unpack
 
@@ -101,29 +100,35 @@ def test_wide_contexts_take_no_more_memory_than_they_are_counted_as(start):
 def test_headers_without_end_are_cut_off(start):
     server = start()
     before = megabytes(server.pid)
-    part = b"a: b\r\n" * 100_000
     with socket.create_connection(("127.0.0.1", server.port)) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
-        with pytest.raises(OSError, match="reset|Broken pipe"):
-            client.sendall(part * 200)
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            client.sendall(b"a: b\r\n" * 20_000_000)
+            client.sendall(b"\r\n")
+        with contextlib.suppress(ConnectionError):
+            said = client.recv(100)
+    assert b" 200 " not in said
     assert megabytes(server.pid) - before < 200
-    assert httpx.get(f"{server.address}/readyz", timeout=60).status_code == 200
+    assert httpx.get(f"{server.address}/readyz").status_code == 200
 
 
-def test_bodies_that_never_come_hold_no_connection(start):
+def test_bodies_that_never_come_hold_nobody_up(start):
+    """Three hundred from one address: they are hung up on, and who comes from another is served all the while."""
     server = start(read_seconds=1.0)
     make(server.address)
     head = b"POST /v1/models/m/choose HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n"
     with contextlib.ExitStack() as held:
         idle = []
         for _ in range(300):
-            one = held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
-            one.settimeout(200)
-            with contextlib.suppress(OSError):
+            there = ("127.0.0.1", server.port)
+            one = held.enter_context(socket.create_connection(there, source_address=("127.0.0.9", 0)))
+            with contextlib.suppress(ConnectionError):
                 one.sendall(head)
             idle.append(one)
+        usable(server.address, tag="meanwhile")
         for one in idle:
-            with contextlib.suppress(ConnectionResetError):
+            with contextlib.suppress(ConnectionError):
                 while one.recv(1000):
                     pass
         usable(server.address)
@@ -214,7 +219,7 @@ def test_a_locked_store_does_not_stop_the_event_loop(start, tmp_path):
 
     with store(tmp_path) as beside:
         beside.execute("BEGIN IMMEDIATE")
-        seen = iter(range(50))
+        seen = iter(range(5))
 
         def health() -> None:
             waiting.wait()
@@ -224,5 +229,5 @@ def test_a_locked_store_does_not_stop_the_event_loop(start, tmp_path):
 
         reply, answered = meanwhile(choose, health)
     assert reply.status_code in (200, 503), reply.text
-    assert answered >= 50
+    assert answered >= 5
     usable(server.address)
