@@ -78,13 +78,14 @@ class Counted:
         while self.events and (len(self.events) > count or self.event_bytes > room):
             self.drop(next(iter(self.events)))
 
-    def apply(self, entry: Entry) -> Event | None:
+    def apply(self, entry: Entry, read: Any = None) -> Event | None:
         """Take in the next row; return the event it speaks of, which must be in the cache (`wanted` tells which)."""
         self._check_next(entry)
         event, tally = self.events.get(entry.event or ""), self.tally
         match entry.body:
             case Decision():
                 event = Event.of(entry)
+                event.hold(read)
                 self.keep(event)
                 tally.choice(entry.body.ordinal, bool(entry.body.query))
             case Answered() if entry.position not in self.undone:
@@ -223,10 +224,8 @@ class Folded(Counted):
                 self.void = self.learner.unfitted
             case _:
                 pass
-        event = super().apply(entry)
-        if event is not None:
-            if isinstance(entry.body, Decision):
-                event.hold(read)
+        event = super().apply(entry, read)
+        if event is not None and isinstance(entry.body, Answered):
             self.event_bytes += event.recount()
         self._count_row()
         return event

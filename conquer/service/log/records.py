@@ -186,9 +186,9 @@ def seal(entry: Entry) -> None:
     Traceback (most recent call last):
     ValueError: a row of the kind 'answer' would not be read as it was written
     """
-    text = _encode(entry.body)
-    if _DECODERS[entry.kind].decode(text) != entry.body:
-        raise ValueError(f"a row of the kind {entry.kind!r} would not be read as it was written")
+    text, kind = _encode(entry.body), entry.kind
+    if _DECODERS[kind].decode(text) != entry.body:
+        raise ValueError(f"a row of the kind {kind!r} would not be read as it was written")
     entry.text = text
 
 

@@ -50,6 +50,7 @@ class Writer:
         self._upkeep = Upkeep(self.batches, self.call_now, self.alarms)
         self._folding = Folding(self._fold, self._arrive)
         self._waiting = Waiting(self.batches, self._folding.want, self._tell, self._upkeep.arrived)
+        self._done: list[QueuedWork] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = ThreadPoolExecutor(1, "conquer-writer")
 
@@ -151,7 +152,8 @@ class Writer:
             logger.exception("a batch went wrong where nothing should")
             self._tell([queued for queued in batch if not queued.future.done()], error)
         finally:
-            self._go_on()
+            done, self._done = self._done, []
+            self._go_on(done)
 
     def _carry_out(self, batch: list[QueuedWork], skip_locked: bool = False) -> None:
         # Whose model was locked a moment ago does not make the others wait a second time.
@@ -175,9 +177,16 @@ class Writer:
         except Exception as error:
             self._failed(prepared.batch, error)
             return
-        self._reply(prepared.batch)
-        for name in self._upkeep.after_commit(prepared.turns):
+        deliver(one for one in prepared.batch if isinstance(one.future, Future))
+        # One message to the loop carries the replies and the start of the next batch; a snapshot does not delay them.
+        self._done = prepared.batch
+        stale, grown = self._upkeep.after_commit(prepared.turns)
+        for name in stale:
             self._folding.want(name)
+        if grown:
+            self._reply(self._done)
+            self._done = []
+            self._upkeep.begin_snapshot(grown)
 
     def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
         """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
@@ -219,10 +228,14 @@ class Writer:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(deliver, [one for one in batch if not isinstance(one.future, Future)])
 
-    def _go_on(self) -> None:
-        """Let the loop send these replies and read what has come meanwhile: the next commit then carries more."""
+    def _go_on(self, done: list[QueuedWork]) -> None:
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.call_soon, self._loop.call_soon, self._next)
+            self._loop.call_soon_threadsafe(self._deliver_and_go_on, self._loop, done)
+
+    def _deliver_and_go_on(self, loop: asyncio.AbstractEventLoop, done: list[QueuedWork]) -> None:
+        """Let the loop send these replies and read what has come meanwhile: the next commit then carries more."""
+        deliver(one for one in done if not isinstance(one.future, Future))
+        loop.call_soon(loop.call_soon, self._next)
 
     def _drain(self) -> None:
         """Without an event loop, as from the command line."""

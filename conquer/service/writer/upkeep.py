@@ -31,9 +31,9 @@ class Upkeep:
         self.used = 0
         """Bytes of the models in memory, roughly."""
 
-    def after_commit(self, turns: Mapping[str, Turn]) -> list[str]:
-        """Keep memory within its bounds and begin a snapshot that is due; returns the models to fold again."""
-        stale = []
+    def after_commit(self, turns: Mapping[str, Turn]) -> tuple[list[str], list[Folded]]:
+        """Keep memory within its bounds; returns the models to fold again, and those whose snapshots are due."""
+        stale, grown = [], []
         try:
             for name, turn in turns.items():
                 folded = turn.folded
@@ -43,15 +43,20 @@ class Upkeep:
                     continue
                 if folded.stale:
                     stale.append(name)
+                elif folded.since_snapshot >= self.batches.settings.snapshot_every and not self._storing:
+                    grown.append(folded)
                 self._trim(folded)
-                self._begin_snapshot(folded, self.batches.settings.snapshot_every)
             if self.used > self.batches.settings.cache_bytes:
                 self._evict()
         except Exception as error:
             self._alarms.count("upkeep")
             self._alarms.raise_("upkeep", f"looking after the models failed: {error!r}")
             logger.exception("looking after the models failed")
-        return stale
+        return stale, grown
+
+    def begin_snapshot(self, grown: list[Folded]) -> None:
+        """Begin one of the snapshots that are due; the others' turn comes with their next rows."""
+        self._begin_snapshot(grown[0], self.batches.settings.snapshot_every)
 
     def arrived(self, name: str, arrival: Arrival) -> None:
         """A model that was wanted has been read into memory, or could not be."""
