@@ -17,7 +17,7 @@ from . import machine, state
 from .malicious import Files
 from .mutator import damaged, mutated
 from .target import Target
-from .traffic import KEEPERS, raw, session
+from .traffic import KEEPERS, REFUSED, raw, session
 
 MEGABYTES = 1500.0
 """What the server may take at most, of which 256 are for models."""
@@ -79,7 +79,7 @@ def record(target: Target) -> list[bytes]:
         for method, path, body in session(client):
             content = body if isinstance(body, bytes) or body is None else json.dumps(body, ensure_ascii=False).encode()
             reply = client.request(method, path, content=content)
-            if reply.status_code >= 500:
+            if reply.status_code >= 400 and (method, path) not in REFUSED:
                 target.fail(f"session-{len(found)}", reply.text, raw(method, path, body))
             found.append(raw(method, path, body))
     return found
