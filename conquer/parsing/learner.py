@@ -140,7 +140,7 @@ class EdgeLearner:
         if word == 0:
             return Choice((edge_of(1, int(heads[1]), size),), Query.NONE, ticket, {"chance": None})
         pair = int(heads[word]), int(rival)
-        memo: dict[str, Any] = {"word": int(word), "heads": pair, "chance": None, "ties": False}
+        memo: dict[str, Any] = {"word": int(word), "heads": list(pair), "chance": None, "ties": False}
         if self.rule.neither != "skip":
             memo["outside"] = True
         return Choice(tuple(edge_of(int(word), head, size) for head in pair), Query.DUEL, ticket, memo)

@@ -44,7 +44,7 @@ def by_hand(recipe, seed, visits):
             choice = learner.choose(sentence, ticket, asked=asked[t])
             if choice.query.name == "NONE":
                 break
-            word, heads = choice.memo["word"], choice.memo["heads"]
+            word, heads = choice.memo["word"], tuple(choice.memo["heads"])
             asked[t].add(word)
             said = recipe.annotator(sentence.heads[word - 1], *heads, int(judge[visit * each + q]))
             log.append((t, word, heads, said))

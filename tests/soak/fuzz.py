@@ -15,9 +15,9 @@ from service.nursery import Nursery
 
 from . import machine, state
 from .malicious import Files
-from .mutator import mutated
+from .mutator import damaged, mutated
 from .target import Target
-from .traffic import KEEPERS, raw, session
+from .traffic import KEEPERS, REFUSED, raw, session
 
 MEGABYTES = 1500.0
 """What the server may take at most, of which 256 are for models."""
@@ -30,10 +30,10 @@ def shares(total: int) -> dict[str, int]:
     """How many calls of each source.
 
     >>> shares(100_000)
-    {'mutator': 80000, 'files': 15000, 'machine': 5000}
+    {'mutator': 78000, 'files': 15000, 'machine': 5000, 'cookies': 2000}
     """
-    few = total // 20
-    return {"mutator": total - 4 * few, "files": 3 * few, "machine": few}
+    few, fewer = total // 20, total // 50
+    return {"mutator": total - 4 * few - fewer, "files": 3 * few, "machine": few, "cookies": fewer}
 
 
 def harmless(request: bytes) -> bool:
@@ -79,7 +79,7 @@ def record(target: Target) -> list[bytes]:
         for method, path, body in session(client):
             content = body if isinstance(body, bytes) or body is None else json.dumps(body, ensure_ascii=False).encode()
             reply = client.request(method, path, content=content)
-            if reply.status_code >= 500:
+            if reply.status_code >= 400 and (method, path) not in REFUSED:
                 target.fail(f"session-{len(found)}", reply.text, raw(method, path, body))
             found.append(raw(method, path, body))
     return found
@@ -150,6 +150,25 @@ def _stretch(target: Target, kept: dict[str, Any], wanted: dict[str, int], path:
     kept["slowest"] = max(kept["slowest"], target.slowest_health())
     target.failed += [f"not usable at the end: {one}" for one in target.usable("end")]
     keep()
+    first = done.get("cookies", 0)
+    if first < wanted["cookies"]:
+        cookie = target.close_the_door()
+        asyncio.run(_many(target, "cookies", first, wanted["cookies"] - first, lambda n: _with_cookie(seed, n, cookie)))
+        done["cookies"] = wanted["cookies"]
+        keep()
+
+
+def _with_cookie(seed: int, number: int, cookie: bytes) -> bytes:
+    """A page asked for with a session that somebody has tampered with."""
+    rng = random.Random(f"cookies {seed} {number}")
+    method, path = rng.choice([("GET", "/session"), ("GET", "/v1/models"), ("POST", "/v1/models"), ("POST", "/logout")])
+    request = raw(method, path, {"name": "spare"} if path == "/v1/models" else None, "X-Conquer-Token: @", "Cookie: @")
+    return b"".join(
+        part + value
+        for part, value in zip(
+            request.split(b"@"), (damaged(rng, cookie, cookie), damaged(rng, cookie, b"=;,"), b""), strict=True
+        )
+    )
 
 
 def again(nursery: Nursery, out: Path, request: bytes) -> str:

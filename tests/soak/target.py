@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from service.attacks import megabytes
 from service.conftest import free_port
 from service.nursery import Nursery, Process
 from service.test_treebanks import TREEBANK
+
+from conquer.service.admin import keys_add
 
 from .traffic import KEEPERS, make_keepers
 
@@ -142,6 +145,14 @@ class Target:
                     replies[path] = client.get(f"{root}{path}")
                 wrong += [f"{name} {what}: {r.text[:200]}" for what, r in replies.items() if r.status_code != 200]
         return wrong
+
+    def close_the_door(self) -> bytes:
+        """Make a key, so that nobody else is served any more, and sign in with it: the session's cookie."""
+        _, secret = keys_add("ann", roles=["admin"], store=f"sqlite:///{self.folder}/store.db")
+        with self.client() as client:
+            while client.get("/v1/models").status_code == 200:
+                time.sleep(0.05)
+            return client.post("/login", json={"key": secret}).headers["set-cookie"].partition(";")[0].encode()
 
     def close(self) -> None:
         if self._health.poll() is None:

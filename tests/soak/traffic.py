@@ -10,9 +10,10 @@ from service.test_treebanks import TREEBANK
 KEEPERS = ("keep-pick", "keep-text", "keep-parse")
 """Models that must be usable at the end: nobody deletes them."""
 _VECTORS = [{"id": "a", "vector": [1.0, 0.5]}, {"id": "b", "vector": [0, -2e-3]}, {"id": "c", "vector": [3, 4]}]
-_TEXTS = [{"id": "x", "text": "a small word"}, {"id": "y", "features": {"price": 1.5, "kind": "é", "new": True}}]
+_TEXTS = [{"id": "x", "text": "a small word"}, {"id": "y", "text": "Straße"}]
+_DICTS = [{"id": "x", "features": {"price": 1.5, "kind": "é", "new": True}}, {"id": "y", "features": {"price": -1}}]
 _LINES = "".join(json.dumps({"id": f"i{k}", "text": f"word{k} and é"}) + "\n" for k in range(6))
-_TABLE = 'id,group,text,price\nt1,g,one,1\nt2,g,"two, three",2.5\nt3,h,four,nan\n'
+_TABLE = 'id,group,text,price\nt1,g,one,1\nt2,g,"two, three",2.5\nt3,g,four,nan\n'
 _RANK = {
     "contextFeatures": [{"timeOfDay": "morning"}],
     "actions": [{"id": "pasta", "features": [{"taste": "salty", "n": {"c": 5}}]}, {"id": "cake"}],
@@ -20,6 +21,10 @@ _RANK = {
     "eventId": "r1",
 }
 Request = tuple[str, str, Any]
+
+
+REFUSED = {("POST", "/login"), ("POST", "/v1/models/copy/log"), ("GET", "/static/style.css")}
+"""What is rightly refused: a key and a file that do not exist, and a ledger for a model that is not fresh."""
 
 
 def make_keepers(client: httpx.Client) -> None:
@@ -40,7 +45,7 @@ def session(client: httpx.Client) -> Iterator[Request]:
     """(method, path, body) of every route, in an order that makes sense."""
     pick, text, parse = KEEPERS
     root = f"/v1/models/{pick}"
-    yield "POST", "/v1/models", {"name": "spare", "algorithm": "fgts", "parameters": {"lam": 2.0}, "seed": 3}
+    yield "POST", "/v1/models", {"name": "spare", "algorithm": "gnr", "parameters": {"lam": 2.0}, "seed": 3}
     yield "GET", "/v1/models", None
     for name in KEEPERS:
         yield "GET", f"/v1/models/{name}", None
@@ -56,9 +61,10 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"{root}/answers", {"answers": [{"event_id": "b1", "winner": "both_bad", "strength": 0.5}]}
     mixed = {"items": _TEXTS, "context": {"hour": 3.0, "place": "Zürich"}, "event_id": "t1"}
     yield "POST", f"/v1/models/{text}/choose", mixed
+    yield "POST", f"/v1/models/{text}/choose", {"items": _DICTS, "context": "a text", "event_id": "t2"}
     yield "POST", f"/v1/models/{text}/events/t1/answer", {"winner": "x"}
     yield "POST", f"{root}/erase", {"voter": "ann"}
-    yield "POST", f"/v1/models/{text}/items", _LINES.encode()
+    yield "POST", f"/v1/models/{text}/items", _LINES.replace('"i', '"more-i').replace("more-id", "id").encode()
     yield "POST", f"/v1/models/{text}/items", _TABLE.encode()
     yield "POST", f"/v1/models/{parse}/items?held_out=1", TREEBANK.encode()
     for name in (text, parse):
