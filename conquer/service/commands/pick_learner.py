@@ -67,7 +67,7 @@ class PickLearner:
         # A sum is finite only if all of it is; JSON has no other numbers, so the row could not be read again.
         if not isfinite(sum(listed)) and not all(map(isfinite, listed)):
             raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
-        if not _plain(choice.memo):
+        if not all(map(_plain, choice.memo.values())):
             raise invalid(f"{self.settings.algorithm} cannot choose among these items: its memo is not finite")
         return choice, listed
 
