@@ -143,7 +143,8 @@ class Kernel(CompiledModel):
             "stats": self.stats.shape,
         }
         item, pair, factor, stats = adopt(arrays, shapes, copy=False)
-        squares = np.add.reduceat(np.append(rows.data**2, 0.0), rows.indptr[:-1]) if items else np.empty(0)
+        with np.errstate(over="ignore"):  # beyond all numbers they are not those of the items, which is refused below
+            squares = np.add.reduceat(np.append(rows.data**2, 0.0), rows.indptr[:-1]) if items else np.empty(0)
         squares[np.diff(rows.indptr) == 0] = 0.0
         if not np.allclose(item[:, SQUARE], squares, rtol=1e-9, atol=0.0) or (pairs and (pair[NORM] < 0).any()):
             raise ValueError("the stored squares must be those of the stored items, and norms not negative")

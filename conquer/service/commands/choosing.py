@@ -18,14 +18,14 @@ from conquer.types import Query
 _QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
 
 
-class Room:
+class CellRoom:
     """How many cells of rows one request may still fill; a batch fills it with all its rounds."""
 
     def __init__(self) -> None:
         self.cells = Limits().cells
 
 
-def choose(turn: Turn, request: ChooseRequest, room: Room | None = None) -> ChooseReply:
+def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> ChooseReply:
     """Decide a round and log it; the same event id with the same items gets the same reply again."""
     if request.event_id is not None:
         event = turn.event(request.event_id)
@@ -33,7 +33,7 @@ def choose(turn: Turn, request: ChooseRequest, room: Room | None = None) -> Choo
             _check_same(event, request)
             return reply(event)
         turn.check_unused(request.event_id)
-    room = room or Room()
+    room = room or CellRoom()
     learner = turn.folded.learner
     read = learner.read(bytes(request.items), bytes(request.context), room.cells)
     room.cells -= read.cells

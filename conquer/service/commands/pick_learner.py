@@ -69,8 +69,6 @@ class PickLearner:
         # A sum is finite only if all of it is; JSON has no other numbers, so the row could not be read again.
         if not isfinite(sum(listed)) and not all(map(isfinite, listed)):
             raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
-        if not _plain(choice.memo):
-            raise invalid(f"{self.settings.algorithm} cannot choose among these items: its memo is not finite")
         return choice, listed
 
     def names(self, read: ReadItems, choice: Choice) -> tuple[str, ...]:
@@ -123,15 +121,6 @@ class PickLearner:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra, "featurizer": featurizer.settings()}
         arrays = {f"{_FEATURIZER}{name}": array for name, array in featurizer.arrays().items()}
         return saving.dumps(self.learner, {"service": service}, arrays)
-
-
-def _plain(value: Any) -> bool:
-    """Whether every number in a memo is finite."""
-    if isinstance(value, float):
-        return isfinite(value)
-    if isinstance(value, Mapping):
-        return all(map(_plain, value.values()))
-    return all(map(_plain, value)) if isinstance(value, list | tuple) else True
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str | None]:

@@ -92,7 +92,10 @@ async def send_json(send: Send, status: int, body: bytes) -> None:
     """The everyday reply: JSON, not to be cached."""
     headers = [*_PLAIN, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await _send_body(send, body)
+    if len(body) <= _SLICE:
+        await send({"type": "http.response.body", "body": body})
+    else:
+        await _send_body(send, body)
 
 
 async def _send_body(send: Send, body: bytes) -> None:

@@ -39,12 +39,16 @@ class Event:
     answers: dict[str, tuple[int, Answered]] = field(default_factory=dict)
     expired: bool = False
     round: Any = None
+    own: int = 0
+    held: int = 0
+    """Bytes of the decision, and of `round`."""
     counted: int = 0
     """What it was last counted as by the cache it is in."""
 
     @classmethod
     def of(cls, entry: Entry) -> "Event":
         chosen: Decision = entry.body
+        raw = memoryview(chosen.items).nbytes + memoryview(chosen.context).nbytes
         return cls(
             id=str(entry.event),
             position=entry.position,
@@ -54,6 +58,7 @@ class Event:
             choice=chosen.choice,
             active=not chosen.deferred,
             seen=entry.position,
+            own=_OWN + raw + _SCORE * len(chosen.scores),
         )
 
     def follow(self, entry: Entry) -> None:
@@ -77,14 +82,13 @@ class Event:
 
     def hold(self, read: Any) -> None:
         """Keep what was read of the items for the answer, unless it is large: then it is read again."""
-        self.round = read if read is None or read.nbytes <= _LARGEST_HELD else None
+        size = 0 if read is None else read.nbytes
+        self.round, self.held = (read, size) if size <= _LARGEST_HELD else (None, 0)
 
     @property
     def size(self) -> int:
         """Bytes in memory: the items as they came, their scores, what was read of them, and the answers."""
-        chosen, read = self.chosen, self.round
-        own = _OWN + memoryview(chosen.items).nbytes + memoryview(chosen.context).nbytes
-        return own + _SCORE * len(chosen.scores) + _ANSWER * len(self.answers) + (0 if read is None else read.nbytes)
+        return self.own + self.held + _ANSWER * len(self.answers)
 
     def recount(self) -> int:
         """By how many bytes it has grown since it was last counted."""

@@ -101,7 +101,7 @@ async def choose_batch(call: Call) -> BatchReply:
     events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
 
     def work(turn: Turn) -> list[Any]:
-        room = choosing.Room()
+        room = choosing.CellRoom()
         return [_each(lambda one=one: choosing.choose(turn, one, room)) for one in request.rounds]
 
     results = await call.on_model(work, events)
