@@ -52,6 +52,13 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{named(page)} links to {target}"
 
 
+def test_every_promise_names_a_test_that_is_there():
+    named_tests = re.findall(r"`([\w/]+\.py)::(\w+)`", (ROOT / "docs" / "security.md").read_text())
+    assert len(named_tests) > 40
+    for file, name in named_tests:
+        assert f"def {name}(" in (ROOT / "tests" / file).read_text(), f"{file} has no {name}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_prose_is_a_hundred_columns_wide(page):
     """Tables and code are as wide as they must be."""

@@ -86,7 +86,11 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
         if not models:
             with writer.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
-        return {name: erase_person(writer, name, voter) for name in models}
+        erased = {name: erase_person(writer, name, voter) for name in models}
+        for name, (_, position) in erased.items():
+            # Until the log has been folded again without them.
+            writer.call_now(name, lambda turn: None, generation=position)
+        return {name: gone for name, (gone, _) in erased.items()}
 
 
 def replay(

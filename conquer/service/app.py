@@ -61,8 +61,17 @@ class Dispatch:
     async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:
         endpoint, started, status = self.endpoint, time.perf_counter(), 500
         hold = Hold(self.server.budget, endpoint.upload)
+        # How many answers came, as far as that can be told.
+        sent = [1]
         try:
-            reply = await self._reply(scope, path, receive, hold)
+            try:
+                result = await self._result(scope, path, receive, hold, sent)
+                reply = result if isinstance(result, Reply) else encode(result)
+                # What was done cannot be refused any more: replies to writes go with their bodies, which are counted.
+                if endpoint.method == "GET":
+                    hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
+            except Exception as error:
+                reply = self._failed(path, error, sent)
             if isinstance(reply, Reply):
                 status = reply.status
                 await send_reply(send, reply, receive)
@@ -73,27 +82,14 @@ class Dispatch:
             hold.release()
             self.server.meters.request(endpoint.method, endpoint.path, status, time.perf_counter() - started)
 
-    async def _reply(self, scope: Scope, path: dict[str, str], receive: Receive, hold: Hold) -> Reply | bytes:
-        """What is sent, whatever happens: a reply, or JSON with the row's own status."""
-        # How many answers came, as far as that can be told.
-        sent = [1]
-        try:
-            result = await self._result(scope, path, receive, hold, sent)
-        except RefusalError as refusal:
-            self._count(path, "indeterminate" if refusal.kind is Kind.INDETERMINATE else "refused", refusal.code, sent)
-            return refused(refusal)
-        except Exception:
-            logger.exception("%s %s failed", self.endpoint.method, self.endpoint.path)
-            self._count(path, "indeterminate", "internal", sent)
-            return failure(500, "internal", "this is a fault of the server; it has been logged")
-        reply = result if isinstance(result, Reply) else encode(result)
-        # What was done cannot be refused any more: replies to writes go with their bodies, which are counted.
-        if self.endpoint.method == "GET":
-            try:
-                hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
-            except RefusalError as refusal:
-                return refused(refusal)
-        return reply
+    def _failed(self, path: dict[str, str], error: Exception, sent: list[int]) -> Reply:
+        """What is sent when a request is not carried out, for whatever reason."""
+        if isinstance(error, RefusalError):
+            self._count(path, "indeterminate" if error.kind is Kind.INDETERMINATE else "refused", error.code, sent)
+            return refused(error)
+        logger.error("%s %s failed", self.endpoint.method, self.endpoint.path, exc_info=error)
+        self._count(path, "indeterminate", "internal", sent)
+        return failure(500, "internal", "this is a fault of the server; it has been logged")
 
     def _count(self, path: dict[str, str], outcome: str, code: str, sent: list[int]) -> None:
         """Answers that were not carried out. A name nobody has given to a model makes no line of its own."""

@@ -117,7 +117,8 @@ def test_erasing_in_slices_gives_what_erasing_at_once_gives(local, tmp_path, sma
             assert (await tell(client, "open", "i0", "eve")).status_code == 404
             await some(client, 3, "meanwhile", "bob")
             turns[:] = [""] * 10
-            gone = await in_thread(erase_person, writer, "m", "bob")
+            gone, position = await in_thread(erase_person, writer, "m", "bob")
+            assert position == writer.models["m"].position
             assert gone.rows == 50 - 2 * 7 + 6
             assert len(turns) > 10 + 3
 

@@ -1,6 +1,7 @@
 """After a commit nothing fails the reply; while one is under way its outcome is found out, or said to be unknown."""
 
 import asyncio
+import gc
 import sqlite3
 import threading
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from conquer.service.log.fold import Folded
 from conquer.service.writer.upkeep import Upkeep
 
 from .conftest import run
@@ -220,3 +222,29 @@ def test_one_bad_request_in_a_batch_is_told_alone(local, tmp_path) -> None:
 
     run(go())
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
+
+
+def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) -> None:
+    """More models than memory holds: each leaves a snapshot as it goes, and nothing keeps those that are gone."""
+
+    async def go():
+        app = local(cache_bytes=4000, snapshot_every=10)
+        made = {**MADE, "features": {"dim": 64}}
+        async with app.running() as client:
+            names = [f"m{number}" for number in range(12)]
+            for name in names:
+                await client.post("/v1/models", json={**made, "name": name})
+            for seed in range(1, 7):
+                for name in names:
+                    await play(client, 1, seed=seed, name=name)
+            gc.collect()
+            alive = [one for one in gc.get_objects() if isinstance(one, Folded)]
+            # What is in memory, what is being read, and the one whose snapshot is being stored.
+            assert len(alive) <= len(app.server.writer.models) + 3 < len(names)
+
+    run(go())
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        stored = connection.execute("SELECT COUNT(DISTINCT model_id) FROM snapshots").fetchone()[0]
+    assert stored >= 6
+    for number in range(12):
+        assert np.array_equal(loaded(sqlite(tmp_path), f"m{number}"), slow_fold(sqlite(tmp_path), f"m{number}"))

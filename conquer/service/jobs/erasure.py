@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
-from conquer.service.errors import Kind, RefusalError, unknown_model
+from conquer.service.errors import unknown_model
 from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, seal
 from conquer.service.log.statistics import read_tally
 from conquer.service.log.transaction import Turn
@@ -57,8 +57,11 @@ class _Found:
     emptied: int = 0
 
 
-def erase_person(writer: Writer, model: str, voter: str) -> Gone:
+def erase_person(writer: Writer, model: str, voter: str) -> tuple[Gone, int]:
     """Erase a voter from a model, so that others hardly wait, and then their old rows from the disk.
+
+    Returns what became of them, and the position of the erasure: the model is without them once its log has been
+    folded with that.
 
     Not for the writer's own threads. Rows are looked for beside the writer and emptied a slice at a time, the latest
     first: after a crash the next run finds the earliest, and folds again from there.
@@ -81,15 +84,9 @@ def erase_person(writer: Writer, model: str, voter: str) -> Gone:
         _check_same(turn, number)
         return _finish(turn, voter, found), turn.folded.position if turn.folded.stale else 0
 
-    gone, generation = writer.call_now(model, last)
+    gone, position = writer.call_now(model, last)
     writer.database.scrub()
-    try:
-        # Until the log has been folded again without them.
-        writer.call_now(model, lambda turn: None, generation=generation)
-    except RefusalError as refusal:
-        if refusal.kind is not Kind.UNKNOWN:
-            raise
-    return cast("Gone", gone)
+    return gone, position
 
 
 def erase_voter(turn: Turn, voter: str) -> Gone:

@@ -102,8 +102,11 @@ async def write_log(call: Call) -> Replayed:
 
 async def erase(call: Call) -> Gone:
     """Remove a person from the log: the model becomes what it would be without their rows."""
-    writer, name, voter = call.server.writer, call.model, call.body.voter
-    return await asyncio.get_running_loop().run_in_executor(None, erase_person, writer, name, voter)
+    server, loop = call.server, asyncio.get_running_loop()
+    erasing = loop.run_in_executor(server.long_work, erase_person, server.writer, call.model, call.body.voter)
+    gone, position = await erasing
+    await call.folded_with(position)
+    return gone
 
 
 ENDPOINTS = (

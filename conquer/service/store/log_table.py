@@ -179,8 +179,8 @@ def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
         part = rows[start : start + _ROWS]
         values: list[Any] = []
         for row in part:
-            text = row.text.decode()
-            values += (model, row.position, row.kind, row.event, row.voter, row.at, text, FOLD, checksum(row))
+            kind, text = row.kind, row.text.decode()
+            values += (model, row.position, kind, row.event, row.voter, row.at, text, FOLD, checksum(row, kind))
         connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
     mark = _mark(connection.dialect.paramstyle)
     connection.exec_driver_sql(f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))

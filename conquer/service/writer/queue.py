@@ -97,8 +97,9 @@ class Writer:
         """Queue work from the event loop; a full queue refuses at once."""
         if self._loop is None:
             raise RuntimeError("start(loop) comes before call")
-        if self.waiting >= self.settings.queue:
-            raise RefusalError(Kind.BUSY, "busy", f"{self.waiting} requests are waiting; try again", retry_after=1)
+        waiting = len(self._waiting)
+        if waiting >= self.settings.queue:
+            raise RefusalError(Kind.BUSY, "busy", f"{waiting} requests are waiting; try again", retry_after=1)
         future = self._loop.create_future()
         if self._waiting.put(QueuedWork(model, work, events, future, light, generation)):
             self._loop.call_soon(self._next)

@@ -45,7 +45,7 @@ class Waiting:
             if self._closed:
                 raise stopping()
             self._queue.append(queued)
-            return self._begin()
+            return not self._busy and self._begin()
 
     def put_first(self, works: Iterable[QueuedWork]) -> bool:
         """Add to the beginning, in their order: they have waited before."""
@@ -79,12 +79,12 @@ class Waiting:
         with self._lock:
             while self._arrived:
                 self._admit(*self._arrived.popleft())
-            most = self._batches.settings.batch
-            while self._queue and len(batch) < most:
-                if batch and (self._queue[0].alone or batch[-1].alone):
+            most, queue, ready = self._batches.settings.batch, self._queue, self._ready
+            while queue and len(batch) < most:
+                if batch and (queue[0].alone or batch[-1].alone):
                     break
-                queued = self._queue.popleft()
-                if self._ready(queued):
+                queued = queue.popleft()
+                if ready(queued):
                     batch.append(queued)
                 else:
                     self._put_aside(queued)
@@ -103,10 +103,10 @@ class Waiting:
         if queued.model is None:
             return True
         folded = self._batches.known(queued.model)
-        if folded is None:
-            return False
-        settled = not folded.stale and queued.generation <= folded.position
-        return settled or queued.generation <= folded.generation
+        wanted = queued.generation
+        if folded is None or not wanted:
+            return folded is not None
+        return wanted <= folded.generation or (not folded.stale and wanted <= folded.position)
 
     def _put_aside(self, queued: QueuedWork) -> None:
         if self._closed:
