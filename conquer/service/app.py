@@ -70,7 +70,7 @@ class Dispatch:
                 # What was done cannot be refused any more: replies to writes go with their bodies, which are counted.
                 if endpoint.method == "GET":
                     hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever it was, whoever asked gets a reply
                 reply = self._failed(path, error, sent)
             if isinstance(reply, Reply):
                 status = reply.status
