@@ -206,6 +206,8 @@ async def converse(client, key, steps):
         said = json.loads(json.dumps(content).replace(event, "<event>"))
         if step.get("sides") is False:  # 0.1 never put the middle one of three on the left
             said.pop("left")
+        if isinstance(said, dict) and "summary" in said:  # 0.1 did not count rows that cannot be read
+            assert said["summary"].pop("quarantined") == {"rows": 0, "first": []}
         replies.append({"status": status, "reply": said})
     return replies
 

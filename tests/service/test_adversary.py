@@ -347,7 +347,7 @@ def test_a_wrong_clock_makes_no_young_row_old(local):
             loop = asyncio.get_running_loop()
             assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 1) == 4
             assert (await client.get("/v1/models/m/events/e4")).status_code == 200
-            assert (await client.get("/v1/models/m/events/e3")).status_code == 404
+            assert (await client.get("/v1/models/m/events/e3")).json()["error"]["code"] == "pruned"
 
     run(go())
 

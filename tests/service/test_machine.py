@@ -16,7 +16,7 @@ from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSe
 from conquer.service.log.summaries import counts
 from conquer.service.server import Server
 from conquer.service.settings import Settings
-from conquer.service.store import log_table
+from conquer.service.store import log_table, snapshots
 
 from .folds import loaded, slow_fold
 
@@ -137,7 +137,7 @@ class Machine(RuleBasedStateMachine):
         assert tally.rounds == len(self.chosen)
         with self.server.database.reading() as connection:
             header = log_table.headers(connection, ["m"], lock=False)["m"]
-            assert counts(connection, header) == tally
+            assert counts(connection, header, snapshots.complete(connection, header.id)) == tally
 
     def teardown(self) -> None:
         weights = self.settled(lambda turn: turn.folded.learner.learner.model.weights())

@@ -82,6 +82,7 @@ def test_a_curve_of_any_length_goes_on(bins: int) -> None:
     assert sum(one.rounds for one in tally.curve) == 1000
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("algorithm", ["gnc", "rucb", "kwik"])
 def test_mutated_files_are_refused_or_go_on(local: Any, algorithm: str) -> None:
     """Bytes changed, cut and repeated, and numbers of the header replaced: what is taken can be asked and saved."""

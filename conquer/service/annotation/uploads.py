@@ -45,7 +45,10 @@ def _json_rows(text: str) -> list[dict[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        row = decoded(_row, line.encode(), f"line {number}")
+        try:
+            row = decoded(_row, line.encode(), f"line {number}")
+        except RefusalError as refusal:
+            raise invalid(refusal.message) from None
         if not _shallow(row, _DEPTH):
             raise invalid(f"line {number} is nested deeper than {_DEPTH}")
         rows.append(row)
