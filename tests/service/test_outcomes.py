@@ -248,3 +248,22 @@ def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) 
     assert stored >= 6
     for number in range(12):
         assert np.array_equal(loaded(sqlite(tmp_path), f"m{number}"), slow_fold(sqlite(tmp_path), f"m{number}"))
+
+
+def test_a_model_that_cannot_be_looked_after_is_served(local, monkeypatch) -> None:
+    """Also while it is being read into memory, where nobody waits for an answer that could carry the error."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+
+            def broken(self, folded, gone):
+                raise IndexError("upkeep")
+
+            monkeypatch.setattr(Upkeep, "_alarm", broken)
+            app.server.writer.models.clear()
+            await play(client, 2)
+            assert app.server.writer.alarms.failures()["upkeep"] > 0
+
+    run(go())

@@ -42,6 +42,8 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         check_settings(settings)
         for voter in {*tally.voters, *tally.people, *(one.voter for one in tally.recent)} - {None}:
             tally.forget(str(voter))
+        # Rows that could not be read are another log's.
+        tally.quarantined, tally.reasons = 0, []
         return settings, PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error!s:.500}") from None

@@ -1,8 +1,8 @@
 """What follows a commit: snapshots of models that have grown, memory within its bounds. Nothing here fails a reply."""
 
-import logging
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,7 +17,6 @@ from conquer.service.writer.folding import Arrival
 Work = Callable[[Any], Any]
 _LAST_SNAPSHOTS = 10.0
 """Seconds for snapshots when the server stops; the log has everything."""
-logger = logging.getLogger(__name__)
 
 
 class Upkeep:
@@ -33,26 +32,32 @@ class Upkeep:
 
     def after_commit(self, turns: Mapping[str, Turn]) -> tuple[list[str], list[Folded]]:
         """Keep memory within its bounds; returns the models to fold again, and those whose snapshots are due."""
-        stale, grown = [], []
-        try:
+        stale: list[str] = []
+        grown: list[Folded] = []
+        with self._guarded():
             for name, turn in turns.items():
                 folded = turn.folded
-                self._alarm(folded, turn.removed)
-                if turn.removed:
-                    self._weigh(name, 0)
-                    continue
-                if folded.stale:
+                if folded.stale and not turn.removed:
                     stale.append(name)
                 elif folded.since_snapshot >= self.batches.settings.snapshot_every and not self._storing:
                     grown.append(folded)
-                self._trim(folded)
+                self._alarm(folded, turn.removed)
+                if turn.removed:
+                    self._weigh(name, 0)
+                else:
+                    self._trim(folded)
             if self.used > self.batches.settings.cache_bytes:
                 self._evict()
+        return stale, grown
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """What goes wrong in here is counted and shown, and nobody else's business."""
+        try:
+            yield
         except Exception as error:
             self._alarms.count("upkeep")
             self._alarms.raise_("upkeep", f"looking after the models failed: {error!r}")
-            logger.exception("looking after the models failed")
-        return stale, grown
 
     def begin_snapshot(self, grown: list[Folded]) -> None:
         """Begin one of the snapshots that are due; the others' turn comes with their next rows."""
@@ -60,14 +65,15 @@ class Upkeep:
 
     def arrived(self, name: str, arrival: Arrival) -> None:
         """A model that was wanted has been read into memory, or could not be."""
-        if isinstance(arrival, Folded):
-            arrival.watch = self.batches.watch
-            self._alarms.clear(f"fold:{name}")
-            self._alarm(arrival, gone=False)
-            self._weigh(name, arrival.size)
-        elif arrival is not None:
-            self._alarms.count("fold")
-            self._alarms.raise_(f"fold:{name}", f"model {name!r} cannot be folded: {arrival}")
+        with self._guarded():
+            if isinstance(arrival, Folded):
+                arrival.watch = self.batches.watch
+                self._alarms.clear(f"fold:{name}")
+                self._alarm(arrival, gone=False)
+                self._weigh(name, arrival.size)
+            elif arrival is not None:
+                self._alarms.count("fold")
+                self._alarms.raise_(f"fold:{name}", f"model {name!r} cannot be folded: {arrival}")
 
     def stop(self) -> None:
         """Store snapshots of the models that have changed since their last; nothing else writes any more."""
@@ -87,9 +93,9 @@ class Upkeep:
             for kind in ("quarantine", "snapshot", "fold"):
                 self._alarms.clear(f"{kind}:{folded.name}")
         elif folded.tally.quarantined:
-            position, reason = folded.tally.reasons[0]
+            first = "".join(f"; row {position}: {reason}" for position, reason in folded.tally.reasons[:1])
             count = f"{folded.tally.quarantined} rows of model {folded.name!r} are passed over"
-            self._alarms.raise_(f"quarantine:{folded.name}", f"{count}; the first, {position}: {reason}")
+            self._alarms.raise_(f"quarantine:{folded.name}", count + first)
 
     def _weigh(self, name: str, size: int) -> None:
         self.used += size - self._sizes.pop(name, 0)

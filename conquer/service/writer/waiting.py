@@ -121,9 +121,9 @@ class Waiting:
         """Whoever waited for the model goes on, before all others."""
         works = self._aside.pop(name, [])
         self._count_aside -= len(works)
-        self._moved(name, arrival)
         if isinstance(arrival, Folded):
             self._batches.fresh[name] = arrival
             self._queue.extendleft(reversed(works))
         else:
             self._tell(works, unknown_model(name) if arrival is None else as_told(arrival))
+        self._moved(name, arrival)
