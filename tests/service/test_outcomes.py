@@ -8,9 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, PendingRollbackError
 
+from conquer.service.errors import Kind
 from conquer.service.log.fold import Folded
+from conquer.service.writer.failures import as_told
 from conquer.service.writer.upkeep import Upkeep
 
 from .conftest import run
@@ -267,3 +269,38 @@ def test_a_model_that_cannot_be_looked_after_is_served(local, monkeypatch) -> No
             assert app.server.writer.alarms.failures()["upkeep"] > 0
 
     run(go())
+
+
+def test_an_undo_that_was_made_is_told_so_although_the_store_is_gone_for_the_fold(local, tmp_path) -> None:
+    async def go():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 5)
+            folding = app.server.writer._folding
+            fold, broken = folding._fold, [True]
+
+            def gone(name):
+                if broken[0]:
+                    raise OSError("the store is gone")
+                yield from ()
+                found = yield from fold(name)
+                return found
+
+            folding._fold = gone
+            reply = await client.post("/v1/models/m/events/event-1/undo", json={})
+            assert (reply.status_code, reply.json()["reason"]) == (200, "undone")
+            assert "fold:m" in dict(app.server.alarms.standing())
+            refused = await client.get("/v1/models/m/file")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage")
+            broken[0] = False
+            assert (await client.get("/v1/models/m/file")).status_code == 200
+            assert not app.server.writer.models["m"].stale
+
+    run(go())
+    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
+
+
+def test_a_transaction_on_a_lost_connection_is_a_matter_of_the_store() -> None:
+    told = as_told(PendingRollbackError("Can't reconnect until invalid transaction is rolled back."))
+    assert (told.kind, told.code) == (Kind.UNAVAILABLE, "storage")

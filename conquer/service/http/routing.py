@@ -1,12 +1,13 @@
 """One typed table of routes: dispatch, the OpenAPI document and the tests of roles all read it."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
-from conquer.service.errors import Kind, RefusalError
+from conquer.service.errors import RefusalError
 from conquer.service.http.keys import Key
 from conquer.service.http.messages import Scope, address_of, headers_of
 from conquer.service.log.transaction import Turn
@@ -45,18 +46,19 @@ class Call:
             return (turn.folded.position, None) if turn.folded.stale else (0, work(turn))
 
         position, result = await self.on_model(settled)
-        if position:
-            await self.folded_with(position)
-        return await self.on_model(work) if result is None else result
+        if not position and result is not None:
+            return result
+        found: Result = await self.server.writer.call(self.model, work, generation=position)
+        return found
 
     async def folded_with(self, position: int) -> None:
-        """Wait until the model of the path has been folded again with its correction at `position`."""
-        try:
+        """Wait until the model of the path has been folded again with its correction at `position`.
+
+        That row has been committed. If the model is deleted meanwhile, or cannot be folded now, whoever reads it next
+        folds it with that row: what was asked for is done.
+        """
+        with contextlib.suppress(RefusalError):
             await self.server.writer.call(self.model, lambda turn: None, generation=position)
-        except RefusalError as refusal:
-            # Deleted meanwhile: there is nothing left to fold.
-            if refusal.kind is not Kind.UNKNOWN:
-                raise
 
     @property
     def query(self) -> dict[str, str]:

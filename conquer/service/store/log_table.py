@@ -1,7 +1,6 @@
 """Reading and writing models and their logs; every statement the hot path runs is here."""
 
 import functools
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,9 +112,9 @@ def _rows(connection: Connection, statement: Any, values: dict[str, Any]) -> Seq
     try:
         return connection.execute(statement, values).all()
     except OperationalError:
-        raw: Any = connection.connection.driver_connection
-        if not isinstance(raw, sqlite3.Connection):
+        if connection.dialect.name != "sqlite":
             raise
+    raw: Any = connection.connection.driver_connection
     raw.text_factory = lambda data: data.decode(errors="replace")
     try:
         return connection.execute(statement, values).all()

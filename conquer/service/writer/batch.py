@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, RootTransaction
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from conquer.service.errors import RefusalError, unknown_model
 from conquer.service.log.fold import Folded
@@ -142,7 +142,7 @@ class Batches:
                 self._connection = self.database.engine.connect().execution_options(conquer_writes=True)
             connection = self._connection.execution_options(conquer_wait=wait)
             return connection, connection.begin()
-        except (DBAPIError, OSError) as error:
+        except (SQLAlchemyError, OSError) as error:
             self._drop_connection()
             raise NotBegunError(str(cause_of(error))) from error
 
@@ -234,7 +234,7 @@ class Batches:
                     # Under the model's lock: the other connection's transaction has ended, one way or the other.
                     log_table.headers(connection, [folded.name], lock=self.database.shared)
                     return log_table.holds(connection, folded.id, row)
-            except (DBAPIError, OSError):
+            except (SQLAlchemyError, OSError):
                 time.sleep(0.1)
         return None
 

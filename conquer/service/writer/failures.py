@@ -4,13 +4,18 @@ import logging
 import sqlite3
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from conquer.service.errors import Kind, RefusalError
 
 logger = logging.getLogger(__name__)
 _LOCKED = "55P03"
 """PostgreSQL: another transaction holds a row for longer than we wait."""
+
+
+_LOST = DBAPIError | PendingRollbackError | NoConnectionError
+"""What a store that goes away makes of a transaction."""
 
 
 class NotBegunError(Exception):
@@ -59,7 +64,7 @@ def as_told(error: Exception) -> Exception:
     if isinstance(error, UnknownOutcomeError):
         message = f"the store went away while it committed ({error}); whether this was done is not known: send it again"
         return RefusalError(Kind.INDETERMINATE, "indeterminate", message, retry_after=1)
-    if isinstance(error, NotBegunError | UndoneError | DBAPIError | OSError):
+    if isinstance(error, NotBegunError | UndoneError | OSError | _LOST):
         message = f"the store did not take it ({cause_of(error)}); nothing was learnt"
         return RefusalError(Kind.UNAVAILABLE, "storage", message, retry_after=1)
     logger.error("a batch failed; its models are read again from the store", exc_info=error)
