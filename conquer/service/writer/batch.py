@@ -126,6 +126,11 @@ class Batches:
         if self.database.shared:
             self.digests.append((folded.id, folded.position, folded.generation, folded.digest()))
 
+    def replace(self, name: str, folded: Folded) -> None:
+        """A model has been folded: from now on it is this one, once the rows that came meanwhile have been added."""
+        self.fresh[name] = folded
+        self.models.pop(name, None)
+
     def forget(self, name: str) -> None:
         """Let go of a model in memory: it is read again when somebody needs it."""
         for known in (self.models, self.fresh, self._headers):

@@ -110,6 +110,8 @@ class Upkeep:
     def _evict(self) -> None:
         """Let the models used least recently go; one that would have many rows to read again leaves a snapshot."""
         models, settings = self.batches.models, self.batches.settings
+        # Those that nobody has used since they were folded are the first to go.
+        self.batches.fresh.clear()
         self._sizes = {name: folded.size for name, folded in models.items()}
         self.used = sum(self._sizes.values())
         while self.used > settings.cache_bytes and len(models) > 1:

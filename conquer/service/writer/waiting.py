@@ -122,7 +122,7 @@ class Waiting:
         works = self._aside.pop(name, [])
         self._count_aside -= len(works)
         if isinstance(arrival, Folded):
-            self._batches.fresh[name] = arrival
+            self._batches.replace(name, arrival)
             self._queue.extendleft(reversed(works))
         else:
             self._tell(works, unknown_model(name) if arrival is None else as_told(arrival))
