@@ -83,7 +83,7 @@ def damaged(rng: random.Random, data: bytes, other: bytes) -> bytes:
 def _path(rng: random.Random, head: bytes) -> bytes:
     line, _, rest = head.partition(b"\r\n")
     words = line.split(b" ")
-    if len(words) != 3:
+    if len(words) != 3 or not words[1].startswith(b"/"):
         return head
     path = words[1]
     at = rng.randint(1, len(path))
