@@ -94,7 +94,8 @@ def model_file(rng: random.Random, data: bytes) -> bytes:
         elif array.size:
             flat = array.reshape(-1).copy()
             value = rng.choice(NUMBERS)
-            flat[rng.randrange(flat.size)] = value if flat.dtype.kind == "f" else rng.choice([-1, 127, 0, 1])
+            odd = rng.choice([-1, 127, 0, 1])
+            flat[rng.randrange(flat.size)] = value if flat.dtype.kind == "f" else np.array(odd).astype(flat.dtype)
             arrays[name] = flat.reshape(array.shape)
     return packed(header, arrays)
 
