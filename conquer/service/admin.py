@@ -87,9 +87,9 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
             with writer.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
         erased = {name: erase_person(writer, name, voter) for name in models}
-        for name, (_, position) in erased.items():
+        for name, (_, generation) in erased.items():
             # Until the log has been folded again without them.
-            writer.call_now(name, lambda turn: None, generation=position)
+            writer.call_now(name, lambda turn: None, generation=generation)
         return {name: gone for name, (gone, _) in erased.items()}
 
 

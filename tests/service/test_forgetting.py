@@ -118,7 +118,7 @@ def test_erasing_in_slices_gives_what_erasing_at_once_gives(local, tmp_path, sma
             await some(client, 3, "meanwhile", "bob")
             turns[:] = [""] * 10
             gone, position = await in_thread(erase_person, writer, "m", "bob")
-            assert position == writer.models["m"].position
+            assert position == (writer.models["m"].id, writer.models["m"].position)
             assert gone.rows == 50 - 2 * 7 + 6
             assert len(turns) > 10 + 3
 

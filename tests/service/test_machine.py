@@ -54,7 +54,7 @@ class Machine(RuleBasedStateMachine):
 
     def settled(self, work):
         """What it says once the log has been folded with all that was taken back."""
-        last = self.server.writer.call_now("m", lambda turn: turn.folded.position)
+        last = self.server.writer.call_now("m", lambda turn: (turn.folded.id, turn.folded.position))
         return self.server.writer.call_now("m", work, generation=last)
 
     @rule(event=EVENTS, items=st.integers(0, 1), deferred=st.booleans())

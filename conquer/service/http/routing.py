@@ -12,6 +12,7 @@ from conquer.service.http.keys import Key
 from conquer.service.http.messages import Scope, address_of, headers_of
 from conquer.service.log.transaction import Turn
 from conquer.service.server import Server
+from conquer.service.writer.batch import Generation
 
 Target = TypeVar("Target")
 Result = TypeVar("Result")
@@ -42,23 +43,24 @@ class Call:
     async def when_settled(self, work: Callable[[Turn], Result]) -> Result:
         """Have it done on the model without the answers that have been taken back by now, here or elsewhere."""
 
-        def settled(turn: Turn) -> tuple[int, Result | None]:
-            return (turn.folded.position, None) if turn.folded.stale else (0, work(turn))
+        def settled(turn: Turn) -> tuple[Generation, Result | None]:
+            here = (turn.folded.id, turn.folded.position)
+            return here, None if turn.folded.stale else work(turn)
 
-        position, result = await self.on_model(settled)
-        if not position and result is not None:
+        here, result = await self.on_model(settled)
+        if result is not None:
             return result
-        found: Result = await self.server.writer.call(self.model, work, generation=position)
+        found: Result = await self.server.writer.call(self.model, work, generation=here)
         return found
 
-    async def folded_with(self, position: int) -> None:
-        """Wait until the model of the path has been folded again with its correction at `position`.
+    async def folded_with(self, generation: Generation) -> None:
+        """Wait until the model of the path has been folded again with the correction of this id and position.
 
         That row has been committed. If the model is deleted meanwhile, or cannot be folded now, whoever reads it next
         folds it with that row: what was asked for is done.
         """
         with contextlib.suppress(RefusalError):
-            await self.server.writer.call(self.model, lambda turn: None, generation=position)
+            await self.server.writer.call(self.model, lambda turn: None, generation=generation)
 
     @property
     def query(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from conquer.service.log.transaction import Turn
 from conquer.service.store import snapshots
 from conquer.service.store.schema import leases, log, pruned
 from conquer.service.store.secrecy import marks_secret, voter_mark
+from conquer.service.writer.batch import Generation
 from conquer.service.writer.queue import Writer
 
 _json = msgspec.json.Encoder().encode
@@ -57,11 +58,11 @@ class _Found:
     emptied: int = 0
 
 
-def erase_person(writer: Writer, model: str, voter: str) -> tuple[Gone, int]:
+def erase_person(writer: Writer, model: str, voter: str) -> tuple[Gone, Generation]:
     """Erase a voter from a model, so that others hardly wait, and then their old rows from the disk.
 
-    Returns what became of them, and the position of the erasure: the model is without them once its log has been
-    folded with that.
+    Returns what became of them, and the model's id and position: it is without them once its log has been folded with
+    what is there.
 
     Not for the writer's own threads. Rows are looked for beside the writer and emptied a slice at a time, the latest
     first: after a crash the next run finds the earliest, and folds again from there.
@@ -80,13 +81,13 @@ def erase_person(writer: Writer, model: str, voter: str) -> tuple[Gone, int]:
         del found.rows[-_SLICE:]
         found.emptied += _SLICE
 
-    def last(turn: Turn) -> tuple[Gone, int]:
+    def last(turn: Turn) -> tuple[Gone, Generation]:
         _check_same(turn, number)
-        return _finish(turn, voter, found), turn.folded.position if turn.folded.stale else 0
+        return _finish(turn, voter, found), (number, turn.folded.position)
 
-    gone, position = writer.call_now(model, last)
+    gone, generation = writer.call_now(model, last)
     writer.database.scrub()
-    return gone, position
+    return gone, generation
 
 
 def erase_voter(turn: Turn, voter: str) -> Gone:

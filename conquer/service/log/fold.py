@@ -115,7 +115,8 @@ class Counted:
             return
         try:
             self.apply(entry)
-        except OutOfTurnError:
+        except (OutOfTurnError, MemoryError, OSError):
+            # Nothing that the row is to blame for.
             raise
         except MissingEventError:
             # Its event was erased, or cannot be read and has been counted: this row says nothing any more.
@@ -198,6 +199,8 @@ class Folded(Counted):
         if event.round is None:
             read = self.learner.read(bytes(event.chosen.items), bytes(event.chosen.context))
             event.hold(read)
+            if event.id in self.events:
+                self.event_bytes += event.recount()
             return read
         return event.round
 

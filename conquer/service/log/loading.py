@@ -51,13 +51,14 @@ def load_up_to(connection: Connection, header: log_table.Header, build: Build, l
     return folded
 
 
-def load_in_slices(database: Database, name: str, build: Build, cached: int) -> "Generator[None, None, Folded | None]":
+def load_in_slices(
+    database: Database, name: str, build: Build, cached: int, folded: Folded | None = None
+) -> "Generator[None, None, Folded | None]":
     """Fold a model slice by slice, each in a transaction of its own; returns it at its log's end, None without one.
 
     A correction that comes meanwhile leaves it stale. A model made anew, or pruned beyond where it was read, is begun
-    again.
+    again. `folded`: go on from here, if there is nothing newer to begin with.
     """
-    folded = None
     while True:
         with database.reading() as connection:
             header = log_table.headers(connection, [name]).get(name)

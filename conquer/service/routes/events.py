@@ -27,6 +27,7 @@ from conquer.service.http.schemas import (
 )
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
+from conquer.service.writer.batch import Generation
 
 
 class ChooseDocument(Strict):
@@ -156,11 +157,11 @@ async def undo(call: Call) -> AnswerReply:
     """The reply comes when the log has been folded again; others are served meanwhile."""
     event_id, voter = call.path["event_id"], call.body.voter
 
-    def work(turn: Turn) -> tuple[AnswerReply, int]:
-        return answering.undo(turn, event_id, voter), turn.folded.position
+    def work(turn: Turn) -> tuple[AnswerReply, Generation]:
+        return answering.undo(turn, event_id, voter), (turn.folded.id, turn.folded.position)
 
-    reply, position = await call.on_model(work, (event_id,))
-    await call.folded_with(position)
+    reply, generation = await call.on_model(work, (event_id,))
+    await call.folded_with(generation)
     return reply
 
 

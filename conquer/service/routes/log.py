@@ -104,8 +104,8 @@ async def erase(call: Call) -> Gone:
     """Remove a person from the log: the model becomes what it would be without their rows."""
     server, loop = call.server, asyncio.get_running_loop()
     erasing = loop.run_in_executor(server.long_work, erase_person, server.writer, call.model, call.body.voter)
-    gone, position = await erasing
-    await call.folded_with(position)
+    gone, generation = await erasing
+    await call.folded_with(generation)
     return gone
 
 

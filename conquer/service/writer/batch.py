@@ -20,6 +20,7 @@ from conquer.service.store import log_table, snapshots
 from conquer.service.store.database import Database
 from conquer.service.writer.failures import NotBegunError, UndoneError, UnknownOutcomeError, cause_of, rolled_back
 
+Generation = tuple[int, int]
 _NEAR = 2000
 """So many rows of others are caught up with inside a transaction; more are folded beside the writer."""
 _DIGESTS = 1000
@@ -32,8 +33,8 @@ class QueuedWork:
     """Work to do on a model (or, with model None, on the store), and whom to tell.
 
     `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
-    `generation` waits until the log has been folded again with the correction at that position; `alone`: in a batch
-    of its own, for one that it was part of has failed.
+    `generation` (a model's id and a position) waits until its log has been folded with the correction there; `alone`:
+    in a batch of its own, for one that it was part of has failed.
     """
 
     model: str | None
@@ -41,7 +42,7 @@ class QueuedWork:
     events: tuple[str, ...]
     future: "Future[Any] | asyncio.Future[Any]"
     light: bool = False
-    generation: int = 0
+    generation: Generation | None = None
     alone: bool = False
     tries: int = 0
     result: Any = None
@@ -52,7 +53,8 @@ class QueuedWork:
 class Prepared:
     """A batch that was carried out inside a transaction which waits for its commit.
 
-    Not part of it: `distant`, whose models must be folded first, and `locked`, which another server holds.
+    Not part of it: `distant`, whose models must be folded first, and `locked`, which another server holds. `behind`:
+    models that were folded again, but whose logs have grown by too much since.
     """
 
     batch: list[QueuedWork]
@@ -60,6 +62,7 @@ class Prepared:
     turns: dict[str, Turn] = field(default_factory=dict)
     distant: list[QueuedWork] = field(default_factory=list)
     locked: list[QueuedWork] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
 
 
 class Batches:
@@ -73,8 +76,14 @@ class Batches:
         self.commits = 0
         self.digests: deque[tuple[int, int, int, str]] = deque(maxlen=_DIGESTS)
         """(model, position, generation, digest) of folds that other servers may compare with theirs."""
+        self._noted: list[tuple[int, int, int, str]] = []
         self._headers: dict[str, log_table.Header] = {}
         self._connection: Connection | None = None
+
+    @property
+    def connected(self) -> bool:
+        """Whether a transaction can begin without waiting for a connection."""
+        return self._connection is not None
 
     def known(self, name: str) -> Folded | None:
         """The model as the next turn will find it, if it is in memory."""
@@ -86,6 +95,7 @@ class Batches:
 
         Raises what went wrong; nothing has happened then, in the store or in memory.
         """
+        self._noted = []
         connection, transaction = self._begin(wait)
         prepared = Prepared(batch, transaction)
         starts: dict[str, int] = {}
@@ -112,24 +122,21 @@ class Batches:
                 raise (UndoneError if done is False else UnknownOutcomeError)(str(cause_of(error))) from error
             return
         self.commits += 1
+        self.digests.extend(self._noted)
         for name, turn in prepared.turns.items():
             if turn.removed:
                 self.forget(name)
                 continue
             self._headers[name] = turn.header
-            self.fresh.pop(name, None)
+            if self.fresh.get(name) is turn.folded:
+                del self.fresh[name]
             self.models[name] = turn.folded
             self.models.move_to_end(name)
 
     def watch(self, folded: Folded) -> None:
-        """Note what a fold came to, where others share the store."""
+        """Note what a fold came to, where others share the store; it counts once it has been committed."""
         if self.database.shared:
-            self.digests.append((folded.id, folded.position, folded.generation, folded.digest()))
-
-    def replace(self, name: str, folded: Folded) -> None:
-        """A model has been folded: from now on it is this one, once the rows that came meanwhile have been added."""
-        self.fresh[name] = folded
-        self.models.pop(name, None)
+            self._noted.append((folded.id, folded.position, folded.generation, folded.digest()))
 
     def forget(self, name: str) -> None:
         """Let go of a model in memory: it is read again when somebody needs it."""
@@ -180,24 +187,35 @@ class Batches:
         now = self.clock()
         for name, works in wanted.items():
             header = found.get(name) if name in asked else self._headers[name]
-            folded = self.known(name)
             if header is None and name not in held:
                 self.forget(name)
                 continue
-            if (
-                header is not None
-                and folded is not None
-                and self._at_the_end(connection, folded, header, name in asked)
-            ):
+            folded = None if header is None else self._current(connection, prepared, header, name in asked)
+            if header is not None and folded is not None:
                 turn = prepared.turns[name] = Turn(connection, folded, header, now, self.build)
                 turn.look_up(one for queued in works for one in queued.events)
-                continue
-            (prepared.locked if header is None else prepared.distant).extend(works)
-            prepared.batch = [queued for queued in prepared.batch if queued.model != name]
+                left = [queued for queued in works if not satisfies(folded, queued.generation)]
+            else:
+                left = works
+            if left:
+                (prepared.locked if header is None else prepared.distant).extend(left)
+                gone = set(map(id, left))
+                prepared.batch = [queued for queued in prepared.batch if id(queued) not in gone]
+
+    def _current(
+        self, connection: Connection, prepared: Prepared, header: log_table.Header, asked: bool
+    ) -> Folded | None:
+        """The model at the end of its log; the one that was folded again if it can be brought there, else the old."""
+        fresh, old = self.fresh.get(header.name), self.models.get(header.name)
+        if fresh is not None:
+            if self._at_the_end(connection, fresh, header, asked):
+                return fresh
+            prepared.behind.append(header.name)
+        return old if old is not None and self._at_the_end(connection, old, header, asked) else None
 
     def _at_the_end(self, connection: Connection, folded: Folded, header: log_table.Header, asked: bool) -> bool:
         """Bring the model to the end of its log, whoever wrote it; False where that is too far for now."""
-        if folded.id != header.id or header.position - folded.position > _NEAR:
+        if folded.void or folded.id != header.id or header.position - folded.position > _NEAR:
             return False
         if asked and folded.position < header.position:
             catch_up(connection, folded, self.settings.events_cached)
@@ -242,6 +260,14 @@ class Batches:
             except (SQLAlchemyError, OSError):
                 time.sleep(0.1)
         return None
+
+
+def satisfies(folded: Folded, generation: Generation | None) -> bool:
+    """Whether the fold knows of the correction that somebody waits for."""
+    if generation is None:
+        return True
+    model, position = generation
+    return folded.id == model and (position <= folded.generation or (not folded.stale and position <= folded.position))
 
 
 def _run(connection: Connection, turn: Turn | None, queued: QueuedWork) -> Any:

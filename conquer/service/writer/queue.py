@@ -7,7 +7,6 @@ are not in memory are folded in another thread, and the requests for them wait a
 
 import asyncio
 import logging
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -20,11 +19,11 @@ from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, load_in_slices
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
-from conquer.service.writer.batch import Batches, Prepared, QueuedWork, deliver
+from conquer.service.writer.batch import Batches, Generation, Prepared, QueuedWork, deliver
 from conquer.service.writer.failures import UndoneError, as_told, concerns_all, is_busy, is_locked
 from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
-from conquer.service.writer.waiting import Waiting
+from conquer.service.writer.waiting import Waiting, stopping
 
 logger = logging.getLogger(__name__)
 _AGAIN = 0.25
@@ -92,12 +91,12 @@ class Writer:
         work: Work,
         events: tuple[str, ...] = (),
         light: bool = False,
-        generation: int = 0,
+        generation: Generation | None = None,
     ) -> "asyncio.Future[Any]":
         """Queue work from the event loop; a full queue refuses at once."""
         if self._loop is None:
             raise RuntimeError("start(loop) comes before call")
-        waiting = len(self._waiting)
+        waiting = self._waiting.queued
         if waiting >= self.settings.queue:
             raise RefusalError(Kind.BUSY, "busy", f"{waiting} requests are waiting; try again", retry_after=1)
         future = self._loop.create_future()
@@ -105,7 +104,9 @@ class Writer:
             self._loop.call_soon(self._next)
         return future
 
-    def call_now(self, model: str | None, work: Work, events: tuple[str, ...] = (), generation: int = 0) -> Any:
+    def call_now(
+        self, model: str | None, work: Work, events: tuple[str, ...] = (), generation: Generation | None = None
+    ) -> Any:
         """Queue work from another thread and wait for its result."""
         future: Future[Any] = Future()
         if self._waiting.put(QueuedWork(model, work, events, future, generation=generation)):
@@ -119,7 +120,9 @@ class Writer:
             self._worker.submit(self._drain)
 
     def _fold(self, name: str) -> Job:
-        return load_in_slices(self.database, name, self.batches.build, self.settings.events_cached)
+        # One that was folded before and could not keep up with its log goes on from where it was.
+        begun = self.batches.fresh.pop(name, None)
+        return load_in_slices(self.database, name, self.batches.build, self.settings.events_cached, begun)
 
     def _arrive(self, name: str, arrival: Arrival) -> None:
         """In the folding thread: hand a model over, and start the writer if it is idle."""
@@ -132,18 +135,25 @@ class Writer:
         if not batch:
             return
         # On a shared store others may hold a model's lock: waiting for that may not stop the loop.
-        quick = not self.database.shared and all(one.light and one.model not in self.batches.fresh for one in batch)
-        if not quick:
-            self._worker.submit(self._in_worker, batch, self._carry_out, batch)
+        alone = not self.database.shared and self.batches.connected
+        if not (alone and all(one.light and one.model not in self.batches.fresh for one in batch)):
+            self._submit(batch, self._carry_out, batch)
             return
         try:
             prepared = self.batches.prepare(batch, wait=0)
         except Exception as error:
             # Another process may hold the store: it is waited for where nobody else waits.
             step: Any = (self._carry_out, batch) if is_busy(error) else (self._failed, batch, error)
-            self._worker.submit(self._in_worker, batch, *step)
+            self._submit(batch, *step)
             return
-        self._worker.submit(self._in_worker, batch, self._finish, prepared)
+        self._submit(batch, self._finish, prepared)
+
+    def _submit(self, batch: list[QueuedWork], step: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._worker.submit(self._in_worker, batch, step, *arguments)
+        except RuntimeError:
+            # The thread has ended: the server is stopping.
+            self._tell(batch, stopping())
 
     def _in_worker(self, batch: list[QueuedWork], step: Callable[..., None], *arguments: Any) -> None:
         """Do it; whatever happens, everyone of the batch is told something and the next batch comes."""
@@ -172,6 +182,8 @@ class Writer:
     def _finish(self, prepared: Prepared) -> None:
         """Commit, reply, and only then look after the models."""
         self._waiting.put_aside(prepared.distant)
+        for name in prepared.behind:
+            self._folding.want(name)
         self._try_later(prepared.locked)
         try:
             self.batches.commit(prepared)
@@ -207,14 +219,7 @@ class Writer:
         again = [queued for queued in works if queued.tries < _TRIES]
         for queued in again:
             queued.tries += 1
-        if again:
-            timer = threading.Timer(_AGAIN, self._requeue, [again])
-            timer.daemon = True
-            timer.start()
-
-    def _requeue(self, works: list[QueuedWork]) -> None:
-        if self._waiting.put_first(works):
-            self._wake()
+        self._waiting.put_later(again, _AGAIN, self._wake)
 
     def _tell(self, works: Iterable[QueuedWork], error: Exception) -> None:
         """Tell these of a failure, from whatever thread."""
@@ -241,4 +246,4 @@ class Writer:
     def _drain(self) -> None:
         """Without an event loop, as from the command line."""
         while batch := self._waiting.take():
-            self._carry_out(batch)
+            self._in_worker(batch, self._carry_out, batch)

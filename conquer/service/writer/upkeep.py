@@ -67,13 +67,17 @@ class Upkeep:
         """A model that was wanted has been read into memory, or could not be."""
         with self._guarded():
             if isinstance(arrival, Folded):
-                arrival.watch = self.batches.watch
+                arrival.watch = self._watch
                 self._alarms.clear(f"fold:{name}")
                 self._alarm(arrival, gone=False)
                 self._weigh(name, arrival.size)
             elif arrival is not None:
                 self._alarms.count("fold")
                 self._alarms.raise_(f"fold:{name}", f"model {name!r} cannot be folded: {arrival}")
+
+    def _watch(self, folded: Folded) -> None:
+        with self._guarded():
+            self.batches.watch(folded)
 
     def stop(self) -> None:
         """Store snapshots of the models that have changed since their last; nothing else writes any more."""
@@ -131,7 +135,11 @@ class Upkeep:
             return
         folded.since_snapshot = 0
         self._storing = True
-        self._background.submit(self._store, folded, data, position, generation)
+        try:
+            self._background.submit(self._store, folded, data, position, generation)
+        except RuntimeError as error:
+            self._storing = False
+            self._failed(folded, error)
 
     def _store(self, folded: Folded, data: bytes, position: int, generation: int) -> None:
         """Compress, and write part by part between other commits."""

@@ -2,12 +2,12 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from conquer.service.errors import Kind, RefusalError, unknown_model
 from conquer.service.log.fold import Folded
-from conquer.service.writer.batch import Batches, QueuedWork
+from conquer.service.writer.batch import Batches, QueuedWork, satisfies
 from conquer.service.writer.failures import as_told
 from conquer.service.writer.folding import Arrival
 
@@ -30,6 +30,7 @@ class Waiting:
         self._queue: deque[QueuedWork] = deque()
         self._aside: dict[str, list[QueuedWork]] = {}
         self._count_aside = 0
+        self._later: list[QueuedWork] = []
         self._arrived: deque[tuple[str, Arrival]] = deque()
         self._lock = threading.Lock()
         self._busy, self._closed = False, False
@@ -37,7 +38,12 @@ class Waiting:
         self.idle.set()
 
     def __len__(self) -> int:
-        return len(self._queue) + self._count_aside
+        return len(self._queue) + self._count_aside + len(self._later)
+
+    @property
+    def queued(self) -> int:
+        """How many wait in the queue itself: whoever waits for one model takes no room from the others."""
+        return len(self._queue)
 
     def put(self, queued: QueuedWork) -> bool:
         """Add to the end of the queue."""
@@ -59,6 +65,27 @@ class Waiting:
             for queued in works:
                 self._put_aside(queued)
 
+    def put_later(self, works: Sequence[QueuedWork], seconds: float, wake: Callable[[], None]) -> None:
+        """Back to the beginning of the queue after a while; `wake` starts the writer if it is idle then."""
+        if not works:
+            return
+        with self._lock:
+            if not self._closed:
+                self._later.extend(works)
+                timer = threading.Timer(seconds, self._come_back, [wake])
+                timer.daemon = True
+                timer.start()
+                return
+        self._tell(works, stopping())
+
+    def _come_back(self, wake: Callable[[], None]) -> None:
+        with self._lock:
+            works, self._later = self._later, []
+            self._queue.extendleft(reversed(works))
+            begin = bool(works) and self._begin()
+        if begin:
+            wake()
+
     def arrive(self, name: str, arrival: Arrival) -> bool:
         """A model has been folded, or cannot be."""
         with self._lock:
@@ -66,11 +93,11 @@ class Waiting:
             return self._begin()
 
     def close(self) -> None:
-        """Nobody else may wait; those who wait for a model are told."""
+        """Nobody else may wait; those who are not in the queue itself are told."""
         with self._lock:
             self._closed = True
-            works = [queued for waiting in self._aside.values() for queued in waiting]
-            self._aside, self._count_aside = {}, 0
+            works = [*self._later, *(queued for waiting in self._aside.values() for queued in waiting)]
+            self._aside, self._count_aside, self._later = {}, 0, []
         self._tell(works, stopping())
 
     def take(self) -> list[QueuedWork]:
@@ -86,6 +113,8 @@ class Waiting:
                 queued = queue.popleft()
                 if ready(queued):
                     batch.append(queued)
+                elif self._is_over(queued):
+                    self._tell([queued], unknown_model(str(queued.model)))
                 else:
                     self._put_aside(queued)
             if not batch:
@@ -103,17 +132,24 @@ class Waiting:
         if queued.model is None:
             return True
         folded = self._batches.known(queued.model)
-        wanted = queued.generation
-        if folded is None or not wanted:
-            return folded is not None
-        return wanted <= folded.generation or (not folded.stale and wanted <= folded.position)
+        return folded is not None and (queued.generation is None or satisfies(folded, queued.generation))
+
+    def _is_over(self, queued: QueuedWork) -> bool:
+        """Whether the model that it waits for has been deleted, and another made under its name."""
+        folded = self._batches.known(queued.model) if queued.generation is not None and queued.model else None
+        return folded is not None and queued.generation is not None and folded.id != queued.generation[0]
 
     def _put_aside(self, queued: QueuedWork) -> None:
         if self._closed:
             self._tell([queued], stopping())
             return
         name = str(queued.model)
-        self._aside.setdefault(name, []).append(queued)
+        works = self._aside.setdefault(name, [])
+        if len(works) >= self._batches.settings.queue // 4:
+            message = f"{len(works)} requests are waiting for model {name!r} to be read; try again"
+            self._tell([queued], RefusalError(Kind.BUSY, "busy", message, retry_after=1))
+            return
+        works.append(queued)
         self._count_aside += 1
         self._want(name)
 
@@ -122,7 +158,7 @@ class Waiting:
         works = self._aside.pop(name, [])
         self._count_aside -= len(works)
         if isinstance(arrival, Folded):
-            self._batches.replace(name, arrival)
+            self._batches.fresh[name] = arrival
             self._queue.extendleft(reversed(works))
         else:
             self._tell(works, unknown_model(name) if arrival is None else as_told(arrival))
