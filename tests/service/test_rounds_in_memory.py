@@ -137,3 +137,18 @@ def test_counting_words_keeps_no_text() -> None:
     text = "1\tone\n2\ttwo\n# three\n" + "x" * 1_000_000
     assert questions.words(Item("a", text=text)) == 2
     assert all(isinstance(part, int) for pair in questions._counts.items() for part in pair)
+
+
+def test_rounds_without_features_fill_a_batch_too(local: Any) -> None:
+    """Every item takes time, even an empty one, and so does reading what is then refused."""
+
+    async def go() -> None:
+        async with local().running() as client:
+            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 16}})
+            items = [{"id": f"i{number}", "features": {}} for number in range(1000)]
+            reply = await client.post("/v1/models/m/choose/batch", json={"rounds": [{"items": items}] * 100})
+            taken = ["error" not in one for one in reply.json()["results"]]
+            assert taken[:50] == [True] * 50
+            assert taken[70:] == [False] * 30
+
+    run(go())

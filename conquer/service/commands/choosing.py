@@ -6,7 +6,7 @@ import msgspec
 
 from conquer.answers import leftmost
 from conquer.service.commands.reading import same_round
-from conquer.service.errors import conflict
+from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Raw, Shown
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
@@ -16,6 +16,10 @@ from conquer.service.settings import Limits
 from conquer.types import Query
 
 _QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
+
+
+_BYTES_OF_A_CELL = 16
+"""What a feature takes in a body, roughly."""
 
 
 class CellRoom:
@@ -34,9 +38,14 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
             return reply(event)
         turn.check_unused(request.event_id)
     room = room or CellRoom()
-    learner = turn.folded.learner
-    read = learner.read(bytes(request.items), bytes(request.context), room.cells)
-    room.cells -= read.cells
+    items, context = bytes(request.items), bytes(request.context)
+    left = room.cells
+    # Reading costs what it weighs, whatever becomes of the round.
+    room.cells -= (len(items) + len(context)) // _BYTES_OF_A_CELL
+    if room.cells < 0:
+        raise invalid(f"the rounds of this request are too large together, there is room for {left} more features")
+    read = turn.folded.learner.read(items, context, left)
+    room.cells = min(room.cells, left - read.cells)
     return reply(decide(turn, request, read))
 
 

@@ -24,6 +24,8 @@ from conquer.tickets import stream, ticket
 from conquer.types import Choice, Floats, Learner, Query
 
 _FEATURIZER = "featurizer."
+_LARGEST_SQUARE = 4096
+"""128 MB of matrix: copying it for a file or a snapshot takes the writer some hundredths of a second."""
 
 
 class PickLearner:
@@ -161,8 +163,9 @@ def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featuriz
 
 def check_settings(settings: ModelSettings) -> None:
     """Refuse what could not be built, before anything is stored."""
-    if _square(settings) and settings.features.dim > 8192:
-        raise invalid(f"a full model takes at most 8192 features here, got {settings.features.dim}: set features.dim")
+    if _square(settings) and settings.features.dim > _LARGEST_SQUARE:
+        most = f"a full model takes at most {_LARGEST_SQUARE} features here"
+        raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
     learner, _ = build(settings, None)
     if settings.default_answer is not None:
         _check_default(learner, settings.default_answer)

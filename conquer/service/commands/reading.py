@@ -24,6 +24,10 @@ _UNFITTED = (
 )
 
 
+_ITEM = 16
+"""An item costs as much as so many features, even one without any."""
+
+
 class ReadItems(NamedTuple):
     """A round's items as read: their ids, their rows (K, dim), and of how many features and products those are made."""
 
@@ -72,7 +76,7 @@ class Reader:
                 rows, cells = self.featurizer.counted(values, context, MOST_PRODUCTS if room is None else max(0, room))
             if room is not None and cells > room:
                 raise ValueError(f"the items have {cells} features and products with their context, {room} fit in")
-            return ReadItems(ids, rows, cells)
+            return ReadItems(ids, rows, cells + _ITEM * len(ids))
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(f"items: {error}") from None
         except UnfittedError:

@@ -12,7 +12,7 @@ from conquer.service.http.keys import Key
 from conquer.service.http.messages import Scope, address_of, headers_of
 from conquer.service.log.transaction import Turn
 from conquer.service.server import Server
-from conquer.service.writer.batch import Generation
+from conquer.service.writer.work import Generation
 
 Target = TypeVar("Target")
 Result = TypeVar("Result")

@@ -14,8 +14,8 @@ from conquer.service.log.transaction import Turn
 from conquer.service.store import snapshots
 from conquer.service.store.schema import leases, log, pruned
 from conquer.service.store.secrecy import marks_secret, voter_mark
-from conquer.service.writer.batch import Generation
 from conquer.service.writer.queue import Writer
+from conquer.service.writer.work import Generation
 
 _json = msgspec.json.Encoder().encode
 _SLICE = 500

@@ -27,7 +27,7 @@ from conquer.service.http.schemas import (
 )
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
-from conquer.service.writer.batch import Generation
+from conquer.service.writer.work import Generation
 
 
 class ChooseDocument(Strict):

@@ -1,11 +1,8 @@
 """A batch of requests as one transaction: run them all, write their rows, commit; memory never ahead of the disk."""
 
-import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, RootTransaction
@@ -19,50 +16,13 @@ from conquer.service.settings import Settings
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.database import Database
 from conquer.service.writer.failures import NotBegunError, UndoneError, UnknownOutcomeError, cause_of, rolled_back
+from conquer.service.writer.work import Prepared, QueuedWork, satisfies
 
-Generation = tuple[int, int]
 _NEAR = 2000
 """So many rows of others are caught up with inside a transaction; more are folded beside the writer."""
 _DIGESTS = 1000
 _FINDING_OUT = 5.0
 """Seconds in which to find out what became of a commit whose reply never came."""
-
-
-@dataclass(slots=True)
-class QueuedWork:
-    """Work to do on a model (or, with model None, on the store), and whom to tell.
-
-    `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
-    `generation` (a model's id and a position) waits until its log has been folded with the correction there; `alone`:
-    in a batch of its own, for one that it was part of has failed.
-    """
-
-    model: str | None
-    work: Callable[[Any], Any]
-    events: tuple[str, ...]
-    future: "Future[Any] | asyncio.Future[Any]"
-    light: bool = False
-    generation: Generation | None = None
-    alone: bool = False
-    tries: int = 0
-    result: Any = None
-    error: BaseException | None = None
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A batch that was carried out inside a transaction which waits for its commit.
-
-    Not part of it: `distant`, whose models must be folded first, and `locked`, which another server holds. `behind`:
-    models that were folded again, but whose logs have grown by too much since.
-    """
-
-    batch: list[QueuedWork]
-    transaction: RootTransaction
-    turns: dict[str, Turn] = field(default_factory=dict)
-    distant: list[QueuedWork] = field(default_factory=list)
-    locked: list[QueuedWork] = field(default_factory=list)
-    behind: list[str] = field(default_factory=list)
 
 
 class Batches:
@@ -262,14 +222,6 @@ class Batches:
         return None
 
 
-def satisfies(folded: Folded, generation: Generation | None) -> bool:
-    """Whether the fold knows of the correction that somebody waits for."""
-    if generation is None:
-        return True
-    model, position = generation
-    return folded.id == model and (position <= folded.generation or (not folded.stale and position <= folded.position))
-
-
 def _run(connection: Connection, turn: Turn | None, queued: QueuedWork) -> Any:
     if queued.model is None:
         return queued.work(connection)
@@ -283,14 +235,3 @@ def _run(connection: Connection, turn: Turn | None, queued: QueuedWork) -> Any:
     except BaseException:
         turn.moved = True
         raise
-
-
-def deliver(batch: Iterable[QueuedWork]) -> None:
-    """Tell everyone what became of their work."""
-    for queued in batch:
-        if queued.future.done():
-            continue
-        if queued.error is not None:
-            queued.future.set_exception(queued.error)
-        else:
-            queued.future.set_result(queued.result)

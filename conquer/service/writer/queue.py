@@ -19,11 +19,12 @@ from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, load_in_slices
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
-from conquer.service.writer.batch import Batches, Generation, Prepared, QueuedWork, deliver
+from conquer.service.writer.batch import Batches
 from conquer.service.writer.failures import UndoneError, as_told, concerns_all, is_busy, is_locked
 from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
 from conquer.service.writer.waiting import Waiting, stopping
+from conquer.service.writer.work import Generation, Prepared, QueuedWork, deliver
 
 logger = logging.getLogger(__name__)
 _AGAIN = 0.25

@@ -7,9 +7,10 @@ from typing import Any
 
 from conquer.service.errors import Kind, RefusalError, unknown_model
 from conquer.service.log.fold import Folded
-from conquer.service.writer.batch import Batches, QueuedWork, satisfies
+from conquer.service.writer.batch import Batches
 from conquer.service.writer.failures import as_told
 from conquer.service.writer.folding import Arrival
+from conquer.service.writer.work import QueuedWork, satisfies
 
 Tell = Callable[[Iterable[QueuedWork], Exception], None]
 Moved = Callable[[str, Arrival], Any]

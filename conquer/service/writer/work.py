@@ -1,0 +1,71 @@
+"""Work on its way through the writer: what is queued, a batch of it, and who is told."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import RootTransaction
+
+from conquer.service.log.fold import Folded
+from conquer.service.log.transaction import Turn
+
+Generation = tuple[int, int]
+"""A model's id, and the position of a correction in its log."""
+
+
+@dataclass(slots=True)
+class QueuedWork:
+    """Work to do on a model (or, with model None, on the store), and whom to tell.
+
+    `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
+    `generation` (a model's id and a position) waits until its log has been folded with the correction there; `alone`:
+    in a batch of its own, for one that it was part of has failed.
+    """
+
+    model: str | None
+    work: Callable[[Any], Any]
+    events: tuple[str, ...]
+    future: "Future[Any] | asyncio.Future[Any]"
+    light: bool = False
+    generation: Generation | None = None
+    alone: bool = False
+    tries: int = 0
+    result: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A batch that was carried out inside a transaction which waits for its commit.
+
+    Not part of it: `distant`, whose models must be folded first, and `locked`, which another server holds. `behind`:
+    models that were folded again, but whose logs have grown by too much since.
+    """
+
+    batch: list[QueuedWork]
+    transaction: RootTransaction
+    turns: dict[str, Turn] = field(default_factory=dict)
+    distant: list[QueuedWork] = field(default_factory=list)
+    locked: list[QueuedWork] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
+
+
+def satisfies(folded: Folded, generation: Generation | None) -> bool:
+    """Whether the fold knows of the correction that somebody waits for."""
+    if generation is None:
+        return True
+    model, position = generation
+    return folded.id == model and (position <= folded.generation or (not folded.stale and position <= folded.position))
+
+
+def deliver(batch: Iterable[QueuedWork]) -> None:
+    """Tell everyone what became of their work."""
+    for queued in batch:
+        if queued.future.done():
+            continue
+        if queued.error is not None:
+            queued.future.set_exception(queued.error)
+        else:
+            queued.future.set_result(queued.result)
