@@ -1,16 +1,23 @@
 """Uploads that meet each other or a lost commit, and long bodies that are read and written a piece at a time."""
 
 import asyncio
+import contextlib
 import json
 import threading
+import time
 
 import pytest
 
 from conquer.service.annotation.uploading import upload
 from conquer.service.annotation.uploads import read_groups
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.jobs import expiry
+from conquer.service.store import log_table
+from conquer.service.store.database import Database
 
+from . import cluster
 from .conftest import run
+from .folds import rows_of, sqlite
 from .test_outcomes import cutting
 from .test_rows import MADE
 
@@ -144,3 +151,61 @@ def test_work_that_writes_no_row_is_not_taken_for_undone(local) -> None:
             assert len(runs) == 1
 
     run(go())
+
+
+LONG = "ä" * 190_000
+
+
+async def long_log(client, rounds: int) -> list[str]:
+    """A model whose rows are long; the ids of its events."""
+    made = {**TEXTS, "window_seconds": 60, "default_answer": 0.0}
+    assert (await client.post("/v1/models", json=made)).status_code == 201
+    events = [f"e{number}" for number in range(rounds)]
+    for event in events:
+        items = [{"id": "a", "text": LONG}, {"id": "b", "text": LONG + event}]
+        reply = await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})
+        assert reply.status_code == 200, reply.text
+    return events
+
+
+def check_chunks(address: str, rounds: int) -> None:
+    database = Database(address)
+    with contextlib.closing(database), database.reading() as connection:
+        model = log_table.headers(connection, ["m"])["m"].id
+        chunks = list(log_table.entries(connection, model, 0, 500))
+        assert [row.position for chunk in chunks for row in chunk] == list(range(1, rounds + 1))
+        assert all(sum(len(row.text) for row in chunk) < 12_000_000 for chunk in chunks)
+        assert len(chunks) > 1
+        found = list(log_table.entries(connection, model, 0, 2))
+        assert [len(chunk) for chunk in found] == [2] * (rounds // 2)
+
+
+def test_a_chunk_of_long_rows_is_a_short_one(local, tmp_path) -> None:
+    """And whoever reads the log chunk by chunk reads all of it."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            events = await long_log(client, 30)
+            check_chunks(sqlite(tmp_path), 30)
+            rows = [json.loads(row) for row in (await client.get("/v1/models/m/log")).content.splitlines()]
+            assert [row["event_id"] for row in rows] == events
+            app.server.writer.models.clear()
+            assert (await client.get("/v1/models/m")).json()["summary"]["rounds"] == 30
+            app.server.writer.clock = lambda: time.time() + 3600
+            await asyncio.to_thread(expiry.sweep, app.server.writer)
+            kinds = [row.kind for row in rows_of(sqlite(tmp_path), "m")[1]]
+            assert kinds == ["choose"] * 30 + ["expiry"] * 30
+
+    run(go())
+
+
+@pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
+def test_a_chunk_of_long_rows_is_a_short_one_on_postgresql(local) -> None:
+    async def go(address):
+        async with local(store=address).running() as client:
+            await long_log(client, 30)
+
+    with cluster.running() as address:
+        run(go(address))
+        check_chunks(address, 30)
