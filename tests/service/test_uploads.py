@@ -12,6 +12,7 @@ from conquer.service.annotation.uploading import upload
 from conquer.service.annotation.uploads import read_groups
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs import expiry
+from conquer.service.routes import log as routes_log
 from conquer.service.store import log_table
 from conquer.service.store.database import Database
 
@@ -19,7 +20,7 @@ from . import cluster
 from .conftest import run
 from .folds import rows_of, sqlite
 from .test_outcomes import cutting
-from .test_rows import MADE
+from .test_rows import MADE, play
 
 TEXTS = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
 
@@ -209,3 +210,51 @@ def test_a_chunk_of_long_rows_is_a_short_one_on_postgresql(local) -> None:
     with cluster.running() as address:
         run(go(address))
         check_chunks(address, 30)
+
+
+def test_a_log_is_made_into_lines_and_cut_into_lines_beside_the_event_loop(local, monkeypatch) -> None:
+    threads = []
+
+    def noting(work):
+        def noted(*arguments):
+            threads.append(threading.current_thread())
+            return work(*arguments)
+
+        return noted
+
+    async def go():
+        async with local().running() as client:
+            for name in ("m", "n"):
+                await client.post("/v1/models", json={**MADE, "name": name})
+            await play(client, 3)
+            for name in ("line", "read_ledger"):
+                monkeypatch.setattr(routes_log, name, noting(getattr(routes_log, name)))
+            ledger = (await client.get("/v1/models/m/log?format=ledger")).content
+            assert len(threads) == 6
+            reply = await client.post("/v1/models/n/log", content=ledger)
+            assert (reply.json()["rounds"], reply.json()["learnt"]) == (3, 3)
+            assert len(threads) == 7
+            assert threading.current_thread() not in threads
+
+    run(go())
+
+
+def test_models_may_be_listed_by_several_at_once(local) -> None:
+    class Growing(dict):
+        """One that another thread adds to while it is read."""
+
+        def items(self):
+            for number, item in enumerate(super().items()):
+                self[-number - 1] = (0, b"")
+                yield item
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            listing = app.server.listing
+            listing._known = Growing({1: (0, b""), 2: (0, b"")})
+            await asyncio.to_thread(listing.headers)
+            assert listing._known == {1: (0, b"")}
+
+    run(go())

@@ -117,9 +117,7 @@ def _entry(row: Any) -> Entry:
     return entry
 
 
-def _rows(
-    connection: Connection, statement: Any, values: dict[str, Any], most: float = float("inf")
-) -> Sequence[Any]:
+def _rows(connection: Connection, statement: Any, values: dict[str, Any], most: float = float("inf")) -> Sequence[Any]:
     """The rows of a query until their bodies come to `most`; also where a damaged file holds text that is none."""
     try:
         return _fetched(connection, statement, values, most)
