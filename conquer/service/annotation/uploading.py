@@ -1,11 +1,12 @@
 """Adding a file of items to a model: read and fitted beside the writer, written in slices, shown in one last step."""
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from conquer.service.annotation.pool import groups_of
 from conquer.service.commands.fitting import fit_once, fitted_to
-from conquer.service.errors import conflict
+from conquer.service.errors import Kind, RefusalError, conflict
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.loading import Build
 from conquer.service.log.served import ServedLearner
@@ -24,46 +25,70 @@ def upload(run: Run, read_file: ReadFile) -> tuple[int, int]:
     """Add a file to the model; returns (items, groups). Blocks, so it needs a thread of its own.
 
     Until the last step nobody sees any of it, and a crash leaves nothing behind but rows that the next upload clears.
+    Where two run at once, the one that began last goes on, and the other is refused.
     """
-    settings, pool, pooled, unfitted, build = run(_state)
+    claim = secrets.token_hex(8)
+    settings, pool, pooled, unfitted, build = _surely(run, lambda turn: _state(turn, claim))
     groups = read_file(settings, len(pool) + 1)
     _check_new(pool, groups)
     fitted = fitted_to(settings, groups, build) if unfitted else None
-    while run(lambda turn: pool_table.clear(turn.connection, turn.folded.id, _same(turn, pooled), _CLEARED)):
+
+    def clear(turn: Turn) -> bool:
+        _check_claim(turn, claim)
+        return pool_table.clear(turn.connection, turn.folded.id, pooled, _CLEARED)
+
+    while _surely(run, clear):
         pass
     count = 0
     for rows in _slices(pool_table.rows_of(groups)):
 
         def work(turn: Turn, rows: Sequence[str] = rows, first: int = pooled + count) -> None:
-            _same(turn, pooled)
+            _check_claim(turn, claim)
             pool_table.write(turn.connection, turn.folded.id, first, rows)
 
-        run(work)
+        _surely(run, work)
         count += len(rows)
-    run(lambda turn: _show(turn, pooled, count, groups, fitted))
+
+    def show(turn: Turn) -> None:
+        _check_claim(turn, claim)
+        # Otherwise it was shown by a try whose outcome nobody could tell.
+        if turn.pooled == pooled:
+            _show(turn, pooled + count, groups, fitted)
+
+    _surely(run, show)
     return sum(len(group.items) for group in groups), len(groups)
 
 
-def _state(turn: Turn) -> tuple[ModelSettings, list[Group], int, bool, Build]:
+def _surely(run: Run, work: Callable[[Turn], Any]) -> Any:
+    """Do a step, and where nobody can tell whether it was done, once more: each may be done twice."""
+    try:
+        return run(work)
+    except RefusalError as refusal:
+        if refusal.kind is not Kind.INDETERMINATE:
+            raise
+        return run(work)
+
+
+def _state(turn: Turn, claim: str) -> tuple[ModelSettings, list[Group], int, bool, Build]:
     folded = turn.folded
+    pool_table.claim(turn.connection, folded.id, claim)
     return folded.settings, list(groups_of(turn)), turn.pooled, folded.learner.unfitted, turn.build
 
 
-def _same(turn: Turn, pooled: int) -> int:
-    """`pooled`, or a RefusalError where another upload has been shown meanwhile."""
-    if turn.pooled != pooled:
-        raise conflict("uploaded", f"another upload to model {turn.folded.name!r} has come first: send this one again")
-    return pooled
+def _check_claim(turn: Turn, claim: str) -> None:
+    """A RefusalError where another upload has begun meanwhile, or the model is another of the same name."""
+    if pool_table.claimed(turn.connection, turn.folded.id) != claim:
+        message = f"another upload to model {turn.folded.name!r} has begun since: send this one again when that is done"
+        raise conflict("uploaded", message)
 
 
-def _show(turn: Turn, pooled: int, count: int, groups: Sequence[Group], fitted: ServedLearner | None) -> None:
-    _same(turn, pooled)
+def _show(turn: Turn, pooled: int, groups: Sequence[Group], fitted: ServedLearner | None) -> None:
     if fitted is not None:
         fit_once(turn, fitted, sum(len(group.items) for group in groups))
     groups_of(turn).extend(groups)
-    turn.folded.hold_pool(pooled + count)
-    turn.pooled = pooled + count
-    pool_table.show(turn.connection, turn.folded.id, pooled + count)
+    turn.folded.hold_pool(pooled)
+    turn.pooled = pooled
+    pool_table.show(turn.connection, turn.folded.id, pooled)
     # The pool in memory is ahead of the store until the commit.
     turn.moved = True
 

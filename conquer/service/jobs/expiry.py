@@ -52,7 +52,7 @@ def expire(turn: Turn) -> bool:
         # A question asked again measures agreement: silence teaches nothing either.
         value = settings.default_answer if row.body.planted is None else None
         turn.append(Expired(row.position, value), row.event)
-    return len(rows) == _ROWS
+    return bool(rows)
 
 
 def _times(turn: Turn, rows: Sequence[Entry]) -> list[float | None]:

@@ -46,7 +46,8 @@ class Listing:
         with self._database.reading() as connection:
             headers = log_table.all_headers(connection)
         here = {header.id for header in headers}
-        self._known = {model: known for model, known in self._known.items() if model in here}
+        # A copy: other threads that list models add to it meanwhile.
+        self._known = {model: known for model, known in self._known.copy().items() if model in here}
         return headers
 
     def encoded(self, may: Callable[[str], bool]) -> bytes:

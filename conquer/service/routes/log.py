@@ -1,6 +1,7 @@
 """The log over HTTP: out in four forms, in as a ledger, and without a person's rows."""
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -71,14 +72,23 @@ async def _lines(
         if form == "answers" and answer_lines is not None:
             record = await _in_thread(server, lambda connection: answer_lines(connection, header.id))
     while True:
-        rows = await _in_thread(server, lambda c, at=after: next(log_table.entries(c, header.id, at, _CHUNK), []))
-        if not rows:
+        text, last = await _in_thread(server, lambda c, at=after: _chunk(c, header, at, undone, record))
+        if last is None:
             return
-        if record is None:
-            yield b"".join(map(line, rows))
-        elif text := await _in_thread(server, lambda c, part=rows: _records(c, header, part, undone, record)):
+        if text:
             yield text
-        after = rows[-1].position
+        after = last
+
+
+def _chunk(
+    connection: Connection, header: log_table.Header, after: int, undone: frozenset[int], record: Record | None
+) -> tuple[bytes, int | None]:
+    """The next rows as text, and the last one's position: None where there are no more. Not for the event loop."""
+    rows = next(log_table.entries(connection, header.id, after, _CHUNK), [])
+    if not rows:
+        return b"", None
+    text = b"".join(map(line, rows)) if record is None else _records(connection, header, rows, undone, record)
+    return text, rows[-1].position
 
 
 def _records(
@@ -94,10 +104,13 @@ def _records(
 async def write_log(call: Call) -> Replayed:
     """Train a fresh model on a ledger's answers."""
     loop, writer, name = asyncio.get_running_loop(), call.server.writer, call.model
-    lines = read_ledger(call.body.splitlines())
-    return await loop.run_in_executor(
-        call.server.long_work, lambda: feed(lines, lambda work: writer.call_now(name, work))
-    )
+    body = call.body
+
+    def work() -> Replayed:
+        # Cut into lines here, as they are read: the body may be long.
+        return feed(read_ledger(io.BytesIO(body)), lambda step: writer.call_now(name, step))
+
+    return await loop.run_in_executor(call.server.long_work, work)
 
 
 async def erase(call: Call) -> Gone:

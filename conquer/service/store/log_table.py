@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, select, text
+from sqlalchemy import Connection, bindparam, delete, func, select, text
 from sqlalchemy.exc import OperationalError
 
 from conquer.service.errors import Kind, RefusalError
@@ -32,6 +32,16 @@ _AFTER = (
     .where(log.c.model_id == bindparam("model"), log.c.position > bindparam("after"))
     .order_by(log.c.position)
     .limit(bindparam("count"))
+)
+_BYTES = 4 << 20
+"""A list of rows ends with the one whose body brings it here: a row may be as large as a request may be."""
+_sizes = _AFTER.with_only_columns(log.c.position, func.octet_length(log.c.body).label("size")).subquery()
+_sums = select(
+    _sizes.c.position, (func.sum(_sizes.c.size).over(order_by=_sizes.c.position) - _sizes.c.size).label("before")
+).subquery()
+# PostgreSQL sends all that was asked for before one can read any of it.
+_BOUNDED = _AFTER.where(
+    log.c.position <= select(func.max(_sums.c.position)).where(_sums.c.before < _BYTES).scalar_subquery()
 )
 _OF_EVENTS = (
     select(*_COLUMNS)
@@ -107,29 +117,43 @@ def _entry(row: Any) -> Entry:
     return entry
 
 
-def _rows(connection: Connection, statement: Any, values: dict[str, Any]) -> Sequence[Any]:
-    """The rows of a query; also where a damaged file holds text that is none."""
+def _rows(connection: Connection, statement: Any, values: dict[str, Any], most: float = float("inf")) -> Sequence[Any]:
+    """The rows of a query until their bodies come to `most`; also where a damaged file holds text that is none."""
     try:
-        return connection.execute(statement, values).all()
+        return _fetched(connection, statement, values, most)
     except OperationalError:
         if connection.dialect.name != "sqlite":
             raise
     raw: Any = connection.connection.driver_connection
     raw.text_factory = lambda data: data.decode(errors="replace")
     try:
-        return connection.execute(statement, values).all()
+        return _fetched(connection, statement, values, most)
     finally:
         raw.text_factory = str
 
 
+def _fetched(connection: Connection, statement: Any, values: dict[str, Any], most: float) -> Sequence[Any]:
+    rows, size = [], 0
+    with connection.execute(statement, values) as found:
+        for row in found:
+            rows.append(row)
+            size += len(row.body)
+            if size >= most:
+                break
+    return rows
+
+
 def entries(connection: Connection, model: int, after: int, chunk: int = 1000) -> Iterator[list[Entry]]:
-    """The rows after a position, in order, in lists of at most `chunk`."""
-    while True:
-        found = _rows(connection, _AFTER, {"model": model, "after": after, "count": chunk})
-        if found:
-            yield [_entry(row) for row in found]
-            after = found[-1].position
-        if len(found) < chunk:
+    """The rows after a position, in order, in lists of at most `chunk` and of some megabytes, none of them empty.
+
+    A list that is shorter than `chunk` need not be the last.
+    """
+    statement = _BOUNDED if connection.dialect.name == "postgresql" else _AFTER
+    while found := _rows(connection, statement, {"model": model, "after": after, "count": chunk}, _BYTES):
+        yield [_entry(row) for row in found]
+        after = found[-1].position
+        # A character takes at most four bytes: with fewer than that it was not cut short.
+        if len(found) < chunk and sum(len(row.body) for row in found) < _BYTES // 4:
             return
 
 

@@ -36,6 +36,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX log_change ON log (model_id, position) WHERE kind IN ('correction', 'erasure')",
         "ALTER TABLE snapshots ADD COLUMN format INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE models ADD COLUMN pooled INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE models ADD COLUMN upload TEXT",
         "UPDATE models SET pooled = (SELECT COUNT(*) FROM items WHERE items.model_id = models.id)",
         "CREATE TABLE retired (model_id INTEGER NOT NULL, event TEXT NOT NULL, PRIMARY KEY (model_id, event))",
         "CREATE TABLE ended (session TEXT PRIMARY KEY, until DOUBLE PRECISION NOT NULL)",

@@ -32,8 +32,20 @@ def rows_of(groups: Iterable[Group]) -> Iterator[str]:
             yield _json(StoredGroup(part, group.context if start == 0 else None, start > 0)).decode()
 
 
+def claim(connection: Connection, model: int, upload: str) -> None:
+    """From now on only this upload may write rows and show them, whichever began before."""
+    connection.execute(update(models).where(models.c.id == model).values(upload=upload))
+
+
+def claimed(connection: Connection, model: int) -> str | None:
+    """The upload that began last."""
+    upload: str | None = connection.execute(select(models.c.upload).where(models.c.id == model)).scalar()
+    return upload
+
+
 def write(connection: Connection, model: int, first: int, rows: Sequence[str]) -> None:
-    """Store rows from number `first` on; nobody sees them before `show`."""
+    """Store rows from number `first` on, in place of any there; nobody sees them before `show`."""
+    connection.execute(delete(items).where(items.c.model_id == model, items.c.number >= first))
     values = [{"model_id": model, "number": number, "body": body} for number, body in enumerate(rows, first)]
     if values:
         connection.execute(insert(items), values)

@@ -17,6 +17,8 @@ models = Table(
     Column("created", Double, nullable=False),
     # How many groups of items questions may be drawn from; rows beyond are an upload that is still coming.
     Column("pooled", Integer, nullable=False),
+    # The upload that may write those rows and show them: the one that began last.
+    Column("upload", Text),
 )
 
 log = Table(

@@ -207,8 +207,8 @@ class Batches:
         """Whether a commit without a reply was made; None: that cannot be told."""
         marks = [(turn.folded, turn.written) for turn in prepared.turns.values() if turn.written is not None]
         if not marks:
-            writes = any(queued.model is None for queued in prepared.batch)
-            return None if writes or any(turn.removed for turn in prepared.turns.values()) else False
+            # Light work without a row has changed nothing; other work may have written to tables that keep no trace.
+            return False if all(queued.light for queued in prepared.batch) else None
         folded, row = marks[0]
         until = time.monotonic() + _FINDING_OUT
         while time.monotonic() < until:

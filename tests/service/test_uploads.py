@@ -1,0 +1,260 @@
+"""Uploads that meet each other or a lost commit, and long bodies that are read and written a piece at a time."""
+
+import asyncio
+import contextlib
+import json
+import threading
+import time
+
+import pytest
+
+from conquer.service.annotation.uploading import upload
+from conquer.service.annotation.uploads import read_groups
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.jobs import expiry
+from conquer.service.routes import log as routes_log
+from conquer.service.store import log_table
+from conquer.service.store.database import Database
+
+from . import cluster
+from .conftest import run
+from .folds import rows_of, sqlite
+from .test_outcomes import cutting
+from .test_rows import MADE, play
+
+TEXTS = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
+
+
+def lines(prefix: str, count: int = 12) -> bytes:
+    return b"\n".join(json.dumps({"id": f"{prefix}{k}", "text": f"word {k}"}).encode() for k in range(count))
+
+
+async def count_items(client, app) -> int:
+    """Of a model that is read from the store once more."""
+    app.server.writer.models.clear()
+    return (await client.get("/v1/models/m/task")).json()["items"]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_an_upload_that_another_overtakes_is_refused_and_leaves_nothing(local, step) -> None:
+    """Whichever step the other comes in before: what either was told is what the store holds."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            assert (await client.post("/v1/models", json=TEXTS)).status_code == 201
+            writer, steps = app.server.writer, []
+
+            def ask(work):
+                return writer.call_now("m", work)
+
+            def interrupted(work):
+                if len(steps) == step:
+                    assert upload(ask, lambda settings, first: read_groups(lines("new"))) == (12, 1)
+                steps.append(work)
+                return ask(work)
+
+            def first() -> None:
+                with pytest.raises(RefusalError) as caught:
+                    upload(interrupted, lambda settings, first: read_groups(lines("old")))
+                assert (caught.value.kind, caught.value.code) == (Kind.CONFLICT, "uploaded")
+
+            await asyncio.to_thread(first)
+            assert await count_items(client, app) == 12
+            reply = await client.post("/v1/models/m/items", content=lines("old"))
+            assert reply.json() == {"items": 12, "groups": 1}
+            assert await count_items(client, app) == 24
+
+    run(go())
+
+
+def test_an_upload_that_began_later_wins_before_it_has_shown_anything(local) -> None:
+    """The later one clears what the earlier one wrote: the earlier one may not show rows that are gone."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=TEXTS)
+            writer, told = app.server.writer, []
+
+            def ask(work):
+                return writer.call_now("m", work)
+
+            def later(work):
+                if len(told) == 2:
+                    # It has begun and cleared; only now does the earlier one go on.
+                    resume.set()
+                    assert ended.wait(120)
+                told.append(work)
+                return ask(work)
+
+            def earlier(work):
+                if len(seen) == 3:
+                    reached.set()
+                    assert resume.wait(120)
+                seen.append(work)
+                return ask(work)
+
+            seen, resume, reached, ended = [], threading.Event(), threading.Event(), threading.Event()
+
+            def old():
+                try:
+                    return upload(earlier, lambda settings, first: read_groups(lines("old")))
+                finally:
+                    ended.set()
+
+            def new():
+                assert reached.wait(120)
+                return upload(later, lambda settings, first: read_groups(lines("new")))
+
+            found = await asyncio.gather(asyncio.to_thread(old), asyncio.to_thread(new), return_exceptions=True)
+            assert getattr(found[0], "code", found[0]) == "uploaded"
+            assert found[1] == (12, 1)
+            assert await count_items(client, app) == 12
+
+    run(go())
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("step", [0, 1, 2, 3])
+def test_an_upload_whose_commit_gets_no_reply_is_told_the_truth(local, before, step) -> None:
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=TEXTS)
+            writer, steps = app.server.writer, []
+
+            def ask(work):
+                if len(steps) == step:
+                    cutting(app, before)
+                steps.append(work)
+                return writer.call_now("m", work)
+
+            told = await asyncio.to_thread(upload, ask, lambda settings, first: read_groups(lines("i")))
+            assert told == (12, 1)
+            assert await count_items(client, app) == 12
+
+    run(go())
+
+
+def test_work_that_writes_no_row_is_not_taken_for_undone(local) -> None:
+    """It may have written elsewhere: whether a commit without a reply was made is not known."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            runs = []
+            cutting(app, before=False)
+            with pytest.raises(RefusalError) as caught:
+                await asyncio.to_thread(app.server.writer.call_now, "m", runs.append)
+            assert caught.value.kind is Kind.INDETERMINATE
+            assert len(runs) == 1
+
+    run(go())
+
+
+LONG = "ä" * 190_000
+
+
+async def long_log(client, rounds: int) -> list[str]:
+    """A model whose rows are long; the ids of its events."""
+    made = {**TEXTS, "window_seconds": 60, "default_answer": 0.0}
+    assert (await client.post("/v1/models", json=made)).status_code == 201
+    events = [f"e{number}" for number in range(rounds)]
+    for event in events:
+        items = [{"id": "a", "text": LONG}, {"id": "b", "text": LONG + event}]
+        reply = await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})
+        assert reply.status_code == 200, reply.text
+    return events
+
+
+def check_chunks(address: str, rounds: int) -> None:
+    database = Database(address)
+    with contextlib.closing(database), database.reading() as connection:
+        model = log_table.headers(connection, ["m"])["m"].id
+        chunks = list(log_table.entries(connection, model, 0, 500))
+        assert [row.position for chunk in chunks for row in chunk] == list(range(1, rounds + 1))
+        assert all(sum(len(row.text) for row in chunk) < 12_000_000 for chunk in chunks)
+        assert len(chunks) > 1
+        found = list(log_table.entries(connection, model, 0, 2))
+        assert [len(chunk) for chunk in found] == [2] * (rounds // 2)
+
+
+def test_a_chunk_of_long_rows_is_a_short_one(local, tmp_path) -> None:
+    """And whoever reads the log chunk by chunk reads all of it."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            events = await long_log(client, 30)
+            check_chunks(sqlite(tmp_path), 30)
+            rows = [json.loads(row) for row in (await client.get("/v1/models/m/log")).content.splitlines()]
+            assert [row["event_id"] for row in rows] == events
+            app.server.writer.models.clear()
+            assert (await client.get("/v1/models/m")).json()["summary"]["rounds"] == 30
+            app.server.writer.clock = lambda: time.time() + 3600
+            await asyncio.to_thread(expiry.sweep, app.server.writer)
+            kinds = [row.kind for row in rows_of(sqlite(tmp_path), "m")[1]]
+            assert kinds == ["choose"] * 30 + ["expiry"] * 30
+
+    run(go())
+
+
+@pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
+def test_a_chunk_of_long_rows_is_a_short_one_on_postgresql(local) -> None:
+    async def go(address):
+        async with local(store=address).running() as client:
+            await long_log(client, 30)
+
+    with cluster.running() as address:
+        run(go(address))
+        check_chunks(address, 30)
+
+
+def test_a_log_is_made_into_lines_and_cut_into_lines_beside_the_event_loop(local, monkeypatch) -> None:
+    threads = []
+
+    def noting(work):
+        def noted(*arguments):
+            threads.append(threading.current_thread())
+            return work(*arguments)
+
+        return noted
+
+    async def go():
+        async with local().running() as client:
+            for name in ("m", "n"):
+                await client.post("/v1/models", json={**MADE, "name": name})
+            await play(client, 3)
+            for name in ("line", "read_ledger"):
+                monkeypatch.setattr(routes_log, name, noting(getattr(routes_log, name)))
+            ledger = (await client.get("/v1/models/m/log?format=ledger")).content
+            assert len(threads) == 6
+            reply = await client.post("/v1/models/n/log", content=ledger)
+            assert (reply.json()["rounds"], reply.json()["learnt"]) == (3, 3)
+            assert len(threads) == 7
+            assert threading.current_thread() not in threads
+
+    run(go())
+
+
+def test_models_may_be_listed_by_several_at_once(local) -> None:
+    class Growing(dict):
+        """One that another thread adds to while it is read."""
+
+        def items(self):
+            for number, item in enumerate(super().items()):
+                self[-number - 1] = (0, b"")
+                yield item
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            listing = app.server.listing
+            listing._known = Growing({1: (0, b""), 2: (0, b"")})
+            await asyncio.to_thread(listing.headers)
+            assert listing._known == {1: (0, b"")}
+
+    run(go())
