@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from conquer.service.errors import unknown_model
+from conquer.service.log.loading import SPOILT
 from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, seal
 from conquer.service.log.statistics import read_tally
 from conquer.service.log.transaction import Turn
@@ -16,6 +17,7 @@ from conquer.service.store.schema import leases, log, pruned
 from conquer.service.store.secrecy import marks_secret, voter_mark
 from conquer.service.writer.queue import Writer
 
+_DAMAGED = tuple(kind for kind in SPOILT if kind is not MemoryError)
 _json = msgspec.json.Encoder().encode
 _SLICE = 500
 """Rows emptied in one turn: requests of other models come in between."""
@@ -104,6 +106,7 @@ def _finish(turn: Turn, voter: str, found: _Found) -> Gone:
     # A correction is about an answer of the same voter and goes with it.
     _empty(turn, rows)
     connection.execute(delete(leases).where(leases.c.model_id == model, leases.c.voter == voter))
+    snapshots.drop_below(connection, model, turn.base)
     named = _unname(turn, voter)
     if rows or named:
         # Rows up to the base are part of no fold any more; a name that came with it is in every snapshot since.
@@ -160,12 +163,17 @@ def _check_same(turn: Turn, model: int) -> None:
 
 
 def _unname(turn: Turn, voter: str) -> bool:
-    """Take the name out of the snapshot that stands for pruned rows; whether it was there."""
+    """Take the name out of the snapshot that stands for pruned rows; whether it was there, or may have been."""
     model, base = turn.folded.id, turn.base
     if not snapshots.exists(turn.connection, model, base):
         return False
-    learner, text = turn.build(turn.folded.settings, snapshots.read(turn.connection, model, base))
-    tally = read_tally(text) if text else None
+    try:
+        learner, text = turn.build(turn.folded.settings, snapshots.read(turn.connection, model, base))
+        tally = read_tally(text) if text else None
+    except _DAMAGED:
+        # Nobody can say that the name is not in it.
+        snapshots.drop(turn.connection, model, base)
+        return True
     if tally is None or not tally.forget(voter):
         return False
     pieces = snapshots.pieces(learner.dumps(_json(tally).decode()))

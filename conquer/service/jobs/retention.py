@@ -46,6 +46,7 @@ def _fold_old(writer: Writer, header: log_table.Header, before: float, least: in
         if log_table.changes(turn.connection, header.id) != changes:
             return header.base
         snapshots.replace(turn.connection, header.id, last, pieces, turn.now)
+        snapshots.drop_below(turn.connection, header.id, last)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.base = last
         _remember(turn, taught)
