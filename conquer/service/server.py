@@ -19,6 +19,7 @@ from conquer.service.http.metrics import Meters
 from conquer.service.http.rates import Buckets
 from conquer.service.http.sessions import end_session, ended_sessions
 from conquer.service.jobs.agreement import compare
+from conquer.service.jobs.deletion import sweep_deleted
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.listing import Listing
 from conquer.service.jobs.presence import beat
@@ -35,6 +36,7 @@ from conquer.service.writer.queue import Writer
 _PRUNING = 600.0
 _MEASURING = 20.0
 _CHECKPOINT = 1.0
+_DELETING = 1.0
 _KEYS = 1.0
 _PATIENCE = 2.0
 """How long a look at the store may take before it counts as not taking writes."""
@@ -67,6 +69,11 @@ class Server:
         self.long_work = ThreadPoolExecutor(2, "conquer-long")
         """For uploads, imports and files being read: whatever else needs a thread does not wait behind them."""
         self._jobs = ThreadPoolExecutor(4, "conquer-jobs")
+        self._presence = ThreadPoolExecutor(1, "conquer-presence")
+        """Whoever is not seen for ten seconds does not count: this waits behind nobody."""
+        self.deleted = threading.Event()
+        """Models have been deleted, and their rows may be there; at the start nobody knows."""
+        self.deleted.set()
         self._stopping = threading.Event()
         self._keys = threading.Thread(target=self._watch_keys, name="conquer-keys", daemon=True)
         self._probe: asyncio.Future[Any] | None = None
@@ -83,16 +90,18 @@ class Server:
         jobs = [
             Job("checkpoint", _CHECKPOINT, self.database.checkpoint),
             Job("sweep", self.settings.sweep_seconds, lambda: sweep(self.writer)),
+            Job("sweep-deleted", _DELETING, self._sweep_deleted),
             Job("measure", _MEASURING, self._measure),
         ]
-        if self.database.shared:
-            jobs.append(Job("presence", BEAT, self._look_around))
         if self.settings.retention_days:
             jobs.append(Job("prune", _PRUNING, self._prune))
         self._tasks = [
             asyncio.create_task(self._warm()),
             *(asyncio.create_task(job.again_and_again(self.alarms, self._jobs)) for job in jobs),
         ]
+        if self.database.shared:
+            presence = Job("presence", BEAT, self._look_around)
+            self._tasks.append(asyncio.create_task(presence.again_and_again(self.alarms, self._presence)))
 
     async def _warm(self) -> None:
         """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
@@ -117,6 +126,15 @@ class Server:
         beat(self.database, self.alarms.raise_, self.alarms.clear)
         compare(self.database, self.writer.batches.digests, self.alarms.raise_)
 
+    def _sweep_deleted(self) -> None:
+        if self.deleted.is_set():
+            self.deleted.clear()
+            try:
+                sweep_deleted(self.writer)
+            except BaseException:
+                self.deleted.set()
+                raise
+
     def _prune(self) -> None:
         prune_all(self.writer, self.settings.retention_days)
 
@@ -131,7 +149,7 @@ class Server:
 
     def _finish(self) -> None:
         self.writer.stop()
-        for threads in (self.long_work, self._jobs):
+        for threads in (self.long_work, self._jobs, self._presence):
             threads.shutdown(cancel_futures=True)
         self._keys.join()
         self.database.close()

@@ -10,6 +10,7 @@ import pytest
 
 from conquer.service import admin
 from conquer.service.jobs import erasure, retention
+from conquer.service.jobs.deletion import sweep_deleted
 from conquer.service.jobs.erasure import Gone, erase_person
 from conquer.service.jobs.retention import prune_all
 from conquer.service.store.database import Database
@@ -191,6 +192,7 @@ def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
             assert len(marks) == 12
             assert all(len(mark) == 32 and int(mark, 16) >= 0 for mark in marks)
             await client.delete("/v1/models/m")
+            await in_thread(sweep_deleted, writer)
             with app.server.database.reading() as connection:
                 assert connection.exec_driver_sql("SELECT COUNT(*) FROM retired").scalar() == 0
 

@@ -8,19 +8,22 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from conquer.service.errors import unknown_model
+from conquer.service.log.loading import SPOILT
 from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, seal
 from conquer.service.log.statistics import read_tally
 from conquer.service.log.transaction import Turn
-from conquer.service.store import snapshots
+from conquer.service.store import log_table, snapshots
 from conquer.service.store.schema import leases, log, pruned
 from conquer.service.store.secrecy import marks_secret, voter_mark
 from conquer.service.writer.queue import Writer
 from conquer.service.writer.work import Generation
 
+_DAMAGED = tuple(kind for kind in SPOILT if kind is not MemoryError)
 _json = msgspec.json.Encoder().encode
 _SLICE = 500
 """Rows emptied in one turn: requests of other models come in between."""
-_COLUMNS = (log.c.position, log.c.at, log.c.kind, log.c.event_id, log.c.body)
+# Not the bodies, each of which may be as large as a body may be: those are read a slice at a time.
+_COLUMNS = (log.c.position, log.c.at, log.c.kind, log.c.event_id)
 _EMPTY = (
     update(log)
     .where(log.c.model_id == bindparam("model"), log.c.position == bindparam("at_position"))
@@ -52,7 +55,7 @@ class Gone(msgspec.Struct):
 class _Found:
     """A person's rows up to a position, in order, and the events that were made for them."""
 
-    rows: list["Row[Any, Any, Any, Any, Any]"]
+    rows: list["Row[Any, Any, Any, Any]"]
     asked: list[str]
     up_to: int
     emptied: int = 0
@@ -105,6 +108,7 @@ def _finish(turn: Turn, voter: str, found: _Found) -> Gone:
     # A correction is about an answer of the same voter and goes with it.
     _empty(turn, rows)
     connection.execute(delete(leases).where(leases.c.model_id == model, leases.c.voter == voter))
+    snapshots.drop_below(connection, model, turn.base)
     named = _unname(turn, voter)
     if rows or named:
         # Rows up to the base are part of no fold any more; a name that came with it is in every snapshot since.
@@ -130,19 +134,23 @@ def _found(
     return _Found([rows[position] for position in sorted(rows)], asked, up_to)
 
 
-def _empty(turn: Turn, rows: Sequence["Row[Any, Any, Any, Any, Any]"]) -> None:
+def _empty(turn: Turn, rows: Sequence["Row[Any, Any, Any, Any]"]) -> None:
     """Empty these rows on disk; what is cached of their events must not be answered any more."""
-    if rows:
-        turn.flush()
-        turn.connection.execute(_EMPTY, [_rest(turn.folded.id, row) for row in rows])
-        for row in rows:
+    turn.flush()
+    model = turn.folded.id
+    for start in range(0, len(rows), _SLICE):
+        part = rows[start : start + _SLICE]
+        # A choice leaves its ordinal.
+        chosen = log_table.bodies(turn.connection, model, [row.position for row in part if row.kind == "choose"])
+        ordinals = {position: _ordinal(body) for position, body in chosen}
+        turn.connection.execute(_EMPTY, [_rest(model, row, ordinals.get(row.position)) for row in part])
+        for row in part:
             turn.folded.drop(row.event_id)
 
 
-def _rest(model: int, row: "Row[Any, Any, Any, Any, Any]") -> dict[str, Any]:
-    """What stays of a row: a choice leaves its ordinal."""
-    left = Erased(_ordinal(row.body) if row.kind == "choose" else None)
-    entry = Entry(row.position, row.at, None, None, left)
+def _rest(model: int, row: "Row[Any, Any, Any, Any]", ordinal: int | None) -> dict[str, Any]:
+    """What stays of a row."""
+    entry = Entry(row.position, row.at, None, None, Erased(ordinal))
     seal(entry)
     return {"model": model, "at_position": row.position, "text": entry.text.decode(), "total": checksum(entry)}
 
@@ -161,12 +169,17 @@ def _check_same(turn: Turn, model: int) -> None:
 
 
 def _unname(turn: Turn, voter: str) -> bool:
-    """Take the name out of the snapshot that stands for pruned rows; whether it was there."""
+    """Take the name out of the snapshot that stands for pruned rows; whether it was there, or may have been."""
     model, base = turn.folded.id, turn.base
     if not snapshots.exists(turn.connection, model, base):
         return False
-    learner, text = turn.build(turn.folded.settings, snapshots.read(turn.connection, model, base))
-    tally = read_tally(text) if text else None
+    try:
+        learner, text = turn.build(turn.folded.settings, snapshots.read(turn.connection, model, base))
+        tally = read_tally(text) if text else None
+    except _DAMAGED:
+        # Nobody can say that the name is not in it.
+        snapshots.drop(turn.connection, model, base)
+        return True
     if tally is None or not tally.forget(voter):
         return False
     pieces = snapshots.pieces(learner.dumps(_json(tally).decode()))

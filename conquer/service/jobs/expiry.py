@@ -1,11 +1,10 @@
 """What the clock does: closes answer windows that have a default answer. Each closing is a row of the log."""
 
-import logging
 from collections.abc import Sequence
 
 from sqlalchemy import select
 
-from conquer.service.errors import RefusalError
+from conquer.service.jobs.each import each_model
 from conquer.service.log.records import Decision, Entry, Expired
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table
@@ -13,22 +12,19 @@ from conquer.service.store.schema import log
 from conquer.service.writer.queue import Writer
 from conquer.types import Query
 
-logger = logging.getLogger("conquer.service")
 _ROWS = 2000
 
 
 def sweep(writer: Writer) -> None:
     """Expire what is due, in every model that learns a default answer."""
-    with writer.database.reading() as connection:
-        headers = log_table.all_headers(connection)
-    for header in headers:
+
+    def close(header: log_table.Header) -> int:
         if header.settings.window_seconds is not None and header.settings.default_answer is not None:
-            try:
-                while writer.call_now(header.name, expire):
-                    pass
-            except RefusalError as refusal:
-                # Deleted meanwhile, or it cannot learn: the others' windows close all the same.
-                logger.warning("the windows of model %r stay open: %s", header.name, refusal.message)
+            while writer.call_now(header.name, expire):
+                pass
+        return 0
+
+    each_model(writer, "sweep", close)
 
 
 def expire(turn: Turn) -> bool:

@@ -4,6 +4,7 @@ from collections import Counter
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
+from conquer.service.jobs.each import each_model
 from conquer.service.log.loading import load_up_to
 from conquer.service.log.records import Answered, Decision, Expired
 from conquer.service.log.transaction import Turn
@@ -19,13 +20,12 @@ _SLICE = 1000
 
 def prune_all(writer: Writer, days: float, least: int = _LEAST) -> int:
     """In every model, drop rows older than `days`; return how many rows went."""
-    with writer.database.reading() as connection:
-        headers = log_table.all_headers(connection)
-    gone = 0
-    for header in headers:
+
+    def prune(header: log_table.Header) -> int:
         base = _fold_old(writer, header, writer.clock() - days * 86400, least)
-        gone += _delete_up_to(writer, header, base)
-    return gone
+        return _delete_up_to(writer, header, base)
+
+    return each_model(writer, "prune", prune)
 
 
 def _fold_old(writer: Writer, header: log_table.Header, before: float, least: int) -> int:
@@ -46,6 +46,7 @@ def _fold_old(writer: Writer, header: log_table.Header, before: float, least: in
         if log_table.changes(turn.connection, header.id) != changes:
             return header.base
         snapshots.replace(turn.connection, header.id, last, pieces, turn.now)
+        snapshots.drop_below(turn.connection, header.id, last)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.base = last
         _remember(turn, taught)

@@ -96,11 +96,13 @@ def _take_in(connection: Connection, folded: Counted, rows: list[Entry]) -> None
 
 
 def _started(connection: Connection, header: log_table.Header, build: Build, last: int | None = None) -> Folded:
-    """The model at the newest snapshot that can be read, or at the beginning of its log."""
+    """The model at the newest snapshot that can be read, or at the beginning of its log: never before the base."""
     until = header.position if last is None else last
-    unreadable = []
-    for position in snapshots.complete(connection, header.id):
-        if position > until:
+    complete = snapshots.complete(connection, header.id)
+    # The rows between these and the base are gone.
+    unreadable = [position for position in complete if position < header.base]
+    for position in complete:
+        if not header.base <= position <= until:
             continue
         found = _read(connection, header, position, build)
         if found is not None:
@@ -110,14 +112,20 @@ def _started(connection: Connection, header: log_table.Header, build: Build, las
             unreadable.append(position)
     else:
         learner, _ = build(header.settings, None)
-        found, position = (learner, Tally()), header.base
-        if header.base > 0:
-            found[1].quarantine(header.base, "the snapshot that stands for all rows up to here cannot be read")
+        found, position = (learner, without_base(header)), header.base
     folded = Folded(header.id, header.name, header.settings, found[0], position, found[1])
     folded.undone = log_table.undone(connection, header.id, position)
     folded.generation = log_table.changes(connection, header.id)
     folded.unreadable = unreadable
     return folded
+
+
+def without_base(header: log_table.Header) -> Tally:
+    """The counts of a model that begins with nothing, and says so where there should be something."""
+    tally = Tally()
+    if header.base > 0:
+        tally.quarantine(header.base, "the snapshot that stands for all rows up to here cannot be read")
+    return tally
 
 
 def _read(

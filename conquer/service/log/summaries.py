@@ -10,12 +10,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from conquer.service.log.fold import Counted
-from conquer.service.log.loading import SPOILT, catch_up
+from conquer.service.log.loading import SPOILT, catch_up, without_base
 from conquer.service.log.records import SAME_FOLD
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.store import log_table, snapshots
 
 _EVENTS = 1000
+_AT_ONCE = 1 << 20
 
 
 def counts(connection: Connection, header: log_table.Header, complete: Sequence[int]) -> Tally:
@@ -32,24 +33,32 @@ def counts(connection: Connection, header: log_table.Header, complete: Sequence[
 
 
 def _newest(connection: Connection, header: log_table.Header, complete: Sequence[int]) -> tuple[int, Tally]:
-    """The counts of the newest snapshot that can be read, and its position; else those of nothing."""
+    """The counts of the newest snapshot that can be read, and its position; else those of nothing.
+
+    The one that stands for pruned rows is unpacked to its end: nothing else could make up for it.
+    """
     for position in complete:
         same = position == header.base or snapshots.fold_of(connection, header.id, position) in SAME_FOLD
-        if same and position <= header.position:
+        if same and header.base <= position <= header.position:
             with contextlib.suppress(*SPOILT):
-                return position, _stored(connection, header.id, position)
-    return header.base, Tally()
+                return position, _stored(connection, header.id, position, whole=position == header.base > 0)
+    return header.base, without_base(header)
 
 
-def _stored(connection: Connection, model: int, position: int) -> Tally:
-    """The counts beside a snapshot's weights; of the weights themselves nothing is unpacked."""
+def _stored(connection: Connection, model: int, position: int, whole: bool) -> Tally:
+    """The counts beside a snapshot's weights; of the weights themselves nothing is kept, or (not `whole`) unpacked."""
     unpacker, data = zlib.decompressobj(), b""
     for piece in snapshots.read_pieces(connection, model, position):
         while piece and len(data) < (end := _end(data)):
             data += unpacker.decompress(piece, end - len(data))
             piece = unpacker.unconsumed_tail
-        if len(data) >= _end(data):
+        while whole and piece:
+            unpacker.decompress(piece, _AT_ONCE)
+            piece = unpacker.unconsumed_tail
+        if not whole and len(data) >= _end(data):
             break
+    if whole and not unpacker.eof:
+        raise ValueError(f"the snapshot at {position} ends before its end")
     inner: dict[str, Any] = json.loads(json.loads(data[8:])["__metadata__"]["conquer"])
     text = inner.get("extra", inner).get("service", {}).get("tally")
     return read_tally(text) if text else Tally()

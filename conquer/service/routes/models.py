@@ -15,7 +15,10 @@ from conquer.service.http.schemas import ModelSettings, NewModel
 from conquer.service.jobs.listing import ModelInfo, described
 from conquer.service.log.transaction import Turn
 from conquer.service.pages.insight import glance
-from conquer.service.store import log_table, snapshots
+from conquer.service.store import removal, snapshots
+
+_NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
+_NOT_NOW = ("stopping", "locked")
 
 
 class ModelList(msgspec.Struct):
@@ -64,17 +67,26 @@ async def inspect_model(call: Call) -> ModelInfo:
 
 
 async def delete_model(call: Call) -> Reply:
+    """Gone for everyone at once; its rows leave the disk soon after, while others are served."""
+    begun = False
+
     def work(turn: Turn) -> None:
-        log_table.remove_model(turn.connection, turn.folded.id)
+        nonlocal begun
+        begun = True
+        removal.remove_model(turn.connection, turn.folded.id)
         turn.removed = True
 
+    writer = call.server.writer
     try:
         await call.on_model(work)
-    except RefusalError as refusal:
-        if refusal.code not in ("unreadable_model", "newer_rows"):
+    except Exception as error:
+        # Whatever it is that keeps the model from being folded, it can be deleted.
+        if begun or (isinstance(error, RefusalError) and (error.kind in _NO_DELETION or error.code in _NOT_NOW)):
             raise
-        await call.server.writer.call(None, lambda connection: log_table.remove_named(connection, call.model))
-        call.server.writer.alarms.clear(f"fold:{call.model}")
+        await writer.call(None, lambda connection: removal.remove_named(connection, call.model))
+    call.server.deleted.set()
+    for kind in ("fold", "quarantine", "snapshot", "prune", "sweep"):
+        writer.alarms.clear(f"{kind}:{call.model}")
     call.server.meters.forget(call.model)
     return Reply(status=204)
 

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from sqlalchemy import Connection, func, insert, select, text, true
+from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, text, true
 
 from conquer.files import replacing
 from conquer.service.store.database import Database, StoreError
@@ -25,7 +25,7 @@ def copy_all(source: Connection, target: Connection) -> dict[str, int]:
     for table in metadata.sorted_tables:
         if table.name in _OF_NOW:
             continue
-        lasting = table.c.name != COOKIES if table is secrets else true()
+        lasting = _lasting(table)
         if target.execute(select(func.count()).select_from(table).where(lasting)).scalar_one():
             raise StoreError(f"the store to fill must be empty, but its table {table.name!r} has rows")
         count = 0
@@ -40,6 +40,13 @@ def copy_all(source: Connection, target: Connection) -> dict[str, int]:
         highest = target.execute(select(func.coalesce(func.max(models.c.id), 0))).scalar_one()
         target.execute(text("SELECT setval(pg_get_serial_sequence('models', 'id'), :at)"), {"at": highest + 1})
     return copied
+
+
+def _lasting(table: Table) -> ColumnElement[bool]:
+    if table is secrets:
+        return table.c.name != COOKIES
+    # Rows of a deleted model may still be there; in another store its id could be given out again.
+    return table.c.model_id.in_(select(models.c.id)) if "model_id" in table.c else true()
 
 
 def back_up(address: str, path: Path) -> dict[str, int]:

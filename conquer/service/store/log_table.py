@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, func, select, text
+from sqlalchemy import Connection, bindparam, func, select, text
 from sqlalchemy.exc import OperationalError
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, checksum, unsealed
-from conquer.service.store.schema import digests, items, leases, log, models, pruned, retired, snapshots
+from conquer.service.store.schema import log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
 
@@ -48,7 +48,12 @@ _OF_EVENTS = (
     .where(log.c.model_id == bindparam("model"), log.c.event_id.in_(bindparam("events", expanding=True)))
     .order_by(log.c.position)
 )
+_BODIES = select(log.c.position, log.c.body).where(
+    log.c.model_id == bindparam("model"), log.c.position.in_(bindparam("positions", expanding=True))
+)
 _ROWS = 500
+_FEW = 50
+"""Rows whose bodies are held at once; each may be as large as a body may be."""
 _HEADERS = (
     select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base, models.c.pooled)
     .where(models.c.name.in_(bindparam("names", expanding=True)))
@@ -172,6 +177,14 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
     return found
 
 
+def bodies(connection: Connection, model: int, positions: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """The rows at these positions and what stands in them, a few at a time."""
+    for start in range(0, len(positions), _FEW):
+        part = list(positions[start : start + _FEW])
+        for row in _rows(connection, _BODIES, {"model": model, "positions": part}):
+            yield row.position, row.body
+
+
 def latest_choices(connection: Connection, model: int, count: int) -> list[Decision]:
     """The last rounds, newest first."""
     found = connection.execute(
@@ -245,15 +258,3 @@ def holds(connection: Connection, model: int, entry: Entry) -> bool:
     """Whether this very row is in the log."""
     found = _rows(connection, _AFTER, {"model": model, "after": entry.position - 1, "count": 1})
     return bool(found) and found[0].position == entry.position and found[0].checksum == checksum(entry)
-
-
-def remove_named(connection: Connection, name: str) -> None:
-    """Remove a model that cannot be read, by its name."""
-    for row in connection.execute(select(models.c.id).where(models.c.name == name)).all():
-        remove_model(connection, row.id)
-
-
-def remove_model(connection: Connection, model: int) -> None:
-    for table in (log, snapshots, items, leases, pruned, retired, digests):
-        connection.execute(delete(table).where(table.c.model_id == model))
-    connection.execute(delete(models).where(models.c.id == model))

@@ -96,6 +96,11 @@ def drop_from(connection: Connection, model: int, first: int) -> None:
     connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position >= first))
 
 
+def drop_below(connection: Connection, model: int, base: int) -> None:
+    """Remove the snapshots before the base, which nothing leads on from; they may still hold a name."""
+    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position < base))
+
+
 def thin(connection: Connection, model: int, base: int, keep: int = 3) -> None:
     """Keep the newest few whole snapshots and the one that stands for pruned rows."""
     old = [position for position in complete(connection, model)[keep:] if position != base]

@@ -1,0 +1,209 @@
+"""Deleting, pruning and sweeping among many models: none waits for another, and a broken one stops nobody."""
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from conquer.service import server as running
+from conquer.service.jobs import erasure
+from conquer.service.jobs.deletion import sweep_deleted
+from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.retention import prune_all
+from conquer.service.store import removal
+from conquer.service.store.backup import back_up
+from conquer.service.store.database import Database
+
+from . import cluster
+from .conftest import run
+from .folds import sqlite
+from .test_leftovers import DAY, MADE, play
+
+TABLES = ("log", "snapshots", "items", "leases", "pruned", "retired", "digests")
+
+
+@pytest.fixture
+def by_hand(monkeypatch):
+    """Nothing is swept unless the test does it, and little at once."""
+    monkeypatch.setattr(running, "_DELETING", 1e6)
+    monkeypatch.setattr(removal, "_ROWS", 7)
+    monkeypatch.setattr(removal, "_PIECES", 1)
+
+
+async def three(client, writer):
+    """Models a, b and c with rows in several tables."""
+    writer.clock = lambda: 0.0
+    for name in "abc":
+        await client.post("/v1/models", json={**MADE, "name": name})
+        await play(client, 12, f"{name}MARKED", name=name)
+    writer.clock = lambda: 40 * DAY
+    for name in "abc":
+        await play(client, 8, f"{name}YOUNG", name=name)
+    await asyncio.to_thread(prune_all, writer, 30.0, 3)
+
+
+def rows(folder, model):
+    with sqlite3.connect(folder / "store.db") as connection:
+        found = [connection.execute(f"SELECT COUNT(*) FROM {table} WHERE model_id = ?", [model]) for table in TABLES]
+        return [one.fetchone()[0] for one in found]
+
+
+def test_a_deleted_model_leaves_the_disk_in_slices(local, tmp_path, by_hand):
+    async def go():
+        app = local(snapshot_every=5)
+        async with app.running() as client:
+            writer = app.server.writer
+            await three(client, writer)
+            others = rows(tmp_path, 1), rows(tmp_path, 3)
+            assert rows(tmp_path, 2)[0] == 16
+            assert (await client.delete("/v1/models/b")).status_code == 204
+            # In the turn that others wait for only the name has gone.
+            assert rows(tmp_path, 2)[0] == 16
+            assert (await client.get("/v1/models/b")).status_code == 404
+            assert [one["name"] for one in (await client.get("/v1/models")).json()["models"]] == ["a", "c"]
+            (await client.post("/v1/models", json={**MADE, "name": "b"})).raise_for_status()
+            assert (await client.get("/v1/models/b")).json()["position"] == 0
+            # A backup, where the id might be given out again, is without it.
+            copied = await asyncio.to_thread(back_up, sqlite(tmp_path), tmp_path / "copy.db")
+            assert copied["log"] == others[0][0] + others[1][0]
+            assert await asyncio.to_thread(sweep_deleted, writer) > 4
+            assert rows(tmp_path, 2) == [0] * len(TABLES)
+            assert (rows(tmp_path, 1)[0], rows(tmp_path, 3)[0]) == (others[0][0], others[1][0])
+            assert await asyncio.to_thread(sweep_deleted, writer) == 0
+            await play(client, 1, "later", name="b")
+
+    run(go())
+    for path in tmp_path.glob("store.db*"):
+        assert b"bYOUNG" not in path.read_bytes()
+
+
+def test_a_slice_is_small(local, tmp_path, by_hand):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await three(client, app.server.writer)
+            await client.delete("/v1/models/c")
+        database = Database(sqlite(tmp_path))
+        with contextlib.closing(database), database.writing() as connection:
+            table, model = removal.orphan(connection)
+            assert (table.name, model) == ("log", 3)
+            assert removal.delete_slice(connection, table, model)
+        assert rows(tmp_path, 3)[0] == 16 - 7
+
+    run(go())
+
+
+def test_what_a_crash_left_of_a_deleted_model_goes_with_the_next_start(local, tmp_path, monkeypatch):
+    async def fill():
+        monkeypatch.setattr(running, "_DELETING", 1e6)
+        app = local()
+        async with app.running() as client:
+            await three(client, app.server.writer)
+            await client.delete("/v1/models/c")
+        assert rows(tmp_path, 3)[0] > 0
+
+    async def again():
+        monkeypatch.setattr(running, "_DELETING", 0.01)
+        app = local()
+        async with app.running() as client:
+            await until(lambda: sum(rows(tmp_path, 3)) == 0)
+            # And after a deletion it looks again.
+            assert (await client.delete("/v1/models/b")).status_code == 204
+            await until(lambda: sum(rows(tmp_path, 2)) == 0)
+            await play(client, 1, "more", name="a")
+
+    run(fill())
+    run(again())
+
+
+async def until(condition):
+    give_up = time.monotonic() + 120
+    while not await asyncio.to_thread(condition):
+        assert time.monotonic() < give_up
+        await asyncio.sleep(0.02)
+
+
+def broken(folder, name):
+    """As when an algorithm is not installed any more: nothing can be made of the model."""
+    with sqlite3.connect(folder / "store.db") as connection:
+        statement = "UPDATE models SET settings = replace(settings, '\"gnr\"', '\"gone\"') WHERE name = ?"
+        assert connection.execute(statement, [name]).rowcount == 1
+        # A snapshot would still say what to make.
+        connection.execute("DELETE FROM snapshots")
+
+
+def test_a_broken_model_stops_no_job_and_can_be_deleted(local, tmp_path):
+    made = {**MADE, "window_seconds": 60, "default_answer": -1}
+
+    async def fill():
+        app = local(sweep_seconds=1e6)
+        async with app.running() as client:
+            app.server.writer.clock = lambda: 0.0
+            for name in "ab":
+                await client.post("/v1/models", json={**made, "name": name})
+                await play(client, 5, name=name)
+                items = [{"id": "x", "vector": [1, 0, 0, 0]}, {"id": "y", "vector": [0, 1, 0, 0]}]
+                body = {"items": items, "event_id": "open"}
+                (await client.post(f"/v1/models/{name}/choose", json=body)).raise_for_status()
+
+    async def again():
+        app = local(sweep_seconds=1e6)
+        async with app.running() as client:
+            writer = app.server.writer
+            writer.clock = lambda: 40 * DAY
+            await asyncio.to_thread(sweep, writer)
+            assert writer.models["b"].tally.expired == 1
+            assert await asyncio.to_thread(prune_all, writer, 30.0, 3) > 0
+            assert {"sweep:a", "prune:a"} <= dict(app.server.alarms.standing()).keys()
+            assert not {"sweep:b", "prune:b"} & dict(app.server.alarms.standing()).keys()
+            assert (await client.delete("/v1/models/a")).status_code == 204
+            assert (await client.delete("/v1/models/a")).status_code == 404
+            assert not [kind for kind, _ in app.server.alarms.standing() if kind.endswith(":a")]
+
+    run(fill())
+    broken(tmp_path, "a")
+    run(again())
+
+
+def test_an_erasure_holds_no_bodies_but_those_of_a_slice(local, tmp_path):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 6)
+            with app.server.database.writing() as connection:
+                found = erasure._found(connection, 1, "bob", 0, 12, ())
+                assert [len(found.rows), "body" in found.rows[0]._fields] == [12, False]
+                # Text that is none can be erased too.
+                connection.exec_driver_sql("UPDATE log SET body = CAST(x'7b22ff' AS TEXT) WHERE position = 3")
+            gone = (await client.post("/v1/models/m/erase", json={"voter": "bob"})).json()
+            assert gone == {"rows": 12, "remaining": 0}
+
+    run(go())
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        left = connection.execute("SELECT body FROM log WHERE kind = 'erased' ORDER BY position").fetchall()
+    assert [body for (body,) in left if "ordinal" in body] == [f'{{"ordinal":{k}}}' for k in (0, 2, 3, 4, 5)]
+
+
+@pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
+def test_a_server_whose_jobs_all_wait_is_still_seen(local):
+    def seen(server):
+        with server.database.reading() as connection:
+            return connection.exec_driver_sql("SELECT MAX(seen) FROM servers").scalar()
+
+    async def go(address):
+        app, release = local(store=address), threading.Event()
+        async with app.running():
+            for _ in range(8):
+                app.server._jobs.submit(release.wait)
+            try:
+                before = await asyncio.to_thread(seen, app.server)
+                await until(lambda: seen(app.server) > before + 5)
+            finally:
+                release.set()
+
+    with cluster.running() as address:
+        run(go(address))
