@@ -20,6 +20,7 @@ from conquer.service.http.messages import (
     Scope,
     Send,
     address_of,
+    counted,
     encode,
     headers_of,
     read_body,
@@ -55,7 +56,7 @@ class Dispatch:
         typed = endpoint.body is not None and endpoint.body is not bytes
         self._decode = msgspec.json.Decoder(endpoint.body).decode if typed else None
         limits = server.settings.limits
-        self._limit = limits.upload_bytes if endpoint.upload else limits.body_bytes
+        self._limit = endpoint.limit or (limits.upload_bytes if endpoint.upload else limits.body_bytes)
         self._named = "{name}" in endpoint.path
 
     async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:
@@ -70,6 +71,8 @@ class Dispatch:
                 # What was done cannot be refused any more: replies to writes go with their bodies, which are counted.
                 if endpoint.method == "GET":
                     hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
+                if isinstance(reply, Reply) and reply.chunks is not None:
+                    reply.chunks = await counted(reply.chunks, hold)
             except Exception as error:  # noqa: BLE001 - whatever it was, whoever asked gets a reply
                 reply = self._failed(path, error, sent)
             if isinstance(reply, Reply):

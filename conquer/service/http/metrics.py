@@ -77,7 +77,8 @@ class Meters:
     def answered_batch(self, model: str, results: Iterable[Any]) -> None:
         """Every answer of a batch, whatever became of it."""
         kinds = Counted(
-            (one.status, one.reason or "") if isinstance(one, AnswerReply) else _not_done(one["error"]) for one in results
+            (one.status, one.reason or "") if isinstance(one, AnswerReply) else _not_done(one["error"])
+            for one in results
         )
         for (status, reason), times in kinds.items():
             self._cell(self.answers, model, status, reason).inc(times)
