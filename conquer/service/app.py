@@ -8,8 +8,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.budget import Hold
 from conquer.service.http.decoding import decoded
@@ -20,6 +18,7 @@ from conquer.service.http.messages import (
     Scope,
     Send,
     address_of,
+    counted,
     encode,
     headers_of,
     read_body,
@@ -28,7 +27,7 @@ from conquer.service.http.messages import (
 )
 from conquer.service.http.openapi import document
 from conquer.service.http.routing import Call, Endpoint, Router
-from conquer.service.http.schemas import BatchAnswers, is_model_name
+from conquer.service.http.schemas import BatchAnswers, decoder, is_model_name
 from conquer.service.routes import events, health, items, log, models, pages, parser, personalizer
 from conquer.service.server import Server
 
@@ -53,9 +52,9 @@ class Dispatch:
     def __init__(self, endpoint: Endpoint, server: Server) -> None:
         self.endpoint, self.server = endpoint, server
         typed = endpoint.body is not None and endpoint.body is not bytes
-        self._decode = msgspec.json.Decoder(endpoint.body).decode if typed else None
+        self._decode = decoder(endpoint.body) if typed else None
         limits = server.settings.limits
-        self._limit = limits.upload_bytes if endpoint.upload else limits.body_bytes
+        self._limit = endpoint.limit or (limits.upload_bytes if endpoint.upload else limits.body_bytes)
         self._named = "{name}" in endpoint.path
 
     async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:
@@ -70,6 +69,8 @@ class Dispatch:
                 # What was done cannot be refused any more: replies to writes go with their bodies, which are counted.
                 if endpoint.method == "GET":
                     hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
+                if isinstance(reply, Reply) and reply.chunks is not None:
+                    reply.chunks = await counted(reply.chunks, hold)
             except Exception as error:  # noqa: BLE001 - whatever it was, whoever asked gets a reply
                 reply = self._failed(path, error, sent)
             if isinstance(reply, Reply):

@@ -64,6 +64,12 @@ class Hold:
         if size > SMALL:
             self.held += self.budget.take(self.owner, size, bulky=True)
 
+    def chunk(self, size: int) -> None:
+        """Bytes of a part of a reply. Room for the largest so far is kept: it is where the next one is made."""
+        if size > max(self.held, SMALL):
+            self.release()
+            self.reply(size)
+
     def release(self) -> None:
         if self.held:
             self.budget.give_back(self.owner, self.held)

@@ -149,12 +149,23 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        # Closing would wait for the buffer, so the connection is cut.
-        self._unread = self.loop.call_later(4 * self.bounds.seconds, self.transport.abort)
+        self._wait_for_reader()
 
     def resume_writing(self) -> None:
         self._stop_waiting_for_reader()
         super().resume_writing()
+
+    def _wait_for_reader(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._unread = self.loop.call_later(4 * self.bounds.seconds, self._look_at_reader, left)
+
+    def _look_at_reader(self, before: int) -> None:
+        """Who takes some of it reads, however slowly. Closing would wait for the buffer, so the connection is cut."""
+        if self.transport.get_write_buffer_size() < before:
+            self._wait_for_reader()
+        else:
+            self._unread = None
+            self.transport.abort()
 
     def _stop_waiting_for_reader(self) -> None:
         if self._unread is not None:

@@ -98,12 +98,33 @@ async def send_json(send: Send, status: int, body: bytes) -> None:
         await _send_body(send, body)
 
 
-async def _send_body(send: Send, body: bytes) -> None:
+async def _send_body(send: Send, body: bytes, more: bool = False) -> None:
     """In slices, each when the one before is on its way: what nobody reads stays here, where it is counted."""
     for at in range(0, len(body) - _SLICE, _SLICE):
         await send({"type": "http.response.body", "body": body[at : at + _SLICE], "more_body": True})
     last = max(0, (len(body) - 1) // _SLICE) * _SLICE
-    await send({"type": "http.response.body", "body": body[last:] if last else body})
+    await send({"type": "http.response.body", "body": body[last:] if last else body, "more_body": more})
+
+
+async def counted(chunks: AsyncIterator[bytes], hold: Hold) -> AsyncIterator[bytes]:
+    """The same bytes, each chunk held while it is being sent. A RefusalError if there is no room for the beginning.
+
+    Later, when a reply has begun and cannot become a refusal, the iteration ends with the RefusalError.
+    """
+    first = bytearray()
+    # The beginning may be a line alone, which says nothing of what follows.
+    while len(first) <= SMALL and (chunk := await anext(chunks, None)) is not None:
+        first += chunk
+    hold.chunk(len(first))
+    return _held(bytes(first), chunks, hold)
+
+
+async def _held(first: bytes, chunks: AsyncIterator[bytes], hold: Hold) -> AsyncIterator[bytes]:
+    yield first
+    del first
+    async for chunk in chunks:
+        hold.chunk(len(chunk))
+        yield chunk
 
 
 async def send_reply(send: Send, reply: Reply, receive: Receive) -> None:
@@ -121,7 +142,12 @@ async def send_reply(send: Send, reply: Reply, receive: Receive) -> None:
                 if gone.done():
                     # Nothing is made for somebody who has left.
                     return
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                await _send_body(send, chunk, more=True)
+        except RefusalError as refusal:
+            if refusal.code != "flight":
+                raise
+            # There is no room to go on. Without its end, the client can tell that the reply is not whole.
+            return
         finally:
             gone.cancel()
     await _send_body(send, reply.body)

@@ -75,9 +75,9 @@ class Meters:
             self._cell(self.choices, model, query).inc(times)
 
     def answered_batch(self, model: str, results: Iterable[Any]) -> None:
-        """Every answer of a batch, learnt, repeated, ignored or refused."""
+        """Every answer of a batch, whatever became of it."""
         kinds = Counted(
-            (one.status, one.reason or "") if isinstance(one, AnswerReply) else ("refused", one["error"]["code"])
+            (one.status, one.reason or "") if isinstance(one, AnswerReply) else _not_done(one["error"])
             for one in results
         )
         for (status, reason), times in kinds.items():
@@ -102,6 +102,11 @@ class Meters:
     def text(self, may_see: Callable[[str], bool]) -> bytes:
         """The metrics, of the models that `may_see` and of none."""
         return generate_latest(_Shown(self.registry, may_see))
+
+
+def _not_done(error: Mapping[str, Any]) -> tuple[str, str]:
+    """Outcome and reason of an answer of a batch that was not carried out, or perhaps was."""
+    return "indeterminate" if error["status"] == 504 else "refused", error["code"]
 
 
 class _Shown(CollectorRegistry):

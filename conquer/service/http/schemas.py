@@ -1,6 +1,9 @@
 """What comes in and goes out over HTTP, typed: the route table, the OpenAPI document and the checks all read this."""
 
+import math
 import re
+import threading
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -28,6 +31,8 @@ Parameter = (
 """What a parameter can be: nothing nested, no number of more digits than a machine's."""
 ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
+BATCH = 1000
+"""Rounds or answers in one request."""
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -160,16 +165,52 @@ class Failure(msgspec.Struct):
     message: str
 
 
+class _Places(threading.local):
+    """How many more elements the batch may have that this thread is decoding."""
+
+    left: float = math.inf
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError(f"a batch has at most {BATCH} elements")
+
+
+_places = _Places()
+
+
+class BatchRound(ChooseRequest):
+    def __post_init__(self) -> None:
+        _places.take()
+
+
 class BatchChoose(Strict):
-    rounds: Annotated[list[ChooseRequest], Meta(min_length=1, max_length=1000)]
+    rounds: Annotated[list[BatchRound], Meta(min_length=1, max_length=BATCH)]
 
 
 class BatchAnswer(AnswerRequest, kw_only=True):
     event_id: EventId
 
+    def __post_init__(self) -> None:
+        _places.take()
+
 
 class BatchAnswers(Strict):
-    answers: Annotated[list[BatchAnswer], Meta(min_length=1, max_length=1000)]
+    answers: Annotated[list[BatchAnswer], Meta(min_length=1, max_length=BATCH)]
+
+
+def decoder(kind: Any) -> Callable[[bytes], Any]:
+    """What decodes a request of this kind. A batch that is too long ends there: msgspec alone would make all of it."""
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
+
+    def within_places(raw: bytes) -> Any:
+        _places.left = BATCH
+        try:
+            return decode(raw)
+        finally:
+            _places.left = math.inf
+
+    return within_places if kind in (BatchChoose, BatchAnswers) else decode
 
 
 class BatchReply(msgspec.Struct):

@@ -108,7 +108,7 @@ ENDPOINTS = (
     Endpoint("GET", "/pick/{name}", None, "Pick one of two", pick_page, page=True),
     Endpoint("GET", "/parse/{name}", None, "Which word is the head?", pick_page, page=True),
     Endpoint("GET", "/login", None, "Sign in", login_page, page=True),
-    Endpoint("POST", "/login", None, "Sign in", login, SignIn, page=True),
+    Endpoint("POST", "/login", None, "Sign in", login, SignIn, page=True, limit=1 << 10),
     Endpoint("POST", "/logout", None, "Sign out", logout, page=True),
     Endpoint("GET", "/docs", None, "The API for people", docs_page, page=True),
     Endpoint("GET", "/session", None, "Who this page is", session, page=True),

@@ -26,6 +26,7 @@ from conquer.service.http.schemas import (
     is_model_name,
 )
 from conquer.service.log.transaction import Turn
+from conquer.service.settings import Limits
 from conquer.tickets import Draws
 
 _COIN = 2**63
@@ -77,8 +78,9 @@ async def rank(call: Call) -> RankReply:
     open_ = [action for action in request.actions if action.id not in excluded]
     if not open_:
         raise invalid("every action is excluded")
-    items = [{"id": action.id, "features": _flat(action.features) or {"id": action.id}} for action in open_]
-    context = _flat(request.context_features)
+    room = _Room(call.server.settings.limits)
+    items = [{"id": action.id, "features": _flat(action.features, room) or {"id": action.id}} for action in open_]
+    context = _flat(request.context_features, room)
     event_id = request.event_id or secrets.token_hex(16)
     choose = ChooseRequest(
         items=Raw(encode(items)),
@@ -145,22 +147,42 @@ async def _on_model(call: Call, work: Any, event_id: str, first: bool = False) -
     return await call.on_model(work, (event_id,))
 
 
-def _flat(parts: list[dict[str, Any]]) -> dict[str, Value]:
+class _Room:
+    """What a request's names may still take: one long key over many values makes far more of them than was sent."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.characters = limits, limits.body_bytes
+
+    def name(self, above: str, key: Any) -> str:
+        key = str(key)
+        self.characters -= len(above) + len(key) + 1
+        if self.characters < 0:
+            raise invalid(f"the names of all features have at most {self.limits.body_bytes} characters, spelt out")
+        return f"{above}.{key}" if above else key
+
+
+def _flat(parts: list[dict[str, Any]], room: _Room) -> dict[str, Value]:
     """Nested feature objects as one flat dict with dotted names.
 
-    >>> _flat([{"taste": {"sweet": True, "grams": 3}}, {"tags": ["a"]}])
+    >>> _flat([{"taste": {"sweet": True, "grams": 3}}, {"tags": ["a"]}], _Room(Limits()))
     {'taste.sweet': True, 'taste.grams': 3.0, 'tags.0': 'a'}
     """
-    return {name: value for part in parts for name, value in _walk("", part, 0)}
+    found: dict[str, Value] = {}
+    for part in parts:
+        for name, value in _walk("", part, 0, room):
+            found[name] = value
+            if len(found) > room.limits.features:
+                raise invalid(f"an action or context has at most {room.limits.features} features, spelt out")
+    return found
 
 
-def _walk(name: str, value: Any, depth: int) -> Iterator[tuple[str, Value]]:
+def _walk(name: str, value: Any, depth: int, room: _Room) -> Iterator[tuple[str, Value]]:
     if depth > _DEPTH:
         raise invalid(f"features are nested deeper than {_DEPTH}")
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in pairs:
-            yield from _walk(f"{name}.{key}" if name else str(key), inner, depth + 1)
+            yield from _walk(room.name(name, key), inner, depth + 1, room)
     elif isinstance(value, bool | str):
         yield name, value
     elif value is not None:

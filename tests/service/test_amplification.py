@@ -1,0 +1,190 @@
+"""Little that becomes much: short requests with long results, and replies that nobody reads, are refused in time."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from conquer.service.admin import keys_add
+from conquer.service.app import ENDPOINTS
+from conquer.service.http.budget import SMALL, Budget, Hold
+from conquer.service.http.connection import BoundedProtocol
+from conquer.service.http.messages import Reply, counted, send_reply
+from conquer.service.http.metrics import Meters
+from conquer.service.http.schemas import BATCH, AnswerReply, BatchAnswers, BatchChoose, decoder
+
+from .conftest import run
+
+RANK = "/personalizer/v1.0/rank"
+MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+
+
+def test_names_are_counted_as_they_are_spelt_out(local):
+    """A long key over a list stands in the name of each of its values, also where none of them is a feature."""
+    key = "k" * 300
+    bodies = {
+        "long": {"actions": [{"id": "a", "features": [{key: [1] * 100}]}]},
+        "empty": {"actions": [{"id": "a", "features": [{key: [None] * 100}]}]},
+        "spread": {"actions": [{"id": f"a{k}", "features": [{key: [1] * 4}]} for k in range(20)]},
+        "context": {"actions": [{"id": "a"}], "contextFeatures": [{key: [[]] * 100}]},
+    }
+    fair = {"actions": [{"id": "a", "features": [{key: [1] * 20}]}, {"id": "b"}]}
+
+    async def go() -> None:
+        async with local(body_bytes=10_000).running() as client:
+            for name, body in bodies.items():
+                assert len(json.dumps(body)) < 10_000, name
+                reply = await client.post(RANK, json=body)
+                assert (reply.status_code, "spelt out" in reply.text) == (422, True), (name, reply.text)
+            assert (await client.post(RANK, json=fair)).status_code == 201
+
+    run(go())
+
+
+def test_features_are_counted_as_they_are_made(local):
+    """Too many short ones are refused before a row is made of them, of an action and of the context."""
+    many = [{"": [1] * 340_000}]
+
+    async def go() -> None:
+        async with local().running() as client:
+            for body in (
+                {"actions": [{"id": "a", "features": many}, {"id": "b"}]},
+                {"actions": [{"id": "a"}, {"id": "b"}], "contextFeatures": many},
+            ):
+                reply = await client.post(RANK, content=json.dumps(body, separators=(",", ":")))
+                assert reply.status_code == 422, reply.text
+                assert "20000 features, spelt out" in reply.text
+
+    run(go())
+
+
+def test_answers_of_a_batch_that_may_have_been_learnt_are_counted_so():
+    meters = Meters()
+    errors = [{"error": {"code": code, "message": "", "status": status}} for code, status in (("a", 504), ("b", 409))]
+    meters.answered_batch("m", [AnswerReply("learnt", "e"), *errors])
+    text = meters.text(lambda model: True).decode()
+    for outcome, reason in (("learnt", ""), ("indeterminate", "a"), ("refused", "b")):
+        assert f'conquer_answers_total{{model="m",outcome="{outcome}",reason="{reason}"}} 1.0' in text
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+def test_a_log_is_counted_while_it_is_sent(local):
+    """In slices, as far as it is read; and a 503 where there is no room for it."""
+
+    async def go() -> None:
+        app = local(flight_bytes=4 << 20)
+        budget = app.server.budget
+        async with app.running() as client:
+            await client.post("/v1/models", json={"name": "m", "features": {"dim": 4}})
+            items = [{"id": name, "text": "tea " * 40_000} for name in "ab"]
+            for _ in range(3):
+                (await client.post("/v1/models/m/choose", json={"items": items})).raise_for_status()
+            whole = (await client.get("/v1/models/m/log")).content
+            seen: list[tuple[int, int]] = []
+
+            async def send(message: dict) -> None:
+                if message["type"] == "http.response.body":
+                    seen.append((len(message["body"]), budget.used))
+
+            scope = {
+                "type": "http", "method": "GET", "path": "/v1/models/m/log", "query_string": b"",
+                "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 1),
+            }  # fmt: skip
+            await app.app(scope, never, send)
+            assert sum(size for size, _ in seen) == len(whole) > 900_000
+            assert max(size for size, _ in seen) <= 256 << 10
+            assert all(used > SMALL for size, used in seen if size)
+            assert budget.used == 0
+            for owner in ("ann", "bob"):
+                budget.take(owner, 3 << 19)
+            for form in ("jsonl", "ledger"):
+                reply = await client.get(f"/v1/models/m/log?format={form}")
+                assert (reply.status_code, reply.json()["error"]["code"]) == (503, "flight")
+
+    run(go())
+
+
+def test_a_reply_without_room_to_go_on_ends_before_its_end():
+    async def chunks():
+        yield bytes(100_000)
+        yield bytes(300_000)
+        yield b"the end"
+
+    async def go() -> None:
+        budget = Budget(1_000_000)
+        budget.take("another", 450_000)
+        hold = Hold(budget, bulky=False, owner="me")
+        sent: list[dict] = []
+
+        async def send(message: dict) -> None:
+            sent.append(message)
+
+        reply = Reply(chunks=await counted(chunks(), hold))
+        assert hold.held == 100_000
+        budget.take("third", 150_000)
+        await send_reply(send, reply, never)
+        assert sum(len(one.get("body", b"")) for one in sent) == 100_000
+        assert all(one["more_body"] for one in sent[1:])
+
+    run(go())
+
+
+def test_who_reads_slowly_is_read_to():
+    """Each look finds less in the buffer, so there is another; the one that finds as much as before is the last."""
+    looks: list[tuple] = []
+    loop = SimpleNamespace(call_later=lambda seconds, *call: looks.append(call) or SimpleNamespace(cancel=looks.clear))
+    config = uvicorn.Config(send_reply, interface="asgi3", log_config=None)
+    protocol = BoundedProtocol(config, ServerState(), {}, _loop=loop)
+    left, cut = [300_000], []
+    protocol.transport = SimpleNamespace(get_write_buffer_size=lambda: left[0], abort=lambda: cut.append(left[0]))
+    protocol.flow = SimpleNamespace(pause_writing=lambda: None)
+
+    def look() -> None:
+        work, *arguments = looks.pop()
+        work(*arguments)
+
+    protocol.pause_writing()
+    for _ in range(10):
+        left[0] -= 1000
+        look()
+        assert not cut
+    look()
+    assert (cut, looks) == ([290_000], [])
+
+
+def test_who_has_no_key_sends_little(local, tmp_path):
+    """What it sends passes uncounted, so that it takes no room from those who have one."""
+    keyless = [one for one in ENDPOINTS if one.role is None and one.body is not None]
+    assert [one.path for one in keyless if not 0 < one.limit <= SMALL] == []
+    keys_add("ann", roles=["admin"], store=f"sqlite:///{tmp_path}/store.db")
+
+    async def go() -> None:
+        async with local().running() as client:
+            for size, status in ((100, 401), (2000, 413)):
+                reply = await client.post("/login", json={"key": "k" * size})
+                assert reply.status_code == status, reply.text
+
+    run(go())
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "one"),
+    [(BatchAnswers, "answers", b'{"event_id":"e","winner":"a"}'), (BatchChoose, "rounds", b'{"items":[]}')],
+)
+def test_a_batch_is_decoded_as_far_as_it_may_go(kind, name, one):
+    """What follows is not looked at, here that it is no JSON: nothing is made of it. The next batch begins anew."""
+    decode = decoder(kind)
+    fair = b'{"%s":[%s]}' % (name.encode(), b",".join([one] * BATCH))
+    for _ in range(2):
+        assert len(getattr(decode(fair), name)) == BATCH
+        with pytest.raises(msgspec.ValidationError, match=f"at most {BATCH}"):
+            decode(fair[:-2] + b"," + one + b", no JSON")
+        with pytest.raises(msgspec.DecodeError, match="malformed"):
+            decode(fair[:-2] + b", no JSON")
