@@ -1,6 +1,7 @@
 """What tests of attacks share: ordinary use of a server, and how much memory it has taken."""
 
 import contextlib
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -40,6 +41,12 @@ def megabytes(pid: int, what: str = "VmHWM") -> float:
     """The most memory that a process has had so far, or with VmRSS what it has now."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(float(line.split()[1]) / 1024 for line in lines if line.startswith(what))
+
+
+def processor(pid: int) -> float:
+    """The seconds that a process has had of the processors so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager

@@ -139,6 +139,21 @@ def test_counting_words_keeps_no_text() -> None:
     assert all(isinstance(part, int) for pair in questions._counts.items() for part in pair)
 
 
+def test_a_round_of_a_batch_is_no_larger_than_one_alone(local: Any) -> None:
+    async def go() -> None:
+        async with local().running() as client:
+            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 16}})
+            small = [{"id": name, "vector": [1.0]} for name in "ab"]
+            large = [{"id": name, "text": "a" * 600_000} for name in "ab"]
+            rounds = [{"items": large}, {"items": small}]
+            reply = await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})
+            first, second = reply.json()["results"]
+            assert "at most 1048576 bytes" in first["error"]["message"]
+            assert second["shown"]
+
+    run(go())
+
+
 def test_rounds_without_features_fill_a_batch_too(local: Any) -> None:
     """Every item takes time, even an empty one, and so does reading what is then refused."""
 

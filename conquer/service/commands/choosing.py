@@ -39,7 +39,9 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
         turn.check_unused(request.event_id)
     room = room or CellRoom()
     items, context = bytes(request.items), bytes(request.context)
-    left = room.cells
+    left, most = room.cells, Limits().body_bytes
+    if len(items) + len(context) > most:
+        raise invalid(f"a round has at most {most} bytes, got {len(items) + len(context)}")
     # Reading costs what it weighs, whatever becomes of the round.
     room.cells -= (len(items) + len(context)) // _BYTES_OF_A_CELL
     if room.cells < 0:
