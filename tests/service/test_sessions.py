@@ -173,11 +173,11 @@ def test_signing_in_leads_nowhere_else(start, store):
     with sync_playwright() as playwright:
         flags = ["--headless", "--no-sandbox", "--disable-gpu"]
         browser = playwright.chromium.launch(executable_path=BROWSER, args=flags)
-        page = browser.new_page()
         asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
         for way in [*ways, "/docs?a=b#c"]:
-            page.context.clear_cookies()
+            # A page of its own each time: the one before may still be on its way somewhere.
+            page = browser.new_context().new_page()
+            page.on("request", lambda request: asked.append(request.url))
             page.goto(f"{server.address}/login?next={quote(way, safe='')}")
             page.fill("#key", secret)
             page.click("button.primary")
