@@ -185,8 +185,8 @@ def _snapshot_part(model: int, position: int, generation: int, part: int, count:
         if folded.id != model or folded.stale or folded.generation != generation:
             raise conflict("void", f"model {folded.name!r} has been folded again")
         # Rows up to the base are gone, and with them perhaps a person: what was folded before must not come back.
-        if position < turn.base:
-            raise conflict("void", f"model {folded.name!r} begins at {turn.base}, after position {position}")
+        if position <= turn.base:
+            raise conflict("void", f"model {folded.name!r} begins at {turn.base}, not before position {position}")
         if part == 0 and snapshots.exists(turn.connection, model, position):
             raise conflict("snapshot_exists", f"another server stores position {position}")
         snapshots.write_piece(turn.connection, model, position, part, count, turn.now, piece)
