@@ -1,7 +1,6 @@
 """After a commit nothing fails the reply; while one is under way its outcome is found out, or said to be unknown."""
 
 import asyncio
-import gc
 import sqlite3
 import threading
 from types import SimpleNamespace
@@ -11,9 +10,7 @@ import pytest
 from sqlalchemy.exc import OperationalError, PendingRollbackError
 
 from conquer.service.errors import Kind
-from conquer.service.log.fold import Folded
 from conquer.service.writer.failures import as_told
-from conquer.service.writer.upkeep import Upkeep
 
 from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite
@@ -84,52 +81,6 @@ def test_an_outcome_that_cannot_be_found_out_is_told_so(local, tmp_path, monkeyp
 
     run(go())
     assert [row.event for row in rows_of(sqlite(tmp_path), "m")[1]].count("lost") == 1
-
-
-def test_a_failing_snapshot_fails_no_reply(local, tmp_path) -> None:
-    """It is tried again, counted and shown, and the server stops in order."""
-
-    async def go():
-        app = local(snapshot_every=4)
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            folded_class = type(app.server.writer.models["m"])
-            dumps, broken = folded_class.dumps, [True]
-
-            def fails(self):
-                if broken[0]:
-                    raise OverflowError("cannot convert float infinity to integer")
-                return dumps(self)
-
-            folded_class.dumps = fails
-            try:
-                await play(client, 20)
-                alarms = app.server.writer.alarms
-                assert "snapshot:m" in dict(alarms.standing())
-                assert alarms.failures()["snapshot"] > 1
-                broken[0] = False
-                while "snapshot:m" in dict(alarms.standing()):
-                    await play(client, 3, seed=len(rows_of(sqlite(tmp_path), "m")[1]))
-            finally:
-                folded_class.dumps = dumps
-
-    run(go())
-
-
-def test_upkeep_that_breaks_fails_no_reply(local, monkeypatch) -> None:
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-
-            def broken(self, folded):
-                raise ZeroDivisionError("upkeep")
-
-            monkeypatch.setattr(Upkeep, "_trim", broken)
-            await play(client, 3)
-            assert "upkeep" in dict(app.server.writer.alarms.standing())
-
-    run(go())
 
 
 def test_undo_holds_up_nobody_else(local, tmp_path) -> None:
@@ -224,51 +175,6 @@ def test_one_bad_request_in_a_batch_is_told_alone(local, tmp_path) -> None:
 
     run(go())
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
-
-
-def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) -> None:
-    """More models than memory holds: each leaves a snapshot as it goes, and nothing keeps those that are gone."""
-
-    async def go():
-        app = local(cache_bytes=4000, snapshot_every=10)
-        made = {**MADE, "features": {"dim": 64}}
-        async with app.running() as client:
-            names = [f"m{number}" for number in range(12)]
-            for name in names:
-                await client.post("/v1/models", json={**made, "name": name})
-            for seed in range(1, 7):
-                for name in names:
-                    await play(client, 1, seed=seed, name=name)
-            gc.collect()
-            alive = [one for one in gc.get_objects() if isinstance(one, Folded)]
-            # What is in memory, what is being read, and the one whose snapshot is being stored.
-            assert len(alive) <= len(app.server.writer.models) + 3 < len(names)
-
-    run(go())
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        stored = connection.execute("SELECT COUNT(DISTINCT model_id) FROM snapshots").fetchone()[0]
-    assert stored >= 6
-    for number in range(12):
-        assert np.array_equal(loaded(sqlite(tmp_path), f"m{number}"), slow_fold(sqlite(tmp_path), f"m{number}"))
-
-
-def test_a_model_that_cannot_be_looked_after_is_served(local, monkeypatch) -> None:
-    """Also while it is being read into memory, where nobody waits for an answer that could carry the error."""
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-
-            def broken(self, folded, gone):
-                raise IndexError("upkeep")
-
-            monkeypatch.setattr(Upkeep, "_alarm", broken)
-            app.server.writer.models.clear()
-            await play(client, 2)
-            assert app.server.writer.alarms.failures()["upkeep"] > 0
-
-    run(go())
 
 
 def test_an_undo_that_was_made_is_told_so_although_the_store_is_gone_for_the_fold(local, tmp_path) -> None:

@@ -233,7 +233,7 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
 def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
     """An erasure between the folding beside the writer and the swap must not come back with the snapshot."""
     from conquer.service.jobs import retention
-    from conquer.service.jobs.erasure import erase_voter
+    from conquer.service.jobs.erasure import erase_person
 
     async def go():
         app = local()
@@ -252,7 +252,7 @@ def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
 
             def slowly(*arguments):
                 folded = folding(*arguments)
-                app.server.writer.call_now("m", lambda turn: erase_voter(turn, "bob"))
+                erase_person(app.server.writer, "m", "bob")
                 return folded
 
             monkeypatch.setattr(retention, "load_up_to", slowly)

@@ -93,11 +93,6 @@ def erase_person(writer: Writer, model: str, voter: str) -> tuple[Gone, Generati
     return gone, generation
 
 
-def erase_voter(turn: Turn, voter: str) -> Gone:
-    """Empty every row that names the voter, and what others said about rounds made for them, all in one turn."""
-    return _finish(turn, voter, _Found([], [], 0))
-
-
 def _finish(turn: Turn, voter: str, found: _Found) -> Gone:
     """Empty what is left and what has come meanwhile, and have the model folded again."""
     turn.flush()

@@ -202,14 +202,10 @@ def unsealed(position: int, at: float, kind: str, event: str | None, voter: str 
     return entry
 
 
-def encoded(body: msgspec.Struct) -> str:
-    """The body as JSON text.
+def decoded(kind: str, body: str) -> Any:
+    """A row's body from its text.
 
-    >>> decoded("correction", encoded(Corrected(undone=3)))
+    >>> decoded("correction", '{"undone":3}')
     Corrected(undone=3)
     """
-    return _encode(body).decode()
-
-
-def decoded(kind: str, body: str) -> Any:
     return _DECODERS[kind].decode(body)
