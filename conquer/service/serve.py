@@ -56,9 +56,10 @@ def serve(*, items: str | Path | None = None, treebank: str | Path | None = None
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     # Threads hand over often: the one that parses requests must not wait long for the one that commits.
     sys.setswitchinterval(0.0005)
-    # Cached events are many and free of cycles: looking through them for garbage every few requests is wasted.
+    # Cached events are many and free of cycles: looking through all of them for garbage is wasted. Young objects are
+    # looked at often: every closed connection leaves a cycle, and freeing fifty thousand at once stops everybody.
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(5_000, 50, 100)
     server = Server(settings)
     server.database.claim()
     for path, parse in ((items, False), (treebank, True)):
