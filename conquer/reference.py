@@ -84,10 +84,16 @@ def root(G: Array) -> Array:
 
 
 def noise(A: Array, phi: Array, z: Array) -> Array:
-    """What one draw of N(0, A^-1) adds to the scores, from normals z: per feature (diagonal A), else per item."""
+    """What one draw of N(0, A^-1) adds to the scores, from normals z: per feature (diagonal A), else per item.
+
+    Per item it is drawn for the differences from the first one: the choice is the same, and what all items share
+    cannot drown the rest. Equal items get equal bits.
+    """
     if A.ndim == 1:
         return scores(z / np.sqrt(A), phi)
-    return np.array(root(np.array([[x @ solve(A, other) for other in phi] for x in phi])) @ z)
+    gaps = phi - phi[0]
+    drawn = root(np.array([[x @ solve(A, other) for other in gaps] for x in gaps])) @ z
+    return np.array([drawn[next(j for j, other in enumerate(phi) if (other == x).all())] for x in phi])
 
 
 def choose(name: str, w: Array, A: Array, phi: Array, eta: float, draws: Array, z: Array | None = None) -> Shown:

@@ -6,11 +6,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels.core.tickets import FEATURE, fill_tickets, ticket_normals, ticket_uniforms
+from conquer.kernels.core.tickets import (
+    FEATURE,
+    FIRST,
+    ORDER,
+    SECOND,
+    SIDE,
+    fill_tickets,
+    ticket_normals,
+    ticket_uniforms,
+)
 from conquer.kernels.rounds.select import pick
 from conquer.types import Floats
 
 FULL_RANGE = 2**64
+_STARTS = {
+    "first": int(FIRST),  # ties for the first item, or a coin
+    "second": int(SECOND),  # the same for the second
+    "feature": int(FEATURE),  # a draw per feature or item, and what learners number from 0
+    "explore": 2**62 + 2,  # whether any pair is shown, and which
+    "side": int(SIDE),  # which of the two is on the left
+    "order": int(ORDER),  # a draw per item: the order of a sequential projection
+    "reward": 2**63 + 2**62,  # whether a reward between 0 and 1 is a yes
+}
+COUNTERS = dict(zip(_STARTS, map(range, _STARTS.values(), [*list(_STARTS.values())[1:], FULL_RANGE]), strict=True))
+"""All draws of a ticket by use: no two uses share one, or what they decide would depend on each other."""
+EXPLORE, REWARD = (COUNTERS[use].start - int(FEATURE) for use in ("explore", "reward"))
+"""The first draws of these two as `Draws` numbers them."""
 
 
 def stream(*content: object) -> int:

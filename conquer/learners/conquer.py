@@ -122,9 +122,13 @@ class Conquer:
         """Prepare to count pairs on show; a ValueError where that has no meaning."""
         self.model.begin_exposing()
 
-    def scores(self, X: Any) -> Floats:
-        """(K,): the model's scores; the best item is the argmax."""
-        return self.model.scores(X)
+    def scores(self, X: Any, ticket: int = 0) -> Floats:
+        """(K,): the model's scores; the best item is the argmax.
+
+        A sequential projection goes through the items in the order of a round's ticket: `choice.ticket` gives the
+        scores that made the choice. Without one it is ticket 0's order.
+        """
+        return self.model.scores(X, draw_ticket(ticket))
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
@@ -164,8 +168,8 @@ class Conquer:
         """`choose` and `scores` for the price of one, wherever the round has scored all items anyway."""
         rows = as_rows(X, self.dim)
         choice, uniform = self.choose(rows, rng), self.policy.first == self.policy.second == st.UNIFORM
-        if not self._compiled or uniform or self.model.projection is not None:
-            return choice, self.scores(rows)
+        if not self._compiled or uniform:
+            return choice, self.scores(rows, choice.ticket)
         return choice, self.model.work[st.SCORES, : len(rows)].copy()
 
     def learn(self, X: Any, choice: Choice, answer: float) -> None:

@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 
 from conquer.checks import number
 from conquer.rows import as_rows
-from conquer.tickets import Draws
+from conquer.tickets import EXPLORE, Draws
 from conquer.types import Choice, Floats, Learner, Query
-
-_COIN = 2**62
-"""The first of the draws far from those of any learner: the coin, and the items."""
 
 
 class Exploring:
@@ -82,9 +79,9 @@ class Exploring:
         width = min(self.shows, count)
         uniform = self.share / math.perm(count, width)
         known = choice.memo.get("chance") == 1.0 or self.share == 1.0
-        if explored := draws.uniform(_COIN) < self.share:
+        if explored := draws.uniform(EXPLORE) < self.share:
             left = list(range(count))
-            shown = tuple(left.pop(draws.below(_COIN + 1 + place, count - place)) for place in range(width))
+            shown = tuple(left.pop(draws.below(EXPLORE + 1 + place, count - place)) for place in range(width))
             query = Query.DUEL
         else:
             shown, query = choice.shown, choice.query

@@ -1,21 +1,51 @@
 """A round where a rule or the gate is written in Python: the plain twin of `kernels.rounds.steps.choose`."""
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import pick
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows
-from conquer.types import Choice, Floats, Query
+from conquer.types import Choice, Floats, Model, Query
 
 
-def choose_plainly(model: CompiledModel, policy: Policy, eta: float, rows: SparseRows, ticket: int) -> Choice:
+@dataclass(frozen=True, slots=True)
+class InRound:
+    """A model as one round's rules see it: its scores are projected in the order of the round's ticket."""
+
+    model: CompiledModel
+    ticket: int
+
+    @property
+    def dim(self) -> int:
+        return self.model.dim
+
+    def scores(self, X: Any) -> Floats:
+        return self.model.scores(X, self.ticket)
+
+    def variances(self, X: Any) -> Floats:
+        return self.model.variances(X)
+
+    def contrasts(self, X: Any, pivot: int) -> Floats:
+        return self.model.contrasts(X, pivot)
+
+    def update(self, X: Any, weights: Mapping[int, float] | Sequence[float], target: float) -> None:
+        self.model.update(X, weights, target, self.ticket)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return self.model.arrays()
+
+
+def choose_plainly(compiled: CompiledModel, policy: Policy, eta: float, rows: SparseRows, ticket: int) -> Choice:
     """Which items to show and whether to ask; rules that are codes are computed by numpy. `eta`: of this round."""
-    count = rows.rows.size
+    count, model = rows.rows.size, InRound(compiled, ticket)
     first = _values(model, policy.first, eta, rows, None, ticket)
     a, _ = pick(first, count, -1, np.uint64(ticket), np.uint64(0))
     second = _values(model, policy.second, eta, rows, a, ticket)
@@ -27,13 +57,13 @@ def choose_plainly(model: CompiledModel, policy: Policy, eta: float, rows: Spars
     return Choice((a, b) if ask else (a,), Query.DUEL if ask else Query.NONE, ticket, {"chance": None})
 
 
-def confident(model: CompiledModel, eta: float, rows: SparseRows, a: int, b: int) -> bool:
+def confident(model: Model, eta: float, rows: SparseRows, a: int, b: int) -> bool:
     """GNC's gate: whether a leads b by more than the width of the two, so that nothing is asked."""
     scores = model.scores(rows)
     return bool(scores[a] - scores[b] > math.sqrt(eta * model.contrasts(rows, a)[b]))
 
 
-def _values(model: CompiledModel, rule: Any, eta: float, rows: SparseRows, first: int | None, ticket: int) -> Floats:
+def _values(model: Model, rule: Any, eta: float, rows: SparseRows, first: int | None, ticket: int) -> Floats:
     """(K,): what the rule maximises."""
     if callable(rule):
         values = np.ascontiguousarray(rule(model, rows, first, eta, ticket), dtype=np.float64)

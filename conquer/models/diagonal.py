@@ -85,6 +85,9 @@ class Diagonal(CompiledModel):
         """(D,): a copy of w."""
         return self.cells[:, W].astype(np.float64)
 
+    def _inverse_times(self, x: Floats) -> Floats:
+        return x * self.cells[:, -1]
+
     def precision(self) -> Floats:
         """(D,): the diagonal of A, counting answered pairs."""
         return 1.0 / self.cells[:, -1].astype(np.float64)

@@ -45,6 +45,10 @@ class Full(CompiledModel):
         """(D,): a copy of w."""
         return self.w.copy()
 
+    def _inverse_times(self, x: Floats) -> Floats:
+        product: Floats = self.inverse @ x
+        return product
+
     def begin_exposing(self) -> None:
         super().begin_exposing()
         if self.shown is self.inverse:

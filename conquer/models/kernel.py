@@ -9,20 +9,13 @@ from numpy.typing import NDArray
 from conquer.checks import one_of, positive, whole
 from conquer.files import adopt
 from conquer.kernels.models import dual_calls
-from conquer.kernels.models.pairs import COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
+from conquer.kernels.models.pairs import ALPHA, COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel, check_mergeable
 from conquer.rows import SparseRows
-from conquer.types import Ints
+from conquer.types import Floats, Ints
 
 KERNELS = {"linear": st.LINEAR, "rbf": st.RBF, "poly": st.POLY}
-_BLOCK = 256
-"""How many features `weights` asks about at a time."""
-
-
-def _units(ids: Ints, dim: int) -> SparseRows:
-    """The unit vectors of these features, as rows."""
-    return SparseRows(np.arange(ids.size + 1), ids, np.ones(ids.size), dim)
 
 
 class Kernel(CompiledModel):
@@ -107,12 +100,35 @@ class Kernel(CompiledModel):
     def begin_exposing(self) -> None:
         raise ValueError("the kernel model cannot count pairs on show: use covariance='on-answer'")
 
-    def weights(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """(D,): w, where the kernel is linear."""
+    def weights(self) -> Floats:
+        """(D,): w, where the kernel is linear; with projection not the projected one, which depends on a round."""
+        owner = self._stored()[1]
+        return self._spread(np.where(owner < 0, 1.0 / self.lam, self.pair[ALPHA, owner]))
+
+    def _stored(self) -> tuple[Ints, Ints]:
+        """(items,) each: how many entries an item has, and the pair it belongs to; a linear kernel's only."""
         if self.plan[st.KERNEL] != st.LINEAR:
             raise ValueError("only a linear kernel has weights over the features")
-        blocks = (np.arange(low, min(low + _BLOCK, self.dim)) for low in range(0, self.dim, _BLOCK))
-        return np.concatenate([self.scores(_units(ids, self.dim)) for ids in blocks])
+        items = int(self.counts[ITEMS])
+        return np.diff(self.indptr[: items + 1]), self.owner[:items]
+
+    def _spread(self, factors: Floats) -> Floats:
+        """(D,): the sum of the stored items, each times its coefficient and its factor."""
+        sizes, owner = self._stored()
+        values = self.data[: int(self.counts[ENTRIES])] * np.repeat(factors * self.item[: owner.size, COEFFICIENT], sizes)
+        return np.bincount(self.indices[: values.size], values, self.dim)
+
+    def _inverse_times(self, x: Floats) -> Floats:
+        # (x - U' (lam I + G)^-1 U x) / lam.
+        sizes, owner = self._stored()
+        pairs, entries = int(self.counts[PAIRS]), int(self.counts[ENTRIES])
+        terms = self.data[:entries] * x[self.indices[:entries]]
+        products = np.bincount(np.repeat(np.arange(owner.size), sizes), terms, owner.size)
+        mine = owner >= 0
+        met = np.bincount(owner[mine], (products * self.item[: owner.size, COEFFICIENT])[mine], pairs)
+        factor = np.tril(self.factor[:pairs, :pairs])
+        solved = np.linalg.solve(factor.T, np.linalg.solve(factor, met))
+        return (x - self._spread(np.where(mine, np.append(solved, 0.0)[owner], 0.0))) / self.lam
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The stored items as sparse rows, each with its pair and weight, the answers and the packed factor."""

@@ -72,20 +72,39 @@ class CompiledModel:
             )
         )
 
-    def _measure(self, X: Any, pivot: int) -> Floats:
+    def _measure(self, X: Any, pivot: int, ticket: int = 0) -> Floats:
         rows = as_rows(X, self.dim)
         self.reserve(rows)
         out = np.empty(len(rows))
-        status = self.calls.measure(
-            rows.indptr, rows.indices, rows.data, rows.rows, *self.state, self.plan, self.knobs, self.work, pivot, out
-        )
+        arrays = rows.indptr, rows.indices, rows.data, rows.rows
+        self.ticket[0] = ticket
+        common = self.plan, self.knobs, self.work, self.ticket
+        status = self.calls.measure(*arrays, *self.state, *common, pivot, out)
         if status != st.OK:
             self.fail(status)
         return out
 
-    def scores(self, X: Any) -> Floats:
-        """(K,): w . phi_i, with projection on the projected w's."""
-        return self._measure(X, -2)
+    def scores(self, X: Any, ticket: int = 0) -> Floats:
+        """(K,): w . phi_i, with projection the projected w's; `ticket`, the round's, orders a sequential one."""
+        return self._measure(X, -2, ticket)
+
+    def projected(self, X: Any, ticket: int = 0) -> Floats:
+        """(D,): w~, the w nearest to the model's with every |w~ . phi_i| <= 1 for these items; w itself where that holds.
+
+        `ticket`, the round's, orders a sequential projection. Without a projection this is w.
+        """
+        rows = as_rows(X, self.dim)
+        self.scores(rows, ticket)
+        mu = self.work[st.MULTIPLIERS, : len(rows)]
+        entries = [slice(rows.indptr[row], rows.indptr[row + 1]) for row in rows.rows]
+        pull = np.zeros(self.dim)
+        for k, entry in enumerate(entries):
+            pull[rows.indices[entry]] += mu[k] * rows.data[entry]
+        return self.weights() - self._inverse_times(pull) if mu.any() else self.weights()
+
+    def _inverse_times(self, x: Floats) -> Floats:
+        """(D,): A^-1 x."""
+        raise NotImplementedError
 
     def variances(self, X: Any) -> Floats:
         """(K,): phi_i' A^-1 phi_i."""

@@ -89,25 +89,25 @@ class EdgeLearner:
     def _edges(self, X: Any) -> EdgeRows:
         return EdgeRows.read(X, self.dim, self.features)
 
-    def scores(self, X: Any) -> Floats:
-        """(n * n,): the score of every edge."""
-        return self._scores(self._edges(X))
+    def scores(self, X: Any, ticket: int = 0) -> Floats:
+        """(n * n,): the score of every edge; `ticket`, the round's, orders a sequential projection."""
+        return self._scores(self._edges(X), draw_ticket(ticket))
 
-    def _scores(self, edges: EdgeRows) -> Floats:
+    def _scores(self, edges: EdgeRows, ticket: int) -> Floats:
         if self.model.projection is not None:
-            return self.model.scores(edges.rows)
+            return self.model.scores(edges.rows, ticket)
         return np.concatenate([self.model.scores(edges.into(word)) for word in range(1, edges.size + 1)])
 
     def _word_scores(self, edges: EdgeRows, word: int) -> Floats:
         if self.model.projection is None:
             return self.model.scores(edges.into(word))
         first = edge_of(word, 0, edges.size)
-        return self._scores(edges)[first : first + edges.size]
+        return self._scores(edges, 0)[first : first + edges.size]
 
-    def tree(self, X: Any) -> Ints:
-        """(n,): the head of every word in the best tree."""
+    def tree(self, X: Any, ticket: int = 0) -> Ints:
+        """(n,): the head of every word in the best tree; `ticket`, a round's, orders a sequential projection."""
         edges = self._edges(X)
-        return best_tree(edges.table(self._scores(edges)), several_roots=self.rule.several_roots)
+        return best_tree(edges.table(self._scores(edges, draw_ticket(ticket))), several_roots=self.rule.several_roots)
 
     def choose(self, X: Any, rng: np.random.Generator | int, asked: Collection[int] = ()) -> Choice:
         """The question about this sentence: `shown` are two edges into `memo["word"]`, whose heads are `memo["heads"]`.
@@ -123,7 +123,7 @@ class EdgeLearner:
             if not 1 <= word <= size:
                 raise ValueError(f"words are numbered 1 to {size}, got {word!r} as asked")
             done[word] = True
-        scores = edges.table(self._scores(edges))
+        scores = edges.table(self._scores(edges, ticket))
         heads = np.zeros(size + 1, np.int64)
         heads[0] = -1
         heads[1:] = best_tree(scores, several_roots=self.rule.several_roots)

@@ -9,7 +9,7 @@ import numpy as np
 
 from conquer.kernels.core.compile import part
 from conquer.kernels.core.sparse import ONE, TWO, feature, row_bounds
-from conquer.kernels.rounds import primitives
+from conquer.kernels.models import differences
 
 W, INVERSE, ANSWERED = range(3)
 ZERO = np.uint64(0)
@@ -87,5 +87,30 @@ def empty_lists(items):
 
 
 @part
-def only(items, i):
-    return primitives.Items(items.indptr, items.indices, items.data, items.rows[i : i + 1])
+def contrast(items, i, cells, slots, shift, values, left):
+    """(phi_i - x)' A^-1 (phi_i - x), x being the row that was indexed; `left` is x_r^2 / A_r by place, used up."""
+    data = items.data
+    start, stop = row_bounds(items, i)
+    a = b = 0.0
+    two = start + (stop - start) // TWO * TWO
+    for j in range(start, two, TWO):
+        r, s = feature(items, j), feature(items, j + ONE)
+        n, m = differences.place(slots, shift, r), differences.place(slots, shift, s)
+        one, other = data[j] - values[n], data[j + ONE] - values[m]
+        a += one * one * cells[r, INVERSE]
+        b += other * other * cells[s, INVERSE]
+        left[n] = left[m] = 0.0
+    for j in range(two, stop):
+        r = feature(items, j)
+        n = differences.place(slots, shift, r)
+        one = data[j] - values[n]
+        a += one * one * cells[r, INVERSE]
+        left[n] = 0.0
+    c = d = 0.0
+    even = left.size // 2 * 2
+    for n in range(0, even, 2):
+        c += left[n]
+        d += left[n + 1]
+    for n in range(even, left.size):
+        c += left[n]
+    return (a + b) + (c + d)

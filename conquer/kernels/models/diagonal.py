@@ -18,7 +18,8 @@ from conquer.kernels.core.sparse import (
     feature,
     row_bounds,
 )
-from conquer.kernels.models.cells import ANSWERED, INVERSE, ZERO, W, empty_lists, gather, only, place, release, width
+from conquer.kernels.models.cells import ANSWERED, INVERSE, ZERO, W, contrast, empty_lists, gather, release, width
+from conquer.kernels.models.differences import by_place, index_row, place
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DiagonalState
@@ -77,69 +78,38 @@ def variances(state, items, plan, knobs, out):
         out[i] = variance(items, i, state.cells)
 
 
-@part
-def open_pivot(pivot, cells):
-    """(1/A, phi_p / A) by place for the one item of `pivot`, ready for `variance_and_cross` with any row."""
-    room = empty_lists(pivot)
-    u, v, share = room[0], room[1], room[2]
-    gather(pivot, 0, 1.0, cells, INVERSE, u, v, ZERO)
-    for n in range(u.size):
-        share[n] = u[n] * v[n]
-    return v, share
-
-
-@part
-def variance_and_cross(items, i, cells, v, share):
-    """phi_i' A^-1 phi_i and phi_i' A^-1 phi_p in one pass, the pivot being open."""
-    data = items.data
-    start, stop = row_bounds(items, i)
-    a = b = c = d = 0.0
-    e = f = g = h = 0.0
-    four = start + (stop - start) // FOUR * FOUR
-    for j in range(start, four, FOUR):
-        p, q = float(cells[feature(items, j), INVERSE]), float(cells[feature(items, j + ONE), INVERSE])
-        r, s = float(cells[feature(items, j + TWO), INVERSE]), float(cells[feature(items, j + THREE), INVERSE])
-        a += data[j] * data[j] * max(p, v[place(p)])
-        e += data[j] * share[place(p)]
-        b += data[j + ONE] * data[j + ONE] * max(q, v[place(q)])
-        f += data[j + ONE] * share[place(q)]
-        c += data[j + TWO] * data[j + TWO] * max(r, v[place(r)])
-        g += data[j + TWO] * share[place(r)]
-        d += data[j + THREE] * data[j + THREE] * max(s, v[place(s)])
-        h += data[j + THREE] * share[place(s)]
-    for j in range(four, stop):
-        p = float(cells[feature(items, j), INVERSE])
-        a += data[j] * data[j] * max(p, v[place(p)])
-        e += data[j] * share[place(p)]
-    return (a + b) + (c + d), (e + f) + (g + h)
-
-
 @implements(primitives.contrasts, DiagonalState)
 def contrasts(state, items, pivot, plan, knobs, out):
     cells = state.cells
-    own = variance(items, pivot, cells)
-    one = only(items, pivot)
-    v, share = open_pivot(one, cells)
+    slots, shift = index_row(items, pivot)
+    values = by_place(items, pivot)
+    own, left = np.empty(values.size), np.empty(values.size)
+    own[0] = 0.0
+    start, stop = row_bounds(items, pivot)
+    for j in range(start, stop):
+        own[j - start + ONE] = items.data[j] * items.data[j] * cells[feature(items, j), INVERSE]
     for i in range(items.rows.size):
         if i == pivot:
             out[i] = 0.0
         else:
-            other, cross = variance_and_cross(items, i, cells, v, share)
-            out[i] = max(0.0, other + own - 2.0 * cross)
-    release(one, cells, INVERSE, v)
+            left[:] = own
+            out[i] = contrast(items, i, cells, slots, shift, values, left)
 
 
 @implements(primitives.gram, DiagonalState)
 def gram(state, items, plan, knobs, work):
     cells = state.cells
     for i in range(items.rows.size):
-        one = only(items, i)
-        v, share = open_pivot(one, cells)
-        for j in range(i, items.rows.size):
-            _, cross = variance_and_cross(items, j, cells, v, share)
-            work[st.GRAM + i, j] = cross
-            work[st.GRAM + j, i] = cross
-        release(one, cells, INVERSE, v)
+        slots, shift = index_row(items, i)
+        values = by_place(items, i)
+        for k in range(i, items.rows.size):
+            start, stop = row_bounds(items, k)
+            cross = 0.0
+            for j in range(start, stop):
+                r = feature(items, j)
+                cross += items.data[j] * values[place(slots, shift, r)] * cells[r, INVERSE]
+            work[st.GRAM + i, k] = cross
+            work[st.GRAM + k, i] = cross
 
 
 @implements(primitives.noise, DiagonalState)
@@ -159,12 +129,33 @@ def noise(state, items, plan, knobs, work, ticket, out):
 @implements(primitives.shift, DiagonalState)
 def shift(state, items, plan, knobs, mu):
     cells = state.cells
+    size = ZERO
+    for i in range(items.rows.size):
+        size += width(items, i)
+    before = np.empty(size)
+    n = ZERO
+    for i in range(items.rows.size):
+        start, stop = row_bounds(items, i)
+        for j in range(start, stop):
+            before[n] = cells[feature(items, j), W]
+            n += ONE
     for i in range(items.rows.size):
         if mu[i] != 0.0:
             start, stop = row_bounds(items, i)
             for j in range(start, stop):
                 r = feature(items, j)
                 cells[r, W] -= mu[i] * items.data[j] * cells[r, INVERSE]
+    return before
+
+
+@implements(primitives.unshift, DiagonalState)
+def unshift(state, items, plan, knobs, mu, before):
+    n = ZERO
+    for i in range(items.rows.size):
+        start, stop = row_bounds(items, i)
+        for j in range(start, stop):
+            state.cells[feature(items, j), W] = before[n]
+            n += ONE
 
 
 @part

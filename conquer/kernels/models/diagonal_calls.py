@@ -33,9 +33,9 @@ def expose(indptr, indices, data, rows, cells, stats, plan, knobs, a, b):
 
 
 @jit
-def measure(indptr, indices, data, rows, cells, stats, plan, knobs, work, pivot, out):
+def measure(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, pivot, out):
     state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
-    return steps.measure(state, items, plan, knobs, work, pivot, out)
+    return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
 @jit

@@ -10,6 +10,7 @@ import numpy as np
 
 from conquer.kernels.core.compile import implements, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
+from conquer.kernels.models.differences import by_place, combined, distance, index_row, item_distance, less_row
 from conquer.kernels.models.pairs import (
     ALPHA,
     COEFFICIENT,
@@ -26,6 +27,7 @@ from conquer.kernels.models.pairs import (
     SQUARE,
     forget,
     forward,
+    kernel,
     solve,
     store,
     weakest,
@@ -34,19 +36,6 @@ from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DualState
 from conquer.kernels.rounds.select import draw_from_gram
-
-
-@part
-def kernel(plan, knobs, product, xx, yy):
-    """k(x, y) from x.y, x.x and y.y; rbf and poly have k(x, x) = 1."""
-    kind = plan[st.KERNEL]
-    if kind == st.LINEAR:
-        return product
-    scale = knobs[st.SCALE]
-    if kind == st.RBF:
-        return math.exp(-scale * max(0.0, xx + yy - 2.0 * product))
-    degree = knobs[st.DEGREE]
-    return ((scale * product + 1.0) / math.sqrt((scale * xx + 1.0) * (scale * yy + 1.0))) ** degree
 
 
 @part
@@ -80,9 +69,16 @@ def prepare(state, items, plan, knobs):
         scatter(items, i, state.dense)
         own[SELF] = dot(items, i, state.dense)
         own[SHIFT] = 0.0
+        slots, shift = index_row(items, i)
+        values = by_place(items, i)
+        left = np.empty(values.size)
         for q in range(state.counts[ITEMS]):
-            product = stored_dot(stored, q, state.dense)
-            value = state.item[q, COEFFICIENT] * kernel(plan, knobs, product, state.item[q, SQUARE], own[SELF])
+            if plan[st.KERNEL] == st.RBF:
+                start, stop = np.uint64(state.indptr[q]), np.uint64(state.indptr[q + 1])
+                between = distance(stored, start, stop, slots, shift, values, left)
+            else:
+                between = stored_dot(stored, q, state.dense)
+            value = state.item[q, COEFFICIENT] * kernel(plan, knobs, between, state.item[q, SQUARE], own[SELF])
             if state.owner[q] >= 0:
                 ku[state.owner[q]] += value
             else:
@@ -114,14 +110,14 @@ def widen(state, items, plan, knobs):
 @part
 def self_kernel(state, i, plan, knobs):
     square = state.room[OWN, i, SELF]
-    return kernel(plan, knobs, square, square, square)
+    return kernel(plan, knobs, square, square, square) if plan[st.KERNEL] != st.RBF else 1.0
 
 
 @part
 def item_kernel(state, items, i, j, plan, knobs):
     """k(phi_i, phi_j), phi_j being scattered."""
-    product = dot(items, i, state.dense)
-    return kernel(plan, knobs, product, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
+    between = item_distance(items, i, j) if plan[st.KERNEL] == st.RBF else dot(items, i, state.dense)
+    return kernel(plan, knobs, between, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
 
 
 @implements(primitives.variances, DualState)
@@ -132,13 +128,29 @@ def variances(state, items, plan, knobs, out):
         out[i] = max(0.0, self_kernel(state, i, plan, knobs) - inner(solved, solved, pairs)) / knobs[st.LAM]
 
 
+@part
+def prepare_gaps(state, items, pivot, plan, knobs):
+    """The items phi_i - phi_p, ready for variances and gram: where the kernel is linear they are items themselves."""
+    gaps = less_row(items, pivot)
+    primitives.prepare(state, gaps, plan, knobs)
+    primitives.widen(state, gaps, plan, knobs)
+    return gaps
+
+
 @implements(primitives.contrasts, DualState)
 def contrasts(state, items, pivot, plan, knobs, out):
-    pairs = state.counts[PAIRS]
-    own, solved = self_kernel(state, pivot, plan, knobs), state.room[SOLVED, pivot]
+    if plan[st.KERNEL] == st.LINEAR:
+        primitives.variances(state, prepare_gaps(state, items, pivot, plan, knobs), plan, knobs, out)
+        return
+    primitives.widen(state, items, plan, knobs)
+    pairs, solved = state.counts[PAIRS], state.room[SOLVED, pivot]
     scatter(items, pivot, state.dense)
     for i in range(items.rows.size):
-        total = self_kernel(state, i, plan, knobs) + own - 2.0 * item_kernel(state, items, i, pivot, plan, knobs)
+        if plan[st.KERNEL] == st.RBF:
+            # 2 - 2 k without its cancellation.
+            total = -2.0 * math.expm1(-knobs[st.SCALE] * item_distance(items, i, pivot))
+        else:
+            total = 2.0 - 2.0 * item_kernel(state, items, i, pivot, plan, knobs)
         other = state.room[SOLVED, i]
         for r in range(pairs):
             total -= (other[r] - solved[r]) ** 2
@@ -161,8 +173,19 @@ def gram(state, items, plan, knobs, work):
 
 @implements(primitives.noise, DualState)
 def noise(state, items, plan, knobs, work, ticket, out):
-    primitives.gram(state, items, plan, knobs, work)
-    draw_from_gram(work, items.rows.size, ticket, out)
+    count = items.rows.size
+    if plan[st.KERNEL] == st.LINEAR:
+        primitives.gram(state, prepare_gaps(state, items, 0, plan, knobs), plan, knobs, work)
+    else:
+        primitives.widen(state, items, plan, knobs)
+        primitives.gram(state, items, plan, knobs, work)
+        own = work[st.GRAM, 0]
+        for i in range(1, count):
+            for j in range(1, count):
+                work[st.GRAM + i, j] -= work[st.GRAM + i, 0] + work[st.GRAM, j] - own
+        for i in range(count):
+            work[st.GRAM + i, 0] = work[st.GRAM, i] = 0.0
+    draw_from_gram(work, count, ticket, out)
 
 
 @implements(primitives.has_room, DualState)
@@ -182,6 +205,10 @@ def has_room(state, items, plan):
 def shift(state, items, plan, knobs, mu):
     """Items with a multiplier join p; the answers that alpha explains change by what p already explains."""
     pairs = state.counts[PAIRS]
+    before = np.empty((3, pairs + 1))
+    before[2, 0], before[2, pairs] = state.counts[ITEMS], state.counts[ENTRIES]
+    for s in range(pairs):
+        before[0, s], before[1, s] = state.pair[RHS, s], state.pair[ALPHA, s]
     for i in range(items.rows.size):
         if mu[i] != 0.0:
             store(state, items, i, -1, -mu[i])
@@ -192,10 +219,30 @@ def shift(state, items, plan, knobs, mu):
                 state.room[OWN, j, SHIFT] -= mu[i] * item_kernel(state, items, j, i, plan, knobs)
             unscatter(items, i, state.dense)
     solve(state)
+    return before
+
+
+@implements(primitives.unshift, DualState)
+def unshift(state, items, plan, knobs, mu, before):
+    pairs = state.counts[PAIRS]
+    state.counts[ITEMS], state.counts[ENTRIES] = int(before[2, 0]), int(before[2, pairs])
+    for s in range(pairs):
+        state.pair[RHS, s], state.pair[ALPHA, s] = before[0, s], before[1, s]
 
 
 @implements(primitives.step, DualState)
 def step(state, items, weights, target, plan, knobs, exposed):
+    if plan[st.KERNEL] != st.LINEAR:
+        return extend(state, items, weights, target, plan, knobs)
+    # One row with what the items share gone: the products of two items of 1e9 would leave nothing of the rest.
+    whole = combined(items, weights, state.dense)
+    primitives.prepare(state, whole, plan, knobs)
+    return extend(state, whole, np.ones(1), target, plan, knobs)
+
+
+@part
+def extend(state, items, weights, target, plan, knobs):
+    """The step along sum_k weights[k] phi_k, stored as these items; they are prepared."""
     pairs, lam = state.counts[PAIRS], knobs[st.LAM]
     row = state.factor[pairs]
     ku = state.room[KU, 0]

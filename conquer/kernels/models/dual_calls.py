@@ -152,6 +152,7 @@ def measure(
     plan,
     knobs,
     work,
+    ticket,
     pivot,
     out,
 ):
@@ -159,7 +160,7 @@ def measure(
         DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.measure(state, items, plan, knobs, work, pivot, out)
+    return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
 @jit

@@ -9,6 +9,7 @@ import numpy as np
 
 from conquer.kernels.core.compile import implements, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
+from conquer.kernels.models.differences import less_row
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import FullState
@@ -93,13 +94,9 @@ def variances(state, items, plan, knobs, out):
 
 @implements(primitives.contrasts, FullState)
 def contrasts(state, items, pivot, plan, knobs, out):
-    y = state.room[1]
-    own = dot(items, pivot, y[pivot])
-    for i in range(items.rows.size):
-        if i == pivot:
-            out[i] = 0.0
-        else:
-            out[i] = max(0.0, dot(items, i, y[i]) + own - 2.0 * dot(items, pivot, y[i]))
+    gaps = less_row(items, pivot)
+    primitives.widen(state, gaps, plan, knobs)
+    primitives.variances(state, gaps, plan, knobs, out)
 
 
 @implements(primitives.gram, FullState)
@@ -113,16 +110,25 @@ def gram(state, items, plan, knobs, work):
 
 @implements(primitives.noise, FullState)
 def noise(state, items, plan, knobs, work, ticket, out):
-    primitives.gram(state, items, plan, knobs, work)
+    gaps = less_row(items, 0)
+    primitives.widen(state, gaps, plan, knobs)
+    primitives.gram(state, gaps, plan, knobs, work)
     draw_from_gram(work, items.rows.size, ticket, out)
 
 
 @implements(primitives.shift, FullState)
 def shift(state, items, plan, knobs, mu):
+    before = state.w.copy()
     for i in range(items.rows.size):
         if mu[i] != 0.0:
             for r in range(state.w.size):
                 state.w[r] -= mu[i] * state.room[1, i, r]
+    return before
+
+
+@implements(primitives.unshift, FullState)
+def unshift(state, items, plan, knobs, mu, before):
+    state.w[:] = before
 
 
 @part

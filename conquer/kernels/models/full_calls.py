@@ -69,9 +69,9 @@ def expose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, kn
 
 
 @jit
-def measure(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, pivot, out):
+def measure(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, pivot, out):
     state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.measure(state, items, plan, knobs, work, pivot, out)
+    return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
 @jit

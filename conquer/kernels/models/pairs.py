@@ -4,12 +4,26 @@ import math
 
 from conquer.kernels.core.compile import part
 from conquer.kernels.core.sparse import inner, row_bounds
+from conquer.kernels.rounds import settings as st
 
 ITEMS, PAIRS, ENTRIES = range(3)  # counts
 COEFFICIENT, SQUARE = range(2)  # columns of item
 RHS, ALPHA, NORM = range(3)  # rows of pair
 KU, SOLVED, OWN = range(3)  # layers of room; OWN holds p . phi_i / and phi_i . phi_i
 SHIFT, SELF = range(2)
+
+
+@part
+def kernel(plan, knobs, between, xx, yy):
+    """k(x, y) from x.y, x.x and y.y, for rbf from ||x - y||^2; rbf and poly have k(x, x) = 1."""
+    kind = plan[st.KERNEL]
+    if kind == st.LINEAR:
+        return between
+    scale = knobs[st.SCALE]
+    if kind == st.RBF:
+        return math.exp(-scale * between)
+    degree = knobs[st.DEGREE]
+    return ((scale * between + 1.0) / math.sqrt((scale * xx + 1.0) * (scale * yy + 1.0))) ** degree
 
 
 @part

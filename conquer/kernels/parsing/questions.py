@@ -38,7 +38,6 @@ def widths_of(state, source, j, head, plan, knobs, line, widths):
     """widths[j, i] = contrast of edge i -> j with head -> j."""
     items = block(source, j)
     primitives.prepare(state, items, plan, knobs)
-    primitives.widen(state, items, plan, knobs)
     primitives.contrasts(state, items, row_of(j, head), plan, knobs, line)
     for i in range(length(source)):
         widths[j, head_of(j, i)] = line[i]

@@ -70,7 +70,7 @@ def scores(state, items, knobs, out):
 
 
 def widen(state, items, plan, knobs):
-    """Whatever variances, contrasts and gram need; called before the first of them."""
+    """Whatever variances and gram need; called before the first of them."""
     _primitive("widen")
 
 
@@ -80,7 +80,7 @@ def variances(state, items, plan, knobs, out):
 
 
 def contrasts(state, items, pivot, plan, knobs, out):
-    """out[i] = (phi_i - phi_p)' A^-1 (phi_i - phi_p), clipped at 0."""
+    """out[i] = (phi_i - phi_p)' A^-1 (phi_i - phi_p), from the difference; what `widen` left behind is lost."""
     _primitive("contrasts")
 
 
@@ -90,13 +90,21 @@ def gram(state, items, plan, knobs, work):
 
 
 def noise(state, items, plan, knobs, work, ticket, out):
-    """out[i] = phi_i . d for one draw d ~ N(0, A^-1), the same for all items."""
+    """out[i] = phi_i . d for one draw d ~ N(0, A^-1), the same for all items, or (phi_i - phi_0) . d.
+
+    The two differ by one number for all items. Equal items get equal bits. What `widen` left behind is lost.
+    """
     _primitive("noise")
 
 
 def shift(state, items, plan, knobs, mu):
-    """w -= A^-1 sum_i mu_i phi_i."""
+    """w -= A^-1 sum_i mu_i phi_i, after `widen`; returns what `unshift` needs to take it back to the bit."""
     _primitive("shift")
+
+
+def unshift(state, items, plan, knobs, mu, before):
+    """w as it was before the `shift` that returned `before`, nothing else having moved."""
+    _primitive("unshift")
 
 
 def step(state, items, weights, target, plan, knobs, exposed):

@@ -7,6 +7,10 @@ import numpy as np
 from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import part
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.active import finish
+
+# Slab after slab converges slowly where items are nearly dependent; what is not done by then is solved at once.
+PATIENCE = 1000
 
 
 @part
@@ -22,15 +26,17 @@ def project(plan, knobs, work, count, ticket):
     """Multipliers mu and projected scores s - G mu with |s_i| <= 1, in `work`; returns a status.
 
     Sequential: slab after slab in the ticket's order until none is violated. Exact: Hildreth's method, which
-    also takes steps back and so ends at the nearest feasible point.
+    also takes steps back and so ends at the nearest feasible point. Where that takes too long, `finish` goes to
+    the nearest feasible point at once: from the start for exact, from where the slabs have led for sequential.
     """
     s, mu, order = work[st.SCORES], work[st.MULTIPLIERS], work[st.SPARE]
     exact = plan[st.PROJECTION] == st.EXACT
+    start = s[:count].copy()
     for i in range(count):
         j = tickets.below(ticket, tickets.ORDER + np.uint64(i), i + 1)
         order[i] = order[j]
         order[j] = i
-    for _ in range(int(knobs[st.SWEEPS])):
+    for _ in range(min(PATIENCE, int(knobs[st.SWEEPS]))):
         moved = 0.0
         for position in range(count):
             i = int(order[position])
@@ -49,4 +55,12 @@ def project(plan, knobs, work, count, ticket):
             return st.OK
         if not math.isfinite(moved):
             return st.DIVERGED
-    return st.NOT_CONVERGED
+    if exact:
+        more = mu[:count].copy()
+        status = finish(work, start, more, knobs)
+        mu[:count] = more
+    else:
+        more = np.zeros(count)
+        status = finish(work, s[:count].copy(), more, knobs)
+        mu[:count] += more
+    return status

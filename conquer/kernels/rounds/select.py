@@ -51,7 +51,17 @@ def current_eta(plan, knobs, stats):
 
 @part
 def draw_from_gram(work, count, ticket, out):
-    """out ~ N(0, G) for the Gram matrix in `work`, which it overwrites by a factor that skips null directions."""
+    """out ~ N(0, G) for the Gram matrix in `work`, which it overwrites by a factor that skips null directions.
+
+    Items that G cannot tell apart get one number, to the bit.
+    """
+    twins = np.empty(count, np.int64)
+    for i in range(count):
+        twins[i] = i
+        own = work[st.GRAM + i, i]
+        for j in range(i - 1, -1, -1):
+            if work[st.GRAM + i, j] == own and work[st.GRAM + j, j] == own:
+                twins[i] = j
     for i in range(count):
         for j in range(i + 1):
             total = work[st.GRAM + i, j]
@@ -68,4 +78,4 @@ def draw_from_gram(work, count, ticket, out):
         total = 0.0
         for j in range(i + 1):
             total += work[st.GRAM + i, j] * tickets.normal(ticket, tickets.FEATURE + np.uint64(j))
-        out[i] = total
+        out[i] = total if twins[i] == i else out[twins[i]]

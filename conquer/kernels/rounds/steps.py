@@ -75,14 +75,12 @@ def choose(state, items, plan, knobs, work, ticket):
             chance = 0.0
         return st.OK, shown, a, st.BEST, (1.0 - gamma) * chance + gamma / count
     if second == st.THOMPSON:
-        primitives.widen(state, items, plan, knobs)
         primitives.noise(state, items, plan, knobs, work, ticket, work[st.VALUES])
         for i in range(count):
             work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta) * work[st.VALUES, i]
         chance = math.nan
     else:
         if second == st.RELATIVE_UCB:
-            primitives.widen(state, items, plan, knobs)
             primitives.contrasts(state, items, a, plan, knobs, work[st.WIDTHS])
         if second != first or second == st.RELATIVE_UCB:
             fill_values(second, eta, count, work)
@@ -90,7 +88,6 @@ def choose(state, items, plan, knobs, work, ticket):
     chance /= ties
     if plan[st.GATE] == st.CONFIDENT:
         if second != st.RELATIVE_UCB:
-            primitives.widen(state, items, plan, knobs)
             primitives.contrasts(state, items, a, plan, knobs, work[st.WIDTHS])
         if work[st.SCORES, a] - work[st.SCORES, b] > math.sqrt(eta * work[st.WIDTHS, b]):
             return st.OK, a, -1, st.NONE, chance
@@ -153,7 +150,12 @@ def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed
         for i in range(items.rows.size):
             moves = moves or work[st.MULTIPLIERS, i] != 0.0
         if moves:
-            primitives.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
+            before = primitives.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
+            primitives.prepare(state, moved, plan, knobs)
+            status = primitives.step(state, moved, weights, target, plan, knobs, exposed)
+            if status != st.OK:
+                primitives.unshift(state, items, plan, knobs, work[st.MULTIPLIERS], before)
+            return status
     # Only the moved items matter, and preparing the others costs the kernel model most of its time.
     primitives.prepare(state, moved, plan, knobs)
     return primitives.step(state, moved, weights, target, plan, knobs, exposed)
@@ -172,16 +174,16 @@ def show(state, items, plan, knobs, a, b):
 
 
 @part
-def measure(state, items, plan, knobs, work, pivot, out):
+def measure(state, items, plan, knobs, work, ticket, pivot, out):
     """out := scores (pivot -2), variances (-1) or contrasts with the pivot; returns a status."""
     if pivot == -2:
-        status = measured(state, items, plan, knobs, work, np.uint64(0))
+        status = measured(state, items, plan, knobs, work, ticket)
         for i in range(out.size):
             out[i] = work[st.SCORES, i]
         return status
     primitives.prepare(state, items, plan, knobs)
-    primitives.widen(state, items, plan, knobs)
     if pivot == -1:
+        primitives.widen(state, items, plan, knobs)
         primitives.variances(state, items, plan, knobs, out)
     else:
         primitives.contrasts(state, items, pivot, plan, knobs, out)

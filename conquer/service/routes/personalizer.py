@@ -27,14 +27,8 @@ from conquer.service.http.schemas import (
 )
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
-from conquer.tickets import Draws
+from conquer.tickets import REWARD, Draws
 
-_COIN = 2**63
-"""The draw that decides a reward. `Draws` adds 2 to its number, so it is the ticket's draw 2**63 + 2.
-
-With a sequential projection that draw is also one of the order's (`ORDER` counts up from 2**63 + 1), so there the coin
-is not independent of the choice. The number stays: what has been learnt from rewards depends on it.
-"""
 _DEPTH = 8
 _DEFAULT = "personalizer"
 DEFAULTS = ModelSettings(
@@ -111,7 +105,7 @@ async def reward(call: Call) -> Reply:
         event = turn.known(event_id)
         if event.answers and (event.voter or "") not in event.answers:
             raise conflict("answered", f"event {event_id!r} already has an answer")
-        winner = event.shown[0] if Draws(event.choice.ticket).uniform(_COIN) < value else "both_bad"
+        winner = event.shown[0] if Draws(event.choice.ticket).uniform(REWARD) < value else "both_bad"
         return answering.answer(turn, event_id, AnswerRequest(winner))
 
     reply = await _on_model(call, work, event_id)

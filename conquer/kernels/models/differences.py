@@ -1,0 +1,135 @@
+"""Rows less another row, entry by entry, so that what two items share cancels before anything is squared.
+
+v_i + v_p - 2 cross would lose all digits of a contrast where both items have one large feature. The other row's
+features are found by a small table of places of its own: nothing is written into the model.
+"""
+
+import numpy as np
+
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.sparse import ONE, feature, row_bounds
+from conquer.kernels.rounds import primitives
+
+_GOLDEN, _LOW, _HALF, _WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(64)
+
+
+@part
+def index_row(items, i):
+    """(slots, shift): the place of every feature of row i, from 1, for `place`; at most a quarter of the slots is used.
+
+    A slot is 0, or the feature + 1 in its upper and the place in its lower half.
+    """
+    start, stop = row_bounds(items, i)
+    bits = 3
+    while (1 << bits) < 4 * np.int64(stop - start):
+        bits += 1
+    slots = np.zeros(1 << bits, np.uint64)
+    shift, mask = _WORD - np.uint64(bits), np.uint64((1 << bits) - 1)
+    for j in range(start, stop):
+        key = np.uint64(feature(items, j))
+        slot = (key * _GOLDEN) >> shift
+        while slots[slot] != 0:
+            slot = (slot + ONE) & mask
+        slots[slot] = ((key + ONE) << _HALF) | (j - start + ONE)
+    return slots, shift
+
+
+@part
+def place(slots, shift, r):
+    """The place of feature r in the row that was indexed, 0 for none."""
+    key = np.uint64(r)
+    slot = (key * _GOLDEN) >> shift
+    entry = slots[slot]
+    while entry != 0 and (entry >> _HALF) != key + ONE:
+        slot = (slot + ONE) & np.uint64(slots.size - 1)
+        entry = slots[slot]
+    return entry & _LOW
+
+
+@part
+def by_place(items, i):
+    """(n + 1,): the values of row i by place; place 0 stands for no feature, and is 0."""
+    start, stop = row_bounds(items, i)
+    values = np.empty(stop - start + ONE)
+    values[0] = 0.0
+    for j in range(start, stop):
+        values[j - start + ONE] = items.data[j]
+    return values
+
+
+@part
+def distance(items, start, stop, slots, shift, values, left):
+    """||y - x||^2, y being entries start to stop, x the row that was indexed; `left` is scratch as long as `values`."""
+    total = 0.0
+    left[:] = values
+    for j in range(start, stop):
+        n = place(slots, shift, feature(items, j))
+        gap = items.data[j] - values[n]
+        total += gap * gap
+        left[n] = 0.0
+    for n in range(left.size):
+        total += left[n] * left[n]
+    return total
+
+
+@part
+def less_row(items, pivot):
+    """The items phi_i - phi_p as rows of their own: those of phi_i, then what only phi_p has; row p is empty."""
+    count = items.rows.size
+    slots, shift = index_row(items, pivot)
+    values = by_place(items, pivot)
+    first, _ = row_bounds(items, pivot)
+    size = 0
+    for i in range(count):
+        start, stop = row_bounds(items, i)
+        size += np.int64(stop - start) + values.size
+    indptr, indices, data = np.zeros(count + 1, np.int64), np.empty(size, np.int32), np.empty(size)
+    left = np.empty(values.size)
+    end = np.uint64(0)
+    for i in range(count):
+        if i != pivot:
+            left[:] = values
+            start, stop = row_bounds(items, i)
+            for j in range(start, stop):
+                n = place(slots, shift, feature(items, j))
+                indices[end], data[end] = items.indices[j], items.data[j] - values[n]
+                left[n] = 0.0
+                end += ONE
+            for n in range(1, left.size):
+                if left[n] != 0.0:
+                    indices[end], data[end] = items.indices[first + np.uint64(n) - ONE], -left[n]
+                    end += ONE
+        indptr[i + 1] = end
+    return primitives.Items(indptr, indices, data, np.arange(count))
+
+
+@part
+def item_distance(items, i, j):
+    """||phi_i - phi_j||^2."""
+    slots, shift = index_row(items, j)
+    values = by_place(items, j)
+    start, stop = row_bounds(items, i)
+    return distance(items, start, stop, slots, shift, values, np.empty(values.size))
+
+
+@part
+def combined(items, weights, dense):
+    """u = sum_k weights[k] phi_k as one row: what the items share has cancelled in it and is not there."""
+    size = 0
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        size += np.int64(stop - start)
+        for j in range(start, stop):
+            dense[feature(items, j)] += weights[k] * items.data[j]
+    indptr, indices, data = np.zeros(2, np.int64), np.empty(size, np.int32), np.empty(size)
+    end = 0
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            value = dense[feature(items, j)]
+            if value != 0.0:
+                indices[end], data[end] = items.indices[j], value
+                dense[feature(items, j)] = 0.0
+                end += 1
+    indptr[1] = end
+    return primitives.Items(indptr, indices, data, np.zeros(1, np.int64))
