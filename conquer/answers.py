@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from conquer.checks import is_real
 from conquer.kernels.core.tickets import SIDE, ticket_uniforms
 from conquer.types import Floats, Query
 
@@ -119,8 +120,7 @@ def read_answer(
         if query == Query.BEST and strength not in (None, 1.0):
             raise AnswerError(f"whether an item is the best has no strength, got {strength!r}")
         return values[answer] * (1.0 if strength is None or several else strength)
-    real = isinstance(answer, int | float | np.integer | np.floating) and not isinstance(answer, bool)
-    if query != Query.NONE and real and not isinstance(answer, str):
+    if query != Query.NONE and is_real(answer) and not isinstance(answer, str):
         named = answer in values.values() or (several and outside and answer == none)
         if named or (not named_only and abs(answer) < 1):
             return float(answer)

@@ -12,6 +12,15 @@ LARGEST = 1e100
 LARGEST_DIM = 2**31 - 1
 
 
+def is_real(value: Any) -> bool:
+    """Whether it is a number of Python's or numpy's. A boolean is none: True would count as +1.
+
+    >>> is_real(np.float32(0.5)), is_real(True), is_real(np.True_)
+    (True, False, False)
+    """
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
 def number(
     name: str,
     value: Any,
@@ -29,9 +38,8 @@ def number(
     Traceback (most recent call last):
     ValueError: delta must be a finite number in (0, 1), got 1
     """
-    real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     try:
-        found = float(value) if real else math.nan
+        found = float(value) if is_real(value) else math.nan
     except OverflowError:  # a whole number beyond a float's range
         found = math.nan
     fits = math.isfinite(found) and low <= found <= high
@@ -74,14 +82,14 @@ def one_of(name: str, value: Any, choices: Mapping[Any, int]) -> int:
 
 def checked_dim(dim: Any) -> int:
     """`dim` as an int in [1, 2**31)."""
-    if isinstance(dim, bool) or int(dim) != dim or not 1 <= dim <= LARGEST_DIM:
+    if isinstance(dim, bool | np.bool_) or int(dim) != dim or not 1 <= dim <= LARGEST_DIM:
         raise ValueError(f"dim must be a whole number in [1, {LARGEST_DIM}], got {dim!r}")
     return int(dim)
 
 
 def checked_seed(seed: Any) -> int:
     """`seed` as an int, whatever whole-number type it came in: the same number is the same stream."""
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+    if isinstance(seed, bool | np.bool_) or not hasattr(seed, "__index__"):
         raise TypeError(f"seed must be a whole number, got {seed!r}")
     return operator.index(seed)
 
@@ -92,7 +100,7 @@ def checked_answer(answer: Any, *, strengths: bool = True) -> float:
     >>> checked_answer(-1)
     -1.0
     """
-    if isinstance(answer, bool) or not -1.0 <= answer <= 1.0:
+    if not is_real(answer) or not -1.0 <= answer <= 1.0:
         raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
     if not strengths and abs(answer) != 1.0:
         raise ValueError(f"the answer to BEST must be +1 or -1, got {answer!r}")

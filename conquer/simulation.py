@@ -196,13 +196,17 @@ def _run_compiled(
     chunk = max(1, total // 200) if progress else total
     limit = chunk
     while log.cursor.min() < total:
-        status = model.calls.run(
-            X.indptr, X.indices, X.data, X.rows, *model.state, plan, learner.knobs, model.work, world, log, limit
-        )
+        model.enter()
+        try:
+            status = model.calls.run(
+                X.indptr, X.indices, X.data, X.rows, *model.state, plan, learner.knobs, model.work, world, log, limit
+            )
+        finally:
+            model.user = 0
         if status == st.FULL:
             model.make_room(rounds[int(log.cursor.min())].items)
         elif status != st.OK:
-            model.fail(status)
+            model.fail(status, X)
         elif progress:
             progress(int(log.cursor[CHOSEN]))
             limit = min(total, limit + chunk)

@@ -141,22 +141,26 @@ class Conquer:
 
             return choose_plainly(self.model, self.policy, self.eta, rows, ticket)
         model = self.model
-        if model.work.shape[1] < rows.rows.size:
-            model.reserve(rows)
-        model.ticket[0] = ticket
-        status, a, b, query, chance = model.calls.choose(
-            rows.indptr,
-            rows.indices,
-            rows.data,
-            rows.rows,
-            *model.state,
-            self.plan,
-            self.knobs,
-            model.work,
-            model.ticket,
-        )
+        model.enter()
+        try:
+            if model.work.shape[1] < rows.rows.size:
+                model.reserve(rows)
+            model.ticket[0] = ticket
+            status, a, b, query, chance = model.calls.choose(
+                rows.indptr,
+                rows.indices,
+                rows.data,
+                rows.rows,
+                *model.state,
+                self.plan,
+                self.knobs,
+                model.work,
+                model.ticket,
+            )
+        finally:
+            model.user = 0
         if status != st.OK:
-            model.fail(status)
+            model.fail(status, rows)
         memo: dict[str, Any] = {"chance": chance if chance == chance else None}
         if query == st.DUEL:
             return Choice((a, b), _DUEL, ticket, memo)
@@ -178,18 +182,21 @@ class Conquer:
         a, b = self.check(choice, rows.rows.size)
         answer = checked_answer(answer, strengths=choice.query != _BEST)
         model = self.model
-        if model.work.shape[1] < rows.rows.size:
-            model.reserve(rows)
-        model.make_room(rows)
-        memo = choice.memo
-        model.ticket[0] = choice.ticket
-        status = model.calls.learn(
-            rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
-            model.ticket, a, b, float(answer),
-            bool(memo.get("exposed")),
-        )  # fmt: skip
+        exposed = bool(choice.memo.get("exposed"))
+        model.enter()
+        try:
+            if model.work.shape[1] < rows.rows.size:
+                model.reserve(rows)
+            model.make_room(rows)
+            model.ticket[0] = choice.ticket
+            status = model.calls.learn(
+                rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
+                model.ticket, a, b, float(answer), exposed,
+            )  # fmt: skip
+        finally:
+            model.user = 0
         if status != st.OK:
-            model.fail(status)
+            model.fail(status, rows)
 
     def check(self, choice: Choice, count: int) -> tuple[int, int]:
         """The two positions that the kernels need, or a ValueError if this is no choice among `count` items."""
@@ -222,9 +229,13 @@ class Conquer:
         model = self.model
         self.begin_exposing()
         if self.policy.reply != st.REPLY_IGNORE:
-            model.reserve(rows)
             arrays = rows.indptr, rows.indices, rows.data, rows.rows
-            status = model.calls.expose(*arrays, *model.state, self.plan, self.knobs, a, b)
+            model.enter()
+            try:
+                model.reserve(rows)
+                status = model.calls.expose(*arrays, *model.state, self.plan, self.knobs, a, b)
+            finally:
+                model.user = 0
             if status != st.OK:
-                model.fail(status)
+                model.fail(status, rows)
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})

@@ -34,8 +34,7 @@ class Full(CompiledModel):
         self._resize(2)
 
     def _resize(self, count: int) -> None:
-        super()._resize(count)
-        self.room = np.zeros((2, count, self.dim))
+        self.work, self.room = self._work(count), np.zeros((2, count, self.dim))
         self._bind()
 
     def _bind(self) -> None:
@@ -68,10 +67,10 @@ class Full(CompiledModel):
         for matrix in (inverse, shown):
             if not np.array_equal(matrix, matrix.T) or (matrix.diagonal() < 0).any() or (stats < 0).any():
                 raise ValueError("A^-1 must be symmetric, its diagonal and the statistics not negative")
-        self.w[:], self.inverse[:], self.stats[:] = w, inverse, stats
-        if shown is not inverse:
-            self.shown = shown.copy()
-            self._bind()
+        # A model that has begun to count pairs on show has the widths' own matrix before there is one to restore.
+        apart = self.inverse if shown is inverse and self.shown is self.inverse else shown.copy()
+        self.w[:], self.inverse[:], self.stats[:], self.shown = w, inverse, stats, apart
+        self._bind()
 
     def merge(self, other: "Full") -> None:
         """Add what `other` learnt from other answers: A - lam I and b = A w add."""
@@ -79,6 +78,9 @@ class Full(CompiledModel):
         mine, theirs = np.linalg.inv(self.inverse), np.linalg.inv(other.inverse)
         total = mine + (theirs - self.lam * np.eye(self.dim))
         inverse = np.linalg.inv(total)
-        self.w[:] = inverse @ (mine @ self.w + theirs @ other.w)
-        self.inverse[:] = 0.5 * (inverse + inverse.T)
+        inverse = 0.5 * (inverse + inverse.T)
+        w = inverse @ (mine @ self.w + theirs @ other.w)
+        if not (np.isfinite(w).all() and np.isfinite(inverse).all() and (inverse.diagonal() > 0).all()):
+            raise ArithmeticError(f"the sum of the two has no inverse in sixteen digits; {self.remedy}")
+        self.w[:], self.inverse[:], self.shown[:] = w, inverse, inverse
         self.stats += other.stats

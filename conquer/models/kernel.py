@@ -58,28 +58,30 @@ class Kernel(CompiledModel):
         self._allocate(pairs=16, items=64, entries=1024)
 
     def _allocate(self, pairs: int, items: int, entries: int) -> None:
-        """Arrays of these capacities, holding what the present ones hold."""
-        old = self.state
-        self.indptr, self.owner = np.zeros(items + 1, np.int64), np.zeros(items, np.int64)
-        self.indices, self.data = np.zeros(entries, np.int32), np.zeros(entries)
-        self.item, self.pair = np.zeros((items, 2)), np.zeros((3, pairs))
-        self.factor = np.zeros((pairs, pairs))
-        if old:
-            _, indptr, indices, data, owner, item, factor, pair, *_ = old
+        """Arrays of these capacities, holding what the present ones hold.
+
+        All are made before any is replaced: memory may run out between.
+        """
+        count = max(2, self.work.shape[1])
+        work, room = self._work(count), np.zeros((3, count, pairs))
+        indptr, owner = np.zeros(items + 1, np.int64), np.zeros(items, np.int64)
+        indices, data = np.zeros(entries, np.int32), np.zeros(entries)
+        item, pair, factor = np.zeros((items, 2)), np.zeros((3, pairs)), np.zeros((pairs, pairs))
+        if self.state:
             used_items, used_pairs, used = self.counts
-            self.indptr[: used_items + 1], self.owner[:used_items] = indptr[: used_items + 1], owner[:used_items]
-            self.indices[:used], self.data[:used], self.item[:used_items] = (
-                indices[:used],
-                data[:used],
-                item[:used_items],
-            )
-            self.factor[:used_pairs, :used_pairs] = factor[:used_pairs, :used_pairs]
-            self.pair[:, :used_pairs] = pair[:, :used_pairs]
-        self._resize(self.work.shape[1])
+            indptr[: used_items + 1], owner[:used_items] = self.indptr[: used_items + 1], self.owner[:used_items]
+            indices[:used], data[:used] = self.indices[:used], self.data[:used]
+            item[:used_items], pair[:, :used_pairs] = self.item[:used_items], self.pair[:, :used_pairs]
+            factor[:used_pairs, :used_pairs] = self.factor[:used_pairs, :used_pairs]
+        self.indptr, self.indices, self.data, self.owner = indptr, indices, data, owner
+        self.item, self.factor, self.pair, self.work, self.room = item, factor, pair, work, room
+        self._bind()
 
     def _resize(self, count: int) -> None:
-        super()._resize(count)
-        self.room = np.zeros((3, count, self.factor.shape[0]))
+        self.work, self.room = self._work(count), np.zeros((3, count, self.factor.shape[0]))
+        self._bind()
+
+    def _bind(self) -> None:
         arrays = self.indptr, self.indices, self.data, self.owner, self.item, self.factor, self.pair
         self.state = (self.counts, *arrays, self.room, self.dense, self.stats)
 
@@ -115,7 +117,8 @@ class Kernel(CompiledModel):
     def _spread(self, factors: Floats) -> Floats:
         """(D,): the sum of the stored items, each times its coefficient and its factor."""
         sizes, owner = self._stored()
-        values = self.data[: int(self.counts[ENTRIES])] * np.repeat(factors * self.item[: owner.size, COEFFICIENT], sizes)
+        shares = factors * self.item[: owner.size, COEFFICIENT]
+        values = self.data[: int(self.counts[ENTRIES])] * np.repeat(shares, sizes)
         return np.bincount(self.indices[: values.size], values, self.dim)
 
     def _inverse_times(self, x: Floats) -> Floats:
@@ -181,8 +184,15 @@ class Kernel(CompiledModel):
             raise ValueError("kernel models merge only with one kernel and without a budget")
         items, pairs, entries = (int(n) for n in other.counts)
         stored = SparseRows(other.indptr[: items + 1], other.indices[:entries], other.data[:entries], self.dim)
-        stats = self.stats + other.stats
-        for pair in range(pairs):
-            mine = np.flatnonzero(other.owner[:items] == pair)
-            self.update(stored.take(mine), other.item[mine, COEFFICIENT].tolist(), float(other.pair[RHS, pair]))
-        self.stats[:] = stats
+        before, alpha = self.counts.copy(), self.pair[ALPHA, : self.counts[PAIRS]].copy()
+        own, stats = self.stats.copy(), self.stats + other.stats
+        merged = False
+        try:
+            for pair in range(pairs):
+                mine = np.flatnonzero(other.owner[:items] == pair)
+                self.update(stored.take(mine), other.item[mine, COEFFICIENT].tolist(), float(other.pair[RHS, pair]))
+            merged = True
+        finally:
+            if not merged:  # pairs are only ever added here, so the old counts are the old model
+                self.counts[:], self.pair[ALPHA, : alpha.size] = before, alpha
+            self.stats[:] = stats if merged else own

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from threading import get_ident
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import checked_dim, one_of, positive
+from conquer.checks import checked_dim, is_real, one_of, positive
 from conquer.kernels.rounds import settings as st
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats, Ints
@@ -21,7 +22,9 @@ _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
     st.WILD: "the items' values are too large to learn from (above {largest:g}): scale them",
     st.CROWDED: "the items have more than {most:,} non-zeros together: storage='float32' cannot number them",
-    st.DIVERGED: "the model diverged: its next step is not finite; a larger lam or update='implicit' keeps it finite",
+    st.DIVERGED: "the model diverged: its next step is not finite; {remedy}",
+    st.UNHELD: "this cannot be learnt: A^-1 would keep none of its digits, with rows up to {longest:g} long and "
+    "lam = {lam:g}; {remedy}",
 }
 
 
@@ -35,6 +38,8 @@ class CompiledModel:
     calls: ModuleType
     exact = False
     """Whether its widths are those of the analysis, so that eta may follow a bound."""
+    remedy = "scale the rows down or raise lam"
+    """What its users can do where a step is beyond its arithmetic."""
 
     def __init__(self, dim: int, *, lam: float, projection: str | None) -> None:
         self.dim = checked_dim(dim)
@@ -48,6 +53,8 @@ class CompiledModel:
         self.work: Floats = np.zeros((st.GRAM, 0))
         self.ticket = np.zeros(1, np.uint64)
         """The round's ticket on its way into a kernel: a number of numpy's own would take longer to make."""
+        self.user = 0
+        """The thread that is inside: scratch is shared, so two at once would choose from each other's numbers."""
         self.squares = projection is not None
         self.state: tuple[NDArray[Any], ...] = ()
 
@@ -57,31 +64,56 @@ class CompiledModel:
             self._resize(max(X.rows.size, 2 * self.work.shape[1]))
 
     def _resize(self, count: int) -> None:
-        self.work = np.zeros((st.GRAM + (count if self.squares else 0), count))
+        """Scratch for `count` items. Everything is made before anything is replaced: memory may run out between."""
+        self.work = self._work(count)
+
+    def _work(self, count: int) -> Floats:
+        return np.zeros((st.GRAM + (count if self.squares else 0), count))
 
     def need_squares(self) -> None:
         """Keep room for the K x K matrix of a round; without it K may be as large as the items fit."""
-        self.squares = True
-        self._resize(max(2, self.work.shape[1]))
+        before, self.squares = self.squares, True
+        try:
+            self._resize(max(2, self.work.shape[1]))
+        except MemoryError:
+            self.squares = before
+            raise
 
-    def fail(self, status: int) -> None:
-        """Raise what a kernel's status means."""
+    def enter(self) -> None:
+        """Take the model's scratch for this thread, until `user` is 0 again; a RuntimeError where another has it."""
+        me = get_ident()
+        # Nothing is called between the test and the store, so no other thread gets between them.
+        if self.user not in (0, me):
+            raise RuntimeError("another thread is using this learner: learners are not thread-safe, use a lock")
+        self.user = me
+
+    def fail(self, status: int, X: SparseRows) -> NoReturn:
+        """Raise what a kernel's status means; `X`: the items that it speaks of."""
         raise ArithmeticError(
             _FAILURES[status].format(
-                sweeps=int(self.knobs[st.SWEEPS]), largest=self.knobs[st.LARGEST], most=int(self.knobs[st.MOST])
+                sweeps=int(self.knobs[st.SWEEPS]),
+                largest=self.knobs[st.LARGEST],
+                most=int(self.knobs[st.MOST]),
+                lam=self.lam,
+                longest=_longest(X),
+                remedy=self.remedy,
             )
         )
 
     def _measure(self, X: Any, pivot: int, ticket: int = 0) -> Floats:
         rows = as_rows(X, self.dim)
-        self.reserve(rows)
         out = np.empty(len(rows))
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
-        self.ticket[0] = ticket
-        common = self.plan, self.knobs, self.work, self.ticket
-        status = self.calls.measure(*arrays, *self.state, *common, pivot, out)
+        self.enter()
+        try:
+            self.reserve(rows)
+            self.ticket[0] = ticket
+            common = self.plan, self.knobs, self.work, self.ticket
+            status = self.calls.measure(*arrays, *self.state, *common, pivot, out)
+        finally:
+            self.user = 0
         if status != st.OK:
-            self.fail(status)
+            self.fail(status, rows)
         return out
 
     def scores(self, X: Any, ticket: int = 0) -> Floats:
@@ -89,7 +121,7 @@ class CompiledModel:
         return self._measure(X, -2, ticket)
 
     def projected(self, X: Any, ticket: int = 0) -> Floats:
-        """(D,): w~, the w nearest to the model's with every |w~ . phi_i| <= 1 for these items; w itself where that holds.
+        """(D,): w~, the nearest w with every |w~ . phi_i| <= 1 for these items; the model's own where that holds.
 
         `ticket`, the round's, orders a sequential projection. Without a projection this is w.
         """
@@ -125,16 +157,20 @@ class CompiledModel:
         values = np.array([pairs[int(k)] for k in picks], dtype=np.float64)
         if picks.size == 0 or picks.min() < 0 or picks.max() >= len(rows):
             raise ValueError(f"weights must name items in [0, {len(rows)}), got {dict(pairs)!r}")
-        if not (np.isfinite(values).all() and math.isfinite(target)):
-            raise ValueError(f"weights and target must be finite, got {dict(pairs)!r} and {target!r}")
-        self.reserve(rows)
-        self.make_room(rows)
+        if not (np.isfinite(values).all() and is_real(target) and math.isfinite(target)):
+            raise ValueError(f"weights and target must be finite numbers, got {dict(pairs)!r} and {target!r}")
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
-        self.ticket[0] = ticket
-        common = self.plan, self.knobs, self.work, self.ticket
-        status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
+        self.enter()
+        try:
+            self.reserve(rows)
+            self.make_room(rows)
+            self.ticket[0] = ticket
+            common = self.plan, self.knobs, self.work, self.ticket
+            status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
+        finally:
+            self.user = 0
         if status != st.OK:
-            self.fail(status)
+            self.fail(status, rows)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
@@ -155,6 +191,13 @@ class CompiledModel:
         """Prepare for pairs that count in the widths before they are answered."""
         if self.projection is not None:
             raise ValueError("pairs cannot be counted on show with projection: their w is recomputed with the answer")
+
+
+def _longest(X: SparseRows) -> float:
+    """The length of the longest of the items."""
+    csr = X.csr()
+    with np.errstate(over="ignore"):
+        return math.sqrt(np.max(csr.multiply(csr).sum(axis=1)))
 
 
 def check_mergeable(one: CompiledModel, two: CompiledModel) -> None:

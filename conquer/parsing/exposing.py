@@ -11,7 +11,7 @@ def expose_pair(model: CompiledModel, two: SparseRows) -> None:
     arrays = two.indptr, two.indices, two.data, two.rows
     status = model.calls.expose(*arrays, *model.state, model.plan, model.knobs, 0, 1)
     if status != st.OK:
-        model.fail(status)
+        model.fail(status, two)
 
 
 def learn_exposed(model: CompiledModel, two: SparseRows, target: float, ticket: int) -> None:
@@ -22,4 +22,4 @@ def learn_exposed(model: CompiledModel, two: SparseRows, target: float, ticket: 
     arrays, common = (two.indptr, two.indices, two.data, two.rows), (model.plan, model.knobs, model.work)
     status = model.calls.learn(*arrays, *model.state, *common, model.ticket, 0, 1, target, True)
     if status != st.OK:
-        model.fail(status)
+        model.fail(status, two)

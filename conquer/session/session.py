@@ -1,7 +1,7 @@
 """Ask and tell with names: offers for people or products, answers late and in any order, each exactly once."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from conquer.features.featurizer import Featurizer
 from conquer.rows import SparseRows, as_rows
 from conquer.session.ledger import MemoryLedger, opening, record
 from conquer.types import Choice, Learner, Ledger, Offer, Query
+
+Moved = TypeVar("Moved")
 
 
 class Pending(NamedTuple):
@@ -88,6 +90,15 @@ class Session:
         self.ledger.append(row)
         self._broken = False
 
+    def _moved(self, move: Callable[..., Moved], *arguments: Any) -> Moved:
+        """What moving the learner returns; until its row is written the session is broken."""
+        self._broken = True
+        try:
+            return move(*arguments)
+        except Exception:
+            self._broken = False  # a refusal leaves the learner as it was; an interruption may not
+            raise
+
     def _check_whole(self) -> None:
         if self._broken:
             raise RuntimeError("the ledger failed while this session was writing to it; rebuild it with replay()")
@@ -112,14 +123,17 @@ class Session:
         offer_id, shown = str(self.ordinal), tuple(names[k] for k in choice.shown)
         left = shown[leftmost(ticket, len(shown))]
         row = {"kind": "ask", "id": offer_id, "items": tuple(names), "rows": rows, "left": left, **record(choice)}
+        exposes = self.covariance == "on-show" and choice.query == Query.DUEL
+        if exposes:
+            # Before its rows: what the learner refuses has never been asked.
+            choice = self._moved(self.learner.expose, rows, choice)
         self._append(row)
+        if exposes:
+            self._append({"kind": "expose", "id": offer_id})
         self.ordinal += 1
         if choice.query == Query.NONE:
             self._told[offer_id] = Told(Query.NONE, shown, None)
         else:
-            if self.covariance == "on-show" and choice.query == Query.DUEL:
-                choice = self.learner.expose(rows, choice)
-                self._append({"kind": "expose", "id": offer_id})
             others = tuple(name for name in names if name not in shown) if choice.query == Query.BEST else ()
             self._pending[offer_id] = Pending(rows, choice, shown, others)
         return Offer(offer_id, choice, shown, left, choice.memo.get("chance"))
@@ -155,12 +169,7 @@ class Session:
         outside, ties = bool(memo.get("outside")), bool(memo.get("ties", True))
         value = read_answer(answer, choice.query, shown, outside=outside, ties=ties, items=others)
         if value is not None:
-            self._broken = True
-            try:
-                self.learner.learn(rows, choice, value)
-            except Exception:
-                self._broken = False  # a refusal leaves the learner as it was; an interruption may not
-                raise
+            self._moved(self.learner.learn, rows, choice, value)
         self._append({"kind": "tell", "id": offer_id, "answer": value})
         del self._pending[offer_id]
         # Of the other items only the one that was named: a long session must not keep every id it has seen.

@@ -7,12 +7,15 @@ A row has each feature once, which `SparseRows` sees to.
 
 import numpy as np
 
+from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import part
 from conquer.kernels.core.sparse import ONE, TWO, feature, row_bounds
 from conquer.kernels.models import differences
 
 W, INVERSE, ANSWERED = range(3)
 ZERO = np.uint64(0)
+BELOW = np.uint64(2**29 - 1)  # the bits of a float64 that a float32 has not
+OF_W, OF_INVERSE = np.uint64(0), np.uint64(35)  # which bits of a hash round which column
 
 
 @part
@@ -73,6 +76,48 @@ def release(items, cells, column, v):
         for j in range(start, stop):
             cells[feature(items, j), column] = v[n + j - start]
         n += stop - start
+
+
+@part
+def dither(items, values, count, shift):
+    """Round values by place to float32, up or down by chance, so that the mean of many roundings is exact.
+
+    The chance is a hash of the feature and of how many steps there were: made again, the same step has the same bits.
+    """
+    bits = values.view(np.uint64)
+    n = ONE
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            noise = (tickets.word(count, np.uint64(feature(items, j))) >> shift) & BELOW
+            bits[n] = (bits[n] + noise) & ~BELOW
+            n += ONE
+
+
+@part
+def add_weights(items, cells, sign, values):
+    """values by place += sign * w."""
+    n = ONE
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            values[n] += sign * cells[feature(items, j), W]
+            n += ONE
+
+
+@part
+def widen_shown(items, cells, u, v, count):
+    """Count u in the widths; v is overwritten."""
+    n = ONE
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            inverse = float(cells[feature(items, j), INVERSE])
+            v[n] = inverse / (1.0 + u[n] * u[n] * inverse)
+            n += ONE
+    if cells.itemsize == 4:
+        dither(items, v, count, OF_INVERSE)
+    release(items, cells, INVERSE, v)
 
 
 @part

@@ -18,7 +18,22 @@ from conquer.kernels.core.sparse import (
     feature,
     row_bounds,
 )
-from conquer.kernels.models.cells import ANSWERED, INVERSE, ZERO, W, contrast, empty_lists, gather, release, width
+from conquer.kernels.models.cells import (
+    ANSWERED,
+    INVERSE,
+    OF_INVERSE,
+    OF_W,
+    ZERO,
+    W,
+    add_weights,
+    contrast,
+    dither,
+    empty_lists,
+    gather,
+    release,
+    widen_shown,
+    width,
+)
 from conquer.kernels.models.differences import by_place, index_row, place
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
@@ -202,14 +217,14 @@ def settle(items, i, cells, column, v, step, last):
 
 
 @part
-def settle_each(items, i, cells, column, u, v, target, last):
-    """The same for the coordinate update: every feature goes towards the target as if it were alone."""
-    start, stop = row_bounds(items, i)
-    n = last + ONE - start
-    for j in range(start, stop):
-        r = feature(items, j)
-        cells[r, W] += (target - u[n + j] * cells[r, W]) * u[n + j] * v[n + j]
-        cells[r, column] = v[n + j]
+def step_each(items, cells, u, v, target, step):
+    """step := that of the coordinate update: every feature goes towards the target as if it were alone."""
+    n = ONE
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            step[n] = (target - u[n] * cells[feature(items, j), W]) * u[n] * v[n]
+            n += ONE
 
 
 @implements(primitives.step, DiagonalState)
@@ -232,32 +247,24 @@ def step(state, items, weights, target, plan, knobs, exposed):
         return st.DIVERGED
     advance(u, v, change, update, loss / (1.0 + confidence) if update == st.IMPLICIT else loss)
     after = quadratic(u, v)
+    if update == st.COORDINATE:
+        step_each(items, cells, u, v, target, change)
+    count = np.uint64(stats[st.LEARNT])
+    if cells.itemsize == 4:
+        add_weights(items, cells, 1.0, change)
+        dither(items, change, count, OF_W)
+        add_weights(items, cells, -1.0, change)
+        dither(items, v, count, OF_INVERSE)
     last = ZERO
     for k in range(items.rows.size):
-        if update == st.COORDINATE:
-            settle_each(items, k, cells, column, u, v, target, last)
-        else:
-            settle(items, k, cells, column, v, change, last)
+        settle(items, k, cells, column, v, change, last)
         last += width(items, k)
     if column != INVERSE and not exposed:
-        widen_shown(items, cells, u)
+        widen_shown(items, cells, u, v, count)
     stats[st.LEARNT] += 1.0
     stats[st.SUM_H] += after
     stats[st.SUM_LOSS_H] += loss * loss * after
     return st.OK
-
-
-@part
-def widen_shown(items, cells, u):
-    """Count u in the widths."""
-    last = ZERO
-    for k in range(items.rows.size):
-        start, stop = row_bounds(items, k)
-        n = last + ONE - start
-        for j in range(start, stop):
-            r = feature(items, j)
-            cells[r, INVERSE] /= 1.0 + u[n + j] * u[n + j] * cells[r, INVERSE]
-        last += stop - start
 
 
 @implements(primitives.expose, DiagonalState)
@@ -270,5 +277,6 @@ def expose(state, items, weights, plan, knobs):
         gather(items, k, weights[k], cells, INVERSE, u, v, last)
         last += width(items, k)
     release(items, cells, INVERSE, v)
-    widen_shown(items, cells, u)
+    widen_shown(items, cells, u, v, ~np.uint64(state.stats[st.EXPOSED]))
     state.stats[st.EXPOSED] += 1.0
+    return st.OK

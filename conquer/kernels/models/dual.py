@@ -259,6 +259,15 @@ def extend(state, items, weights, target, plan, knobs):
     loss = target - margin - pushed / lam
     if not (abs(loss) < 1e100 and square < 1e200):
         return st.DIVERGED
+    if st.RESOLVED * square > lam:
+        return st.UNHELD
+    # No solution is longer than the right-hand side over lam, before a pair is dropped and after.
+    right = target - pushed / lam
+    length = right * right
+    for s in range(pairs):
+        length += state.pair[RHS, s] ** 2
+    if not math.sqrt(length) < 1e200 * lam:
+        return st.DIVERGED
     # k_U(u) takes the place of the first item's: prepare() fills it anew before anyone looks again.
     for s in range(pairs):
         total = 0.0
@@ -268,7 +277,7 @@ def extend(state, items, weights, target, plan, knobs):
     forward(state.factor, pairs, ku, row)
     rest = max(0.0, square - inner(row, row, pairs))
     row[pairs] = math.sqrt(lam + rest)
-    state.pair[RHS, pairs] = target - pushed / lam
+    state.pair[RHS, pairs] = right
     state.pair[NORM, pairs] = max(0.0, square)
     for k in range(items.rows.size):
         store(state, items, k, pairs, weights[k])
@@ -277,9 +286,6 @@ def extend(state, items, weights, target, plan, knobs):
     if plan[st.BUDGET] > 0 and pairs + 1 > plan[st.BUDGET]:
         forget(state, weakest(state))
         solve(state)
-    for s in range(state.counts[PAIRS]):
-        if not abs(state.pair[ALPHA, s]) < 1e200:
-            return st.DIVERGED
     after = rest / (lam + rest)
     state.stats[st.LEARNT] += 1.0
     state.stats[st.SUM_H] += after
@@ -290,3 +296,4 @@ def extend(state, items, weights, target, plan, knobs):
 @implements(primitives.expose, DualState)
 def expose(state, items, weights, plan, knobs):
     """Never reached: the kernel model refuses to count pairs before their answers."""
+    return st.OK

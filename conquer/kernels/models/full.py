@@ -132,22 +132,27 @@ def unshift(state, items, plan, knobs, mu, before):
 
 
 @part
-def bounded(matrix, gain, confidence):
-    """max(0, confidence), and gain within what a positive matrix allows: gain[i]^2 <= matrix[i, i] confidence.
+def holds(matrix, u, gain, confidence):
+    """Whether the matrix stays positive, as far as its digits go, when it is shrunk along u.
 
-    Only a matrix that rounding has made indefinite is beyond that, as by values of many sizes; its steps would grow.
+    What is left of u' matrix u is confidence / (1 + confidence). Each of the terms that it is summed from is rounded,
+    and they come to `spread`^2 at most. A positive matrix has gain[i]^2 <= matrix[i, i] confidence.
     """
-    confidence = max(0.0, confidence)
-    for i in range(gain.size):
-        most = matrix[i, i] * confidence
-        if gain[i] * gain[i] > 2.0 * most:
-            gain[i] = math.copysign(math.sqrt(most), gain[i])
-    return confidence
+    spread = 0.0
+    for i in range(u.size):
+        spread += abs(u[i]) * math.sqrt(matrix[i, i])
+    # Where squares are no longer normal numbers, gain is measured by the spread itself.
+    small = spread < 1e-140
+    most = 2.0 * spread if small else math.sqrt(2.0 * max(0.0, confidence))
+    within = True
+    for i in range(u.size):
+        within &= abs(gain[i]) <= most * math.sqrt(matrix[i, i])
+    return within and (small or confidence >= st.RESOLVED * spread * spread * (1.0 + confidence))
 
 
 @part
 def direction(matrix, items, weights, u, gain):
-    """u := sum_k weights[k] phi_k, gain := matrix u; returns u . gain, not negative."""
+    """u := sum_k weights[k] phi_k, gain := matrix u; returns u . gain."""
     fill_zero(u[0])
     fill_zero(gain[0])
     for k in range(items.rows.size):
@@ -155,7 +160,7 @@ def direction(matrix, items, weights, u, gain):
         for j in range(start, stop):
             u[0, feature(items, j)] += weights[k] * items.data[j]
     add_rows(matrix, u, gain, 1)
-    return bounded(matrix, gain[0], inner(u[0], gain[0], u.shape[1]))
+    return inner(u[0], gain[0], u.shape[1])
 
 
 @part
@@ -178,16 +183,23 @@ def shrink(matrix, gain, confidence):
 def step(state, items, weights, target, plan, knobs, exposed):
     u, gain = state.room[0], state.room[1]
     confidence = direction(state.inverse, items, weights, u, gain)
+    # The widths' own matrix moves with the other as soon as there is one, or it would not be the one a file restores.
+    apart = state.shown is not state.inverse and not exposed
+    shown = direction(state.shown, items, weights, u[1:], gain[1:]) if apart else 0.0
     loss = target - inner(u[0], state.w, state.w.size)
     if not (abs(loss) < 1e100 and confidence < 1e200):
         return st.DIVERGED
+    if not holds(state.inverse, u[0], gain[0], confidence):
+        return st.UNHELD
+    if apart and not holds(state.shown, u[1], gain[1], shown):
+        return st.UNHELD
+    confidence = max(0.0, confidence)
     rate = loss / (1.0 + confidence)
     for r in range(state.w.size):
         state.w[r] += rate * gain[0, r]
     shrink(state.inverse, gain[0], confidence)
-    if state.stats[st.EXPOSED] > 0.0 and not exposed:
-        shown = direction(state.shown, items, weights, u, gain)
-        shrink(state.shown, gain[0], shown)
+    if apart:
+        shrink(state.shown, gain[1], max(0.0, shown))
     after = confidence / (1.0 + confidence)
     state.stats[st.LEARNT] += 1.0
     state.stats[st.SUM_H] += after
@@ -199,5 +211,8 @@ def step(state, items, weights, target, plan, knobs, exposed):
 def expose(state, items, weights, plan, knobs):
     u, gain = state.room[0], state.room[1]
     confidence = direction(state.shown, items, weights, u, gain)
-    shrink(state.shown, gain[0], confidence)
+    if not (confidence < 1e200 and holds(state.shown, u[0], gain[0], confidence)):
+        return st.UNHELD
+    shrink(state.shown, gain[0], max(0.0, confidence))
     state.stats[st.EXPOSED] += 1.0
+    return st.OK

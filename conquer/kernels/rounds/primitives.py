@@ -113,7 +113,7 @@ def step(state, items, weights, target, plan, knobs, exposed):
 
 
 def expose(state, items, weights, plan, knobs):
-    """Count u in the widths and not in w."""
+    """Count u in the widths and not in w; returns a status, state untouched unless OK."""
     _primitive("expose")
 
 

@@ -19,7 +19,10 @@ COORDINATE, MARGIN, IMPLICIT, PERCEPTRON = range(4)
 LINEAR, RBF, POLY = range(3)
 NONE, DUEL, BEST = range(3)
 
-OK, NOT_CONVERGED, DIVERGED, FULL, WILD, CROWDED = range(6)
+OK, NOT_CONVERGED, DIVERGED, FULL, WILD, CROWDED, UNHELD = range(7)
+
+# What is smaller than this share of the terms it is the rest of is lost in their rounding: 16 units in the last place.
+RESOLVED = 2.0**-48
 
 # Rows of `work`, the scratch of a round: then K more rows for the Gram matrix.
 SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)

@@ -169,7 +169,7 @@ def show(state, items, plan, knobs, a, b):
     moved = primitives.Items(items.indptr, items.indices, items.data, rows)
     status = tame(moved, weights, knobs)
     if status == st.OK:
-        primitives.expose(state, moved, weights, plan, knobs)
+        status = primitives.expose(state, moved, weights, plan, knobs)
     return status
 
 
