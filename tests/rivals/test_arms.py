@@ -329,6 +329,6 @@ def test_rmed1_has_an_end_at_any_lead_and_any_time(clock):
     learner = make("rmed1", dim=3)
     learner.model.keys, learner.model.clock = np.arange(3, dtype=np.uint64), clock
     for n in (1.0, 10.0, 45.0, 49.0, 50.0, 51.0, 55.0, 1e3, 1e12):
-        learner.model.wins = np.triu(np.full((3, 3), n), 1)
+        learner.model.wins, learner.model.rule.remaining = np.triu(np.full((3, 3), n), 1), [0]
         shown = {learner.choose(np.eye(3), t).shown for t in range(20)}
         assert all(0 in pair for pair in shown) or n == 1.0
