@@ -135,7 +135,7 @@ class LiteralTwoTS(Literal):
 
     def choose(self, X, ticket):
         K, S = len(X), np.linalg.inv(self.V)
-        G = X @ S @ X.T
+        G = (X - X[0]) @ S @ (X - X[0]).T
         F = root(G)
         draws = [
             X @ self.theta + math.sqrt(self.eta) * F @ [normal(ticket, 2 + K * j + k) for k in range(K)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import number, positive
 from conquer.learners.algorithm import Values
-from conquer.rivals.contextual.view import View, better_first, largest_pair
+from conquer.rivals.contextual.view import better_first, largest_pair, look
 from conquer.rivals.estimators.build import estimator_of
 from conquer.rivals.estimators.estimator import Estimator
 from conquer.rivals.learner import Arrays, Method, Pick, duel
@@ -52,7 +52,7 @@ class VACDB:
         for level, layer in enumerate(self.layers):
             width = 2.0 ** -(level + 1)
             items = X.take(alive)
-            view = View(*layer.measure(items), 0)
+            view = look(layer, items)
             most = float(view.pairwidth.max())
             if most <= self.alpha or (most <= width and level + 1 == len(self.layers)):
                 values = view.mean[:, None] + view.mean[None, :] + self.beta * view.pairwidth
@@ -80,7 +80,7 @@ class VACDB:
     def scores(self, X: SparseRows) -> Floats:
         """The deepest layer's scores that knows all these items; before any does, the first layer's."""
         for level in range(len(self.layers) - 1, 0, -1):
-            view = View(*self.layers[level].measure(X), 0)
+            view = look(self.layers[level], X)
             if view.pairwidth.max() <= 2.0 ** -(level + 1):
                 return view.mean
         return self.layers[0].scores(X)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import FullSpread
-from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.estimators.covariance import FullSpread, between, inverse
+from conquer.rivals.estimators.estimator import Measured, sigmoid
 from conquer.rivals.estimators.newton import minimise
-from conquer.rivals.learner import Arrays
+from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
@@ -71,9 +71,10 @@ class Likelihood:
     def scores(self, X: SparseRows) -> Floats:
         return np.asarray(self.spread.local(X)[1] @ self.theta)
 
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+    def measure(self, X: SparseRows) -> Measured:
         columns, items = self.spread.local(X)
-        return items @ self.theta[columns], self.spread.gram(items, columns)
+        squares = between(items, lambda Z: self.spread.variances(Z, columns))
+        return items @ self.theta, self.spread.variances(items, columns), squares
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         items = self.spread.local(X.take([i, j]))[1]
@@ -84,15 +85,15 @@ class Likelihood:
         self.Z[at], self.targets[at], self.shares[at] = z, 0.5 * (1.0 + answer), weight
         known = slice(0, at + 1)
         theta = fit(self.Z[known], self.targets[known], self.shares[known], self.lam, self.theta)
-        self.count, self.theta = at + 1, theta
+        finite(theta)
         if self.curved:
-            Z, _, shares = self.history()
+            Z, shares = self.Z[known], self.shares[known]
             chances = sigmoid(Z @ theta)
             bend = self.lam * np.eye(self.dim) + (Z * (shares * chances * (1.0 - chances))[:, None]).T @ Z
-            inverse = np.linalg.inv(bend)
-            self.spread.S = 0.5 * (inverse + inverse.T)
+            self.spread.S = inverse(bend, self.lam)
         else:
             self.spread.add(z, slice(None), weight)
+        self.count, self.theta = at + 1, theta
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         Z, targets, shares = self.history()
