@@ -25,7 +25,7 @@ class TwoTS:
 
     >>> view = View(np.array([0.0, 1.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3))
     >>> TwoTS(eta=0.0)(view, Draws(7)).shown, TwoTS(eta=9.0)(view, Draws(7)).shown
-    ((1,), (1, 0))
+    ((1,), (2, 0))
     """
 
     eta: float

@@ -6,7 +6,7 @@ import numpy as np
 
 from conquer.types import Floats
 
-STEPS, TOLERANCE = 50, 1e-10
+STEPS, TOLERANCE = 200, 1e-10
 
 
 def minimise(start: Floats, loss: Callable[[Floats], float], step: Callable[[Floats], Floats], name: str) -> Floats:
@@ -27,7 +27,7 @@ def minimise(start: Floats, loss: Callable[[Floats], float], step: Callable[[Flo
         if float(np.abs(move).max()) <= TOLERANCE * max(1.0, float(np.abs(x).max())):
             return np.asarray(x - move)
         pace = 1.0
-        while (found := loss(x - pace * move)) > value + 1e-12 * abs(value) and pace > 1e-6:
+        while (found := loss(x - pace * move)) > value + 1e-12 * abs(value) and pace > 1e-18:
             pace *= 0.5
         x, value = x - pace * move, found
     raise ArithmeticError(f"the {name} estimate did not converge within {STEPS} Newton steps")
