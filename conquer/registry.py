@@ -147,11 +147,16 @@ def find(name: str) -> Algorithm:
 def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Learner:
     """A fresh learner by name; `model` None is the algorithm's default.
 
+    A rival with `published=True` is what its paper runs: estimator, random rounds first, constants. Those that depend on
+    the number of rounds need `horizon`.
+
     Any learner that duels takes `explore`, the share of rounds with two items drawn at random and their chances
     recorded, so that its log can be used to judge other policies.
 
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0
+    >>> make("maxinp", dim=10, published=True, horizon=2000).parameters["estimator"]
+    'mle'
     """
     return find(name).build(checked_dim(dim), model, **parameters)
 

@@ -26,6 +26,19 @@ class Parameter:
     models: tuple[str, ...] = MODELS
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An algorithm as its paper runs it: `values` it fixes, parameters it `needs` to be told, a `grid` where it tunes.
+
+    `text` says what is the paper's and what is ours; (r) marks what was recalled, not read.
+    """
+
+    values: Values
+    text: str
+    needs: tuple[str, ...] = ()
+    grid: tuple[Values, ...] = ({},)
+
+
 KERNEL = (
     Parameter("kernel", "rbf", "'linear', 'rbf' or 'poly'", ("kernel",)),
     Parameter("scale", 1.0, "a number above 0: rbf's 1/width^2, poly's factor", ("kernel",)),
@@ -39,7 +52,8 @@ KERNEL = (
 class Algorithm:
     """`models` are the values that model= may take, default first; `largest` the most features it takes, None: any.
 
-    `policy`: the rules of CONQUER's family; None for the other systems.
+    `policy`: the rules of CONQUER's family; None for the other systems. `published`: as its paper runs it, None where
+    it has no paper of its own.
     """
 
     name: str
@@ -50,14 +64,23 @@ class Algorithm:
     models: tuple[str, ...] = MODELS
     largest: int | None = None
     policy: Policy | None = None
+    published: Published | None = None
 
     @property
     def takes(self) -> tuple[str, ...]:
         """The names of its parameters."""
         return tuple(parameter.name for parameter in self.parameters)
 
-    def build(self, dim: int, model: str | None = None, explore: float = 0.0, **given: Any) -> Learner:
-        """A fresh learner; unknown parameters and values out of range are refused by name."""
+    def build(
+        self, dim: int, model: str | None = None, explore: float = 0.0, published: bool = False, **given: Any
+    ) -> Learner:
+        """A fresh learner; unknown parameters and values out of range are refused by name.
+
+        `published`: as its paper runs it. What the paper fixes cannot be given; what it needs must be.
+        """
+        if published:
+            fixed = self._published(model, given)
+            model, given = fixed.pop("model", model), {**fixed, **given}
         model = self.models[0] if model is None else model
         if model not in self.models:
             raise ValueError(f"model must be one of {', '.join(map(repr, self.models))} for {self.name}, got {model!r}")
@@ -71,6 +94,18 @@ class Algorithm:
         from conquer.learners.exploring import Exploring
 
         return Exploring(learner, explore)
+
+    def _published(self, model: str | None, given: Values) -> dict[str, Any]:
+        """The values of the paper, or why these parameters do not go with them."""
+        paper = self.published
+        if paper is None:
+            raise ValueError(f"published=True is for systems with a paper of their own, got {self.name}")
+        set_anyway = {*given, *(() if model in (None, paper.values.get("model")) else ("model",))}
+        if twice := sorted(set_anyway & set(paper.values)):
+            raise ValueError(f"published=True sets {', '.join(paper.values)} of {self.name}; got {twice}")
+        if missing := [name for name in paper.needs if name not in given]:
+            raise ValueError(f"published=True of {self.name} needs {', '.join(missing)}: its constants depend on it")
+        return dict(paper.values)
 
 
 def _plain(value: Any) -> Any:

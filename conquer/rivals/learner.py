@@ -1,6 +1,7 @@
 """What every rival shares: tickets, checks and files around a method that only picks and learns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -47,8 +48,21 @@ def drawn(chances: Floats, u: float) -> int:
     return min(int(np.searchsorted(np.cumsum(chances), u, side="right")), chances.size - 1)
 
 
+def finite(*values: Any) -> None:
+    """An ArithmeticError where a value is not finite: every method asks before it keeps what it has computed.
+
+    >>> finite(np.zeros(2), 1.0)
+    """
+    if not all(np.isfinite(value).all() for value in values):
+        raise FloatingPointError("a value that is not finite")
+
+
 class Method(Protocol):
-    """One system's rule and state. `pick` is pure; `learn` is given only choices that passed `Rival.check`."""
+    """One system's rule and state. `pick` is pure; `learn` is given only choices that passed `Rival.check`.
+
+    `learn` computes first, asks `finite`, and keeps last: an error leaves the state as it was. Overflow in numpy is
+    such an error, for both run under `Rival._guarded`.
+    """
 
     duels: bool
     shows: int
@@ -62,6 +76,15 @@ class Method(Protocol):
 
 MethodBuilder = Callable[[int, str, Values], Method]
 """(dim, model, values of all options) -> a fresh method: the `build` of every algorithm's module."""
+
+
+def all_values(X: SparseRows) -> Floats:
+    """(n,): every stored value of these items, item by item.
+
+    >>> all_values(as_rows(np.diag([1.0, 2.0]), 2)).tolist()
+    [1.0, 2.0]
+    """
+    return np.concatenate([X.data[X.indptr[k] : X.indptr[k + 1]] for k in X.rows])
 
 
 class Rival:
@@ -106,7 +129,8 @@ class Rival:
         if self.duels and len(rows) < 2:
             raise ValueError(f"{self.name} shows two items, got {len(rows)}")
         ticket = draw_ticket(rng)
-        found = self.model.pick(rows, Draws(ticket))
+        with self._guarded(rows):
+            found = self.model.pick(rows, Draws(ticket))
         return Choice(found.shown, found.query, ticket, {"chance": found.chance, **found.memo})
 
     def check(self, choice: Choice, count: int) -> tuple[int, ...]:
@@ -127,10 +151,22 @@ class Rival:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
         rows = as_rows(X, self.dim)
         self.check(choice, len(rows))
-        self.model.learn(rows, choice, checked_answer(answer, strengths=choice.query != Query.BEST))
-        if not np.isfinite(self.model.scores(rows)).all():
-            raise ArithmeticError(f"{self.name} has moved beyond all numbers: scale the items")
+        number = checked_answer(answer, strengths=choice.query != Query.BEST)
+        with self._guarded(rows):
+            self.model.learn(rows, choice, number)
         self.answers += 1
+
+    @contextmanager
+    def _guarded(self, rows: SparseRows) -> Iterator[None]:
+        """Numbers beyond all numbers are an ArithmeticError that names the largest value of these items."""
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                yield
+        except FloatingPointError as error:
+            most = float(np.abs(all_values(rows)).max(initial=0.0))
+            raise ArithmeticError(
+                f"{self.name} cannot count with these items: the largest value is {most:g}; scale them"
+            ) from error
 
     def expose(self, X: Any, choice: Choice) -> Choice:
         """Always a ValueError: see `begin_exposing`."""

@@ -5,7 +5,7 @@ Nothing here imports a rival: a row names the module of its algorithm, which is 
 
 from importlib import import_module
 
-from conquer.learners.algorithm import KERNEL, Algorithm, Parameter, Values
+from conquer.learners.algorithm import KERNEL, Algorithm, Parameter, Published, Values
 from conquer.types import Learner
 
 LARGEST_FULL = 2048
@@ -13,7 +13,7 @@ LARGEST_FULL = 2048
 
 _MATRIX = ("diagonal", "full")
 LAM = Parameter("lam", 1.0, "a number above 0: V starts at lam I, in the scale of z = x_i - x_j")
-HORIZON = Parameter("horizon", 2000, "a whole number of at least 2: the T of eta='practice'")
+HORIZON = Parameter("horizon", 2000, "a whole number of at least 2: the T of constants that depend on it")
 ESTIMATION = (
     Parameter(
         "estimator",
@@ -39,8 +39,11 @@ def rival(
     points: tuple[Values, ...],
     models: tuple[str, ...] = _MATRIX,
     largest: int | None = None,
+    published: Published | None = None,
 ) -> Algorithm:
     """A row of the table. `where`: the module of `conquer.rivals` whose `build(dim, model, values)` makes the method.
+
+    `published`: how its paper runs it; None where it has no paper of its own.
 
     >>> row = rival("rucb", "Relative UCB", "arms.rucb", (Parameter("arms", "position", ""),), ({},))
     >>> row.models, row.takes
@@ -53,7 +56,7 @@ def rival(
         method = import_module(f"conquer.rivals.{where}").build(dim, model, values)
         return Rival(method, dim=dim, name=name, parameters={"model": model, **values})
 
-    return Algorithm(name, description, build, parameters, points, models, largest)
+    return Algorithm(name, description, build, parameters, points, models, largest, published=published)
 
 
 def check_full(dim: int, model: str) -> None:

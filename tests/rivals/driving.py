@@ -4,6 +4,7 @@ import numpy as np
 from literal import uniform
 
 from conquer.registry import make
+from conquer.rows import as_rows
 
 
 def world(rounds, count, dim, seed):
@@ -12,6 +13,12 @@ def world(rounds, count, dim, seed):
     X = rng.normal(size=(rounds, count, dim))
     taste = rng.normal(size=dim)
     return X / np.linalg.norm(X, axis=2, keepdims=True), taste / np.linalg.norm(taste)
+
+
+def covariance(estimator, dim):
+    """V^-1 (D, D), from the widths of unit vectors and of their differences."""
+    _, own, between = estimator.measure(as_rows(np.eye(dim), dim))
+    return 0.5 * (own[:, None] + own[None, :] - between)
 
 
 def largest(values, ticket, counter, skip=None):

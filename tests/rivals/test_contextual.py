@@ -135,7 +135,7 @@ class LiteralTwoTS(Literal):
 
     def choose(self, X, ticket):
         K, S = len(X), np.linalg.inv(self.V)
-        G = X @ S @ X.T
+        G = (X - X[0]) @ S @ (X - X[0]).T
         F = root(G)
         draws = [
             X @ self.theta + math.sqrt(self.eta) * F @ [normal(ticket, 2 + K * j + k) for k in range(K)]
@@ -152,6 +152,9 @@ class LiteralVACDB:
         self.layers = {1: Literal(dim, 2.0**-2, "mle"), 2: Literal(dim, 2.0**-4, "mle")}
         self.last = None
 
+    def radius(self, level):
+        return self.beta
+
     def choose(self, X, ticket):
         A, level = list(range(len(X))), 1
         while True:
@@ -160,7 +163,9 @@ class LiteralVACDB:
             most = max(widths.values(), default=0.0)
             if most <= self.alpha:
                 _, i, j = max(
-                    (layer.theta @ (X[i] + X[j]) + self.beta * layer.norm(X[i] - X[j]), i, j) for i in A for j in A
+                    (layer.theta @ (X[i] + X[j]) + self.radius(level) * layer.norm(X[i] - X[j]), i, j)
+                    for i in A
+                    for j in A
                 )
                 self.last = None
                 return (i,) if i == j else ordered(layer.theta, X, i, j)
@@ -168,7 +173,7 @@ class LiteralVACDB:
                 i, j = max(widths, key=widths.get)
                 self.last = (level, 2.0**-level / most)
                 return ordered(layer.theta, X, i, j)
-            bar = max(layer.theta @ X[i] for i in A) - 2.0**-level * self.beta
+            bar = max(layer.theta @ X[i] for i in A) - 2.0**-level * self.radius(level)
             A, level = [i for i in A if layer.theta @ X[i] >= bar], level + 1
 
     def learn(self, X, shown, answer, ticket):

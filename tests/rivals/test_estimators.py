@@ -81,10 +81,11 @@ def test_linear_is_conquer_in_the_scale_of_z():
         z = rows.dense()[0] - rows.dense()[1]
         V, b = V + np.outer(z, z), b + 2 * answer * z
     X = world(1, 5, 4, 9)[0][0]
-    mean, gram = linear.measure(as_rows(X, 4))
+    mean, squares, between = linear.measure(as_rows(X, 4))
     np.testing.assert_array_equal(mean, own.scores(X))
     np.testing.assert_allclose(mean, X @ np.linalg.solve(V, b), atol=1e-9)
-    np.testing.assert_allclose(gram, X @ np.linalg.inv(V) @ X.T, atol=1e-9)
+    np.testing.assert_allclose(squares, (gram := X @ np.linalg.inv(V) @ X.T).diagonal(), atol=1e-9)
+    np.testing.assert_allclose(between, squares[:, None] + squares[None, :] - 2 * gram, atol=1e-9)
 
 
 @pytest.mark.parametrize("link", [Logistic, Probit])
@@ -116,16 +117,17 @@ def test_forgetting_counts_the_past_less_and_a_window_not_at_all(model):
         V = 2.0 * np.eye(3) + (z * shares[:, None]).T @ z
         V = V if model == "full" else np.diag(V.diagonal())
         np.testing.assert_allclose(made.theta, np.linalg.solve(V, 2 * z.T @ (shares * y)), atol=1e-10)
-        np.testing.assert_allclose(made.measure(told[0][0])[1], (x := told[0][0].dense()) @ np.linalg.inv(V) @ x.T)
+        gram = (x := told[0][0].dense()) @ np.linalg.inv(V) @ x.T
+        np.testing.assert_allclose(made.measure(told[0][0])[1], gram.diagonal())
 
 
 def test_variances_never_grow_without_forgetting():
     X = as_rows(world(1, 6, 3, 8)[0][0], 3)
     for model in (Logistic(3, lam=1.0, model="full"), Probit(3, lam=1.0, model="diagonal"), Likelihood(3, lam=1.0)):
-        before = model.measure(X)[1].diagonal()
+        before = model.measure(X)[1]
         for rows, answer in answers(30, 3, 5):
             model.learn(rows, 0, 1, answer)
-            after = model.measure(X)[1].diagonal()
+            after = model.measure(X)[1]
             assert (after <= before + 1e-12).all()
             before = after
 
@@ -151,7 +153,8 @@ def test_a_kernel_estimate_solves_its_equation_with_the_kernel_models_widths(ker
     s = 1 / (1 + np.exp(-model.G @ model.a))
     np.testing.assert_allclose(0.8 * model.a, model.targets - s, atol=1e-8)
     X = as_rows(world(1, 5, 3, 9)[0][0], 3)
-    np.testing.assert_allclose(model.measure(X)[1], widths.measure(X)[1], atol=1e-8)
+    for one, two in zip(model.measure(X)[1:], widths.measure(X)[1:], strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-8)
 
 
 def test_an_estimate_that_fails_changes_nothing(monkeypatch):
@@ -172,8 +175,7 @@ def test_robust_weights_are_those_of_the_paper(build):
     robust, plain = Robust(build(), 0.3), build()
     for rows, answer in answers(20, 3, 2):
         x = rows.dense()
-        G = plain.measure(rows)[1]
-        width = math.sqrt(G[0, 0] + G[1, 1] - 2 * G[0, 1])
+        width = math.sqrt(plain.measure(rows)[2][0, 1])
         plain.learn(rows, 0, 1, answer, min(1.0, 0.3 / width))
         robust.learn(rows, 0, 1, answer)
         np.testing.assert_array_equal(robust.scores(as_rows(x, 3)), plain.scores(as_rows(x, 3)))

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from rivals.driving import world
+from rivals.driving import covariance, world
 
 from conquer.registry import make
 from conquer.rows import as_rows
@@ -28,14 +28,13 @@ def rounds_on_the_event(name, least, **parameters):
     rng, held = np.random.default_rng(0), 0
     for t in range(ROUNDS):
         choice, estimator = learner.choose(X[t], t), learner.model.estimator
-        means, gram = estimator.measure(_rows(learner, X[t]))
-        V = np.linalg.inv(estimator.measure(_rows(learner, np.eye(DIM)))[1])
+        means, _, squares = estimator.measure(_rows(learner, X[t]))
+        V = np.linalg.inv(covariance(estimator, DIM))
         error = estimator.scores(_rows(learner, np.eye(DIM))) - taste
         rewards = X[t] @ taste
         if math.sqrt(error @ V @ error) <= ETA:
             held += 1
-            own = gram.diagonal()
-            widths = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * gram, 0.0))
+            widths = np.sqrt(squares)
             yield choice, rewards.max() - rewards, means, widths
         if choice.query.name == "DUEL":
             learner.learn(X[t], choice, answer(rewards[choice.shown[0]] - rewards[choice.shown[1]], rng))
@@ -123,7 +122,7 @@ def test_vacdb_layers_end_by_themselves_and_never_drop_the_best():
         choice, rewards = learner.choose(X[t], t), X[t] @ taste
         level, errors = choice.memo["layer"], []
         for layer in layers[: max(level, 0)]:
-            V = np.linalg.inv(layer.measure(_rows(learner, np.eye(DIM)))[1])
+            V = np.linalg.inv(covariance(layer, DIM))
             error = layer.scores(_rows(learner, np.eye(DIM))) - taste
             errors.append(math.sqrt(error @ V @ error))
         if level > 0 and max(errors) <= beta:
@@ -134,7 +133,7 @@ def test_vacdb_layers_end_by_themselves_and_never_drop_the_best():
     assert held > 100
     for level, layer in enumerate(layers):
         n, step = counts[level], 4.0 ** -(level + 1)
-        V = np.linalg.inv(layer.measure(_rows(learner, np.eye(DIM)))[1])
+        V = np.linalg.inv(covariance(layer, DIM))
         grown = np.linalg.slogdet(V)[1] - DIM * math.log(step)
         assert grown == pytest.approx(n * math.log1p(step), rel=1e-6, abs=1e-9)
         assert grown <= DIM * math.log1p(4.0 * n / (DIM * step))

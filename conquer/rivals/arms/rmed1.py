@@ -15,7 +15,7 @@ from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 _LATEST = 1e15
-"""No clock is set later than this."""
+"""No clock is set as late as this: an arm due back only then is not waited for."""
 
 
 class RMED1:
@@ -26,7 +26,8 @@ class RMED1:
 
     Every pair meets once first, in order. Then each candidate of the list plays the likeliest winner i* if that may
     beat it, else its hardest opponent. A turn of i* against itself is silent; draw 0 says whether the next real duel
-    comes now, with the chance that makes the silence as long on average.
+    comes now, with the chance that makes the silence as long on average. Where i* is alone on the list and nobody comes
+    back before the end of time, it stays silent.
 
     `margin`: f(K) = margin K^1.01.
 
@@ -65,7 +66,9 @@ class RMED1:
             if remaining == [winner]:
                 # Alone on the list: the next to come back does so when ln t has grown to its divergence.
                 away = np.delete(divergence, winner).min() - divergence[winner] - self._allowance(count)
-                at = min(max(math.ceil(math.exp(min(away, math.log(_LATEST)))), time + 1), _LATEST)
+                if away >= math.log(_LATEST):
+                    return int(here[winner]), int(here[winner]), {**notes, "clock": clock}
+                at = max(math.ceil(math.exp(away)), time + 1)
                 silent, time = silent + (at - time), at
             else:
                 silent, time = silent + 1, time + 1

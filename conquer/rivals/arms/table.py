@@ -1,6 +1,6 @@
 """Rows of the rivals for fixed arms without features."""
 
-from conquer.learners.algorithm import Parameter, grid
+from conquer.learners.algorithm import Parameter, Published, grid
 from conquer.rivals.options import HORIZON, rival
 
 _ARMS = Parameter(
@@ -16,6 +16,7 @@ ARMS = (
         (HORIZON, Parameter("prune", "yes", "'yes' (variant 2) or 'no'"), _ARMS),
         grid(horizon=(10, 100, 2000, 20_000), prune=("yes", "no")),
         ("diagonal",),
+        published=Published({"prune": "yes"}, "variant 2, delta = 1/(T K^2)", ("horizon",)),
     ),
     rival(
         "beat-the-mean",
@@ -24,6 +25,11 @@ ARMS = (
         (HORIZON, Parameter("gamma", 1.0, "a number above 0, 1 for strong transitivity: widens the interval"), _ARMS),
         grid(gamma=(0.2, 0.4, 0.7, 1.0), horizon=(100, 2000)),
         ("diagonal",),
+        published=Published(
+            {"gamma": 1.0},
+            "gamma = 1, delta = 1/(2 T K); that an arm does not meet itself is ours",
+            ("horizon",),
+        ),
     ),
     rival(
         "rucb",
@@ -32,6 +38,7 @@ ARMS = (
         (_ALPHA, _ARMS),
         _ALPHA_GRID,
         ("diagonal",),
+        published=Published({"alpha": 0.51}, "alpha = 0.51; that silent time is slept through is ours"),
     ),
     rival(
         "rmed1",
@@ -40,6 +47,7 @@ ARMS = (
         (Parameter("margin", 0.3, "a number of at least 0: f(K) = margin K^1.01"), _ARMS),
         grid(margin=(0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)),
         ("diagonal",),
+        published=Published({"margin": 0.3}, "f(K) = 0.3 K^1.01; that silent time is slept through is ours"),
     ),
     rival(
         "double-thompson",
@@ -48,5 +56,6 @@ ARMS = (
         (_ALPHA, _ARMS),
         _ALPHA_GRID,
         ("diagonal",),
+        published=Published({"alpha": 0.51}, "alpha = 0.51; that time counts answers is ours"),
     ),
 )

@@ -27,7 +27,7 @@ class CoLSTIM:
     `eta`: the factor of the second item's width. `clip`: the largest size of the noise. `scale`: how long the noise is
     independent.
 
-    >>> view = View(np.array([1.0, 0.0, -1.0]), np.eye(3), answers=0)
+    >>> view = View(np.array([1.0, 0.0, -1.0]), np.ones(3), 2.0 - 2.0 * np.eye(3))
     >>> CoLSTIM(eta=1.0, clip=0.0, scale=1.0)(view, Draws(7)).shown
     (0, 1)
     """

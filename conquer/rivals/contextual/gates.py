@@ -17,7 +17,7 @@ def aurora(view: View, eta: float, draws: Draws) -> int | None:
     Ayush Sekhari, Karthik Sridharan, Wen Sun and Runzhe Wu: Contextual bandits and imitation learning via
     preference-based active queries, 2023.
 
-    >>> [aurora(View(np.array([lead, 0.0]), 0.1 * np.eye(2), 0), 1.0, Draws(7)) for lead in (0.1, 9.0)]
+    >>> [aurora(View(np.array([m, 0.0]), np.ones(2), 0.2 - 0.2 * np.eye(2)), 1.0, Draws(7)) for m in (0.1, 9.0)]
     [None, 0]
     """
     candidates = np.flatnonzero(plausible(view, eta**0.5, strict=False))
@@ -27,7 +27,7 @@ def aurora(view: View, eta: float, draws: Draws) -> int | None:
 def confident(view: View, eta: float, draws: Draws) -> int | None:
     """GNC's gate: silent where the best mean leads its likeliest better by more than the width of the two.
 
-    >>> [confident(View(np.array([lead, 0.0]), 0.1 * np.eye(2), 0), 1.0, Draws(7)) for lead in (0.1, 9.0)]
+    >>> [confident(View(np.array([m, 0.0]), np.ones(2), 0.2 - 0.2 * np.eye(2)), 1.0, Draws(7)) for m in (0.1, 9.0)]
     [None, 0]
     """
     best = draws.largest(view.mean)
@@ -42,7 +42,7 @@ def selective(view: View, eta: float, draws: Draws) -> int | None:
     Ofer Dekel, Claudio Gentile and Karthik Sridharan: Selective sampling and active learning from single and multiple
     teachers, 2012.
 
-    >>> [selective(View(np.array([lead, 0.0]), 0.1 * np.eye(2), 0), 1.0, Draws(7)) for lead in (0.1, 9.0)]
+    >>> [selective(View(np.array([m, 0.0]), np.ones(2), 0.2 - 0.2 * np.eye(2)), 1.0, Draws(7)) for m in (0.1, 9.0)]
     [None, 0]
     """
     best = draws.largest(view.mean)

@@ -18,7 +18,7 @@ class MaxInP:
 
     `eta`: the factor of the widths.
 
-    >>> view = View(np.array([1.0, 0.9, -9.0]), np.diag([1.0, 2.0, 3.0]), answers=0)
+    >>> view = View(np.array([1.0, 0.9, -9.0]), np.ones(3), 2.0 - 2.0 * np.eye(3))
     >>> MaxInP(eta=1.0)(view, Draws(7)).shown
     (0, 1)
     """

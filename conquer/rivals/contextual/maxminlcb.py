@@ -19,7 +19,7 @@ class MaxMinLCB:
 
     `eta`: the factor of the widths.
 
-    >>> MaxMinLCB(eta=2.0)(View(np.array([1.0, 0.0, 0.5]), np.eye(3), answers=0), Draws(7)).shown
+    >>> MaxMinLCB(eta=2.0)(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7)).shown
     (0, 2)
     """
 

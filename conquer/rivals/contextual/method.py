@@ -12,7 +12,7 @@ from conquer.checks import number, one_of, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.contextual.gates import GATES
-from conquer.rivals.contextual.view import Selector, View, random_pair
+from conquer.rivals.contextual.view import Selector, look, random_pair
 from conquer.rivals.estimators.build import estimator_of
 from conquer.rivals.estimators.estimator import Estimator
 from conquer.rivals.learner import Arrays, Method, MethodBuilder, Pick
@@ -47,7 +47,7 @@ class Contextual:
         random = self.warmup(len(X))
         if self.count < random:
             return random_pair(len(X), draws)
-        view = View(*self.estimator.measure(X), self.count - random)
+        view = look(self.estimator, X, self.count - random)
         if self.gate is not None:
             alone = self.gate(view, self.gate_eta, draws)
             if alone is not None:

@@ -19,8 +19,8 @@ class NDB:
     `eta`: the factor of the widths.
 
     >>> import numpy as np
-    >>> NDB(eta=1.0)(View(np.array([1.0, 0.0, 0.5]), np.diag([1.0, 9.0, 1.0]), answers=0), Draws(7)).shown
-    (0, 1)
+    >>> NDB(eta=1.0)(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 3.0 - 3.0 * np.eye(3)), Draws(7)).shown
+    (0, 2)
     """
 
     eta: float

@@ -18,7 +18,7 @@ class PairUCB:
     `eta`: the factor of the widths.
 
     >>> import numpy as np
-    >>> PairUCB(eta=0.1)(View(np.array([0.0, 2.0, 1.0]), np.eye(3), answers=0), Draws(7)).shown
+    >>> PairUCB(eta=0.1)(View(np.array([0.0, 2.0, 1.0]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7)).shown
     (1, 2)
     """
 

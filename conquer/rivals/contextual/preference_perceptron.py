@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import over_features
-from conquer.rivals.learner import Arrays, Method, Pick, duel
+from conquer.rivals.learner import Arrays, Method, Pick, duel, finite
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats
@@ -42,7 +42,9 @@ class PreferencePerceptron:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         if answer < 0.0:
             columns, items = over_features(X.take(list(choice.shown)))
-            self.w[columns] += -answer * (items[1] - items[0])
+            w = self.w[columns] - answer * (items[1] - items[0])
+            finite(w)
+            self.w[columns] = w
 
     def scores(self, X: SparseRows) -> Floats:
         columns, items = over_features(X)

@@ -13,7 +13,7 @@ class TopTwo:
     """The two best means: ttg's rule, without a paper or parameters of its own.
 
     >>> import numpy as np
-    >>> TopTwo()(View(np.array([1.0, 0.0, 0.5]), np.eye(3), answers=0), Draws(7)).shown
+    >>> TopTwo()(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7)).shown
     (0, 2)
     """
 

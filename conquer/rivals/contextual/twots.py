@@ -16,21 +16,23 @@ from conquer.types import Floats
 class TwoTS:
     """The argmaxes of two independent draws from N(theta, eta V^-1); normals 0 to K - 1 and K to 2 K - 1.
 
+    Drawn are the differences from the first item, which decide who is largest: a value that all share cancels exactly.
+
     Thompson's rule (William R. Thompson: On the likelihood that one unknown probability exceeds another, 1933) played
     against itself, without a paper of its own. Where both draws favour one item, it is shown alone.
 
     `eta`: the factor of the variance.
 
-    >>> view = View(np.array([0.0, 1.0, 0.5]), np.eye(3), answers=0)
+    >>> view = View(np.array([0.0, 1.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3))
     >>> TwoTS(eta=0.0)(view, Draws(7)).shown, TwoTS(eta=9.0)(view, Draws(7)).shown
-    ((1,), (1, 0))
+    ((1,), (2, 0))
     """
 
     eta: float
 
     def __call__(self, view: View, draws: Draws) -> Pick:
         count = len(view)
-        noise = math.sqrt(self.eta) * factor(view.gram) @ draws.normals(2 * count).reshape(2, count).T
+        noise = math.sqrt(self.eta) * factor(view.relative) @ draws.normals(2 * count).reshape(2, count).T
         sampled = view.mean[:, None] + noise
         return duel(draws.largest(sampled[:, 0]), draws.largest(sampled[:, 1], tie=1))
 

@@ -2,39 +2,49 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
-from conquer.rivals.learner import Pick, duel
+from conquer.rivals.estimators.covariance import pairs
+from conquer.rivals.estimators.estimator import Estimator
+from conquer.rivals.learner import Pick, duel, finite
+from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 
 @dataclass(frozen=True)
 class View:
-    """What a selector sees of a round: `mean` (K,), `gram` = X V^-1 X' (K, K), and the answers learnt so far.
+    """What a selector sees of a round: means, squared widths of items and of differences, and the answers learnt.
 
-    >>> view = View(np.array([1.0, 0.0]), np.eye(2), answers=0)
+    `mean` (K,), `own` (K,) x'V^-1 x, `between` (K, K) z'V^-1 z with z = x_i - x_j.
+
+    >>> view = View(np.array([1.0, 0.0]), np.ones(2), 2.0 - 2.0 * np.eye(2))
     >>> view.width.tolist(), view.pairwidth.round(3).tolist()
     ([1.0, 1.0], [[0.0, 1.414], [1.414, 0.0]])
     """
 
     mean: Floats
-    gram: Floats
-    answers: int
+    own: Floats
+    between: Floats
+    answers: int = 0
 
     @cached_property
     def width(self) -> Floats:
         """(K,): |x_i|."""
-        return np.sqrt(np.maximum(self.gram.diagonal(), 0.0))
+        return np.sqrt(self.own)
 
     @cached_property
     def pairwidth(self) -> Floats:
         """(K, K): |z_ij|, 0 on the diagonal."""
-        own = self.gram.diagonal()
-        return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * self.gram, 0.0))
+        return np.sqrt(self.between)
+
+    @cached_property
+    def relative(self) -> Floats:
+        """(K, K): Y V^-1 Y' with y_i = x_i - x_0, the covariance of all differences from the first item."""
+        first = self.between[0]
+        return 0.5 * (first[:, None] + first[None, :] - self.between)
 
     @cached_property
     def lead(self) -> Floats:
@@ -43,6 +53,13 @@ class View:
 
     def __len__(self) -> int:
         return self.mean.size
+
+
+def look(estimator: Estimator, X: SparseRows, answers: int = 0) -> View:
+    """What a selector sees of these items; an ArithmeticError where they are too large for it."""
+    measured = estimator.measure(X)
+    finite(*measured)
+    return View(*measured, answers)
 
 
 Selector = Callable[[View, Draws], Pick]
@@ -72,14 +89,9 @@ def better_first(view: View, i: int, j: int) -> Pick:
 
 def largest_pair(values: Floats, draws: Draws) -> tuple[int, int]:
     """The pair i < j with the largest value of a symmetric (K, K) table; draw 1 breaks ties."""
-    rows, columns = _pairs(values.shape[0])
+    rows, columns = pairs(values.shape[0])
     best = draws.largest(values[rows, columns], tie=1)
     return int(rows[best]), int(columns[best])
-
-
-@lru_cache(maxsize=64)
-def _pairs(count: int) -> tuple[Any, Any]:
-    return np.triu_indices(count, 1)
 
 
 def random_pair(count: int, draws: Draws) -> Pick:

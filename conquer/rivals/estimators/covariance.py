@@ -1,17 +1,22 @@
 """The inverse of a positive definite matrix, whole or only its diagonal, over the features of one round."""
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.learner import Arrays
+from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
 Columns = Any
 """The features a dense piece stands for: a slice of all, or their ids."""
+FARTHEST = 1e14
+"""V's sum of eigenvalues over lam, at most: beyond it rounding may cost V^-1 its positive definiteness."""
+TOO_FAR = "values as large as {:g} are too large beside lam to learn from: scale the items, or raise lam"
 
 
 class FullSpread:
@@ -35,23 +40,36 @@ class FullSpread:
         """S z."""
         return self.S @ z
 
-    def gram(self, X: Floats, columns: Columns) -> Floats:
-        """(K, K): X S X', symmetric."""
-        return _symmetric(X @ self.S @ X.T)
+    def variances(self, X: Floats, columns: Columns) -> Floats:
+        """(n,): x'S x of every row."""
+        return np.maximum(((X @ self.S) * X).sum(axis=1), 0.0)
 
     def add(self, z: Floats, columns: Columns, weight: float) -> None:
         """V += weight z z'."""
         direction = self.S @ z
-        self._less(direction, weight / (1.0 + weight * max(0.0, float(z @ direction))))
+        self._less(z, direction, weight / (1.0 + weight * max(0.0, float(z @ direction))))
 
     def shrink(self, z: Floats, columns: Columns, share: float) -> None:
         """S -= share (S z)(S z)'."""
-        self._less(self.S @ z, share)
+        self._less(z, self.S @ z, share)
 
-    def _less(self, direction: Floats, share: float) -> None:
+    def _less(self, z: Floats, direction: Floats, share: float) -> None:
         rest = self.S - np.outer(direction, direction) * share
+        finite(rest)
         _check_spread(rest.diagonal())
+        # Along z the least is left, so rounding shows there first: before S is no longer positive definite.
+        before = float(z @ direction)
+        left = before * (1.0 - share * before)
+        if abs(float(z @ rest @ z) - left) > 0.01 * left + 1e-300:
+            raise ArithmeticError(TOO_FAR.format(float(np.abs(z).max())))
         self.S = rest
+
+    def kept(self, columns: Columns) -> Floats:
+        """What `put_back` needs to undo everything from here on."""
+        return self.S
+
+    def put_back(self, columns: Columns, kept: Floats) -> None:
+        self.S = kept
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"spread": self.S}
@@ -84,14 +102,15 @@ class DiagonalSpread:
         """S z."""
         return np.asarray(self.S[columns] * z)
 
-    def gram(self, X: Floats, columns: Columns) -> Floats:
-        """(K, K): X S X', symmetric."""
-        return _symmetric((X * self.S[columns]) @ X.T)
+    def variances(self, X: Floats, columns: Columns) -> Floats:
+        """(n,): x'S x of every row."""
+        return np.asarray((X * X) @ self.S[columns])
 
     def add(self, z: Floats, columns: Columns, weight: float) -> None:
         """V_r += weight z_r^2."""
         old = self.S[columns]
         rest = old / (1.0 + weight * z * z * old)
+        finite(rest)
         _check_spread(rest)
         self.S[columns] = rest
 
@@ -99,8 +118,16 @@ class DiagonalSpread:
         """S_r -= share (S_r z_r)^2."""
         old = self.S[columns]
         rest = old - share * (old * z) ** 2
+        finite(rest)
         _check_spread(rest)
         self.S[columns] = rest
+
+    def kept(self, columns: Columns) -> Floats:
+        """What `put_back` needs to undo everything at these features from here on."""
+        return np.asarray(self.S[columns])
+
+    def put_back(self, columns: Columns, kept: Floats) -> None:
+        self.S[columns] = kept
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"spread": self.S}
@@ -116,6 +143,42 @@ def _check_spread(diagonal: Floats) -> None:
     """An ArithmeticError where rounding has left nothing of a variance, as with values of very different sizes."""
     if not (diagonal > 0.0).all():
         raise ArithmeticError("the items' values are too far apart in size to learn from: scale them")
+
+
+def inverse(V: Floats, lam: float) -> Floats:
+    """(n, n): V^-1, symmetric, for V = lam I and more; an ArithmeticError where rounding would lose lam beside the rest.
+
+    >>> inverse(np.diag([1.0, 2.0]), 1.0).tolist()
+    [[1.0, 0.0], [0.0, 0.5]]
+    """
+    finite(V)
+    if V.diagonal().sum() > FARTHEST * lam:
+        raise ArithmeticError(TOO_FAR.format(float(V.diagonal().max() ** 0.5)))
+    found = np.linalg.inv(V)
+    return np.asarray(0.5 * (found + found.T))
+
+
+def between(items: Floats, squares: Callable[[Floats], Floats]) -> Floats:
+    """(K, K): `squares` of the differences x_i - x_j, 0 on the diagonal.
+
+    From the differences themselves: g_ii + g_jj - 2 g_ij would cancel where the items share a large value.
+
+    >>> between(np.array([[1e9, 0.0], [1e9, 0.5]]), lambda Z: (Z * Z).sum(axis=1)).tolist()
+    [[0.0, 0.25], [0.25, 0.0]]
+    """
+    rows, columns = pairs(len(items))
+    found = np.zeros((len(items), len(items)))
+    step = max(1, 2**18 // max(1, items.shape[1]))  # a few megabytes at a time, however many items
+    for start in range(0, rows.size, step):
+        i, j = rows[start : start + step], columns[start : start + step]
+        found[i, j] = found[j, i] = squares(items[i] - items[j])
+    return found
+
+
+@lru_cache(maxsize=64)
+def pairs(count: int) -> tuple[Any, Any]:
+    """All i < j below `count`, as two arrays."""
+    return np.triu_indices(count, 1)
 
 
 def all_features(X: SparseRows) -> Floats:
@@ -155,7 +218,3 @@ def _entries(X: SparseRows) -> tuple[NDArray[np.int32], Floats, NDArray[np.int64
     ends = np.cumsum(lengths)
     flat = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
     return X.indices[flat], X.data[flat], where
-
-
-def _symmetric(matrix: Floats) -> Floats:
-    return 0.5 * (matrix + matrix.T)

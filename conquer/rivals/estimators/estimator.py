@@ -9,16 +9,19 @@ from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
+Measured = tuple[Floats, Floats, Floats]
+
 
 class Estimator(Protocol):
     """A parameter theta with a covariance, learnt from duels.
 
     Every estimator speaks in z = x_i - x_j: V = lam I + sum z z', so that one eta means one thing for all linear V.
-    `measure` gives means (K,) and X V^-1 X' (K, K). `answer` is y in [-1, 1] for item i against item j.
+    `measure` gives means (K,), squared widths of the items x'V^-1 x (K,) and of their differences z'V^-1 z (K, K).
+    `answer` is y in [-1, 1] for item i against item j. An error leaves the state as it was.
     """
 
     def scores(self, X: SparseRows) -> Floats: ...
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]: ...
+    def measure(self, X: SparseRows) -> Measured: ...
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, arrays: Arrays) -> None: ...

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
+from conquer.rivals.estimators.covariance import inverse
 from conquer.rivals.estimators.stepwise import Sloped
-from conquer.rivals.learner import Arrays
+from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
@@ -39,31 +40,31 @@ class Forgetting(Sloped):
         columns, items = self.spread.local(X.take([i, j]))
         z = np.zeros(self.dim)
         z[columns] = items[0] - items[1]
+        told = np.array([[weight, 2.0 * answer * weight]])
         if self.window is None:
-            self.sums *= self.forget
-            self.b *= self.forget
-            self._count(z, weight, 2.0 * answer * weight)
+            sums, b, Z, gains = self.forget * self.sums, self.forget * self.b, self.Z, self.gains
+            self._count(sums, b, z[None], told)
         else:
-            self.Z = np.concatenate([self.Z, z[None]])[-self.window :]
-            self.gains = np.concatenate([self.gains, [[weight, 2.0 * answer * weight]]])[-self.window :]
+            Z = np.concatenate([self.Z, z[None]])[-self.window :]
+            gains = np.concatenate([self.gains, told])[-self.window :]
             # Recounted, not subtracted: differences of large sums would drift for ever.
-            self.sums[:], self.b[:] = 0.0, 0.0
-            for row, (share, gain) in zip(self.Z, self.gains, strict=True):
-                self._count(row, float(share), float(gain))
-        self._solve()
+            sums, b = np.zeros_like(self.sums), np.zeros_like(self.b)
+            self._count(sums, b, Z, gains)
+        self._solve(sums, b)
+        self.sums, self.b, self.Z, self.gains = sums, b, Z, gains
 
-    def _count(self, z: Floats, weight: float, gain: float) -> None:
-        self.sums += weight * (np.outer(z, z) if self.whole else z * z)
-        self.b += gain * z
+    def _count(self, sums: Floats, b: Floats, Z: Floats, gains: Floats) -> None:
+        """Add these answers to the sums."""
+        for z, (weight, gain) in zip(Z, gains, strict=True):
+            sums += weight * (np.outer(z, z) if self.whole else z * z)
+            b += gain * z
 
-    def _solve(self) -> None:
-        if self.whole:
-            inverse = np.linalg.inv(self.sums + self.lam * np.eye(self.dim))
-            self.spread.S = 0.5 * (inverse + inverse.T)
-            self.theta = self.spread.S @ self.b
-        else:
-            self.spread.S = 1.0 / (self.sums + self.lam)
-            self.theta = self.spread.S * self.b
+    def _solve(self, sums: Floats, b: Floats) -> None:
+        """S and theta of these sums."""
+        S = inverse(sums + self.lam * np.eye(self.dim), self.lam) if self.whole else 1.0 / (sums + self.lam)
+        theta = S @ b if self.whole else S * b
+        finite(S, theta)
+        self.spread.S, self.theta = S, theta
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"sums": self.sums, "b": self.b, "Z": self.Z, "gains": self.gains}
@@ -78,4 +79,4 @@ class Forgetting(Sloped):
             raise ValueError("array 'sums' must be symmetric with no negative diagonal")
         self.sums, self.b, self.Z, self.gains = sums, b, Z, gains
         if diagonal.any():
-            self._solve()
+            self._solve(sums, b)

@@ -1,15 +1,16 @@
 """Bradley-Terry over a kernel, refitted after every answer: the estimator of MaxMinLCB's paper."""
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import all_features
-from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.estimators.covariance import all_features, inverse, pairs
+from conquer.rivals.estimators.estimator import Measured, sigmoid
 from conquer.rivals.estimators.newton import minimise
-from conquer.rivals.learner import Arrays
+from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
@@ -41,42 +42,62 @@ class KernelLikelihood:
         product = X @ Y.T
         if self.kernel == "linear":
             return np.asarray(product)
-        xx, yy = (X * X).sum(axis=1)[:, None], (Y * Y).sum(axis=1)[None, :]
         if self.kernel == "rbf":
-            return np.asarray(np.exp(-self.scale * np.maximum(xx + yy - 2.0 * product, 0.0)))
+            from scipy.spatial.distance import cdist  # from differences: squared lengths would cancel
+
+            return np.asarray(np.exp(-self.scale * cdist(X, Y, "sqeuclidean")))
+        xx, yy = (X * X).sum(axis=1)[:, None], (Y * Y).sum(axis=1)[None, :]
         norms = np.sqrt((self.scale * xx + 1.0) * (self.scale * yy + 1.0))
         return np.asarray(((self.scale * product + 1.0) / norms) ** self.degree)
 
     def cross(self, X: Floats) -> Floats:
         """(K, n): k(x, z_s)."""
+        if self.kernel == "linear":
+            return np.asarray(X @ (self.pairs[:, 0] - self.pairs[:, 1]).T)
         return self.values(X, self.pairs[:, 0]) - self.values(X, self.pairs[:, 1])
 
     def _prepare(self) -> None:
         """The Gram matrix of the differences, and the inverse that widths need."""
-        self.G = self.cross(self.pairs[:, 0]) - self.cross(self.pairs[:, 1])
+        if self.kernel == "linear":
+            self.G = self.cross(self.pairs[:, 0] - self.pairs[:, 1])
+        else:
+            self.G = self.cross(self.pairs[:, 0]) - self.cross(self.pairs[:, 1])
         root = np.sqrt(self.shares)
-        self.inverse = np.linalg.inv(self.lam * np.eye(root.size) + root[:, None] * self.G * root)
+        self.inverse = inverse(self.lam * np.eye(root.size) + root[:, None] * self.G * root, self.lam)
 
     def scores(self, X: SparseRows) -> Floats:
         return np.asarray(self.cross(all_features(X)) @ self.a)
 
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+    def measure(self, X: SparseRows) -> Measured:
         items = all_features(X)
         cross = self.cross(items)
+        own = (items * items).sum(axis=1) if self.kernel == "linear" else np.ones(len(items))
+        rows, columns = pairs(len(items))
+        squares = np.zeros((len(items), len(items)))
+        squares[rows, columns] = squares[columns, rows] = self._left(*self._apart(items, cross))
+        return cross @ self.a, self._left(own, cross), squares
+
+    def _apart(self, items: Floats, cross: Floats) -> tuple[Floats, Floats]:
+        """|x_i - x_j|^2 in the kernel's space and k(x_i - x_j, z_s), for all pairs i < j; k(x, x) = 1 but for linear."""
+        rows, columns = pairs(len(items))
+        if self.kernel == "linear":
+            Z = items[rows] - items[columns]
+            return (Z * Z).sum(axis=1), self.cross(Z)
+        return 2.0 - 2.0 * self.values(items, items)[rows, columns], cross[rows] - cross[columns]
+
+    def _left(self, squares: Floats, cross: Floats) -> Floats:
+        """(n,): squared widths, from squared lengths in the kernel's space and products with the pairs learnt."""
         weighed = cross * np.sqrt(self.shares)
-        gram = (self.values(items, items) - weighed @ self.inverse @ weighed.T) / self.lam
-        return cross @ self.a, 0.5 * (gram + gram.T)
+        return np.maximum(squares - ((weighed @ self.inverse) * weighed).sum(axis=1), 0.0) / self.lam
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
-        before = self.arrays()
-        self.pairs = np.concatenate([self.pairs, all_features(X.take([i, j]))[None]])
-        self.targets, self.shares = np.append(self.targets, 0.5 * (1.0 + answer)), np.append(self.shares, weight)
-        self._prepare()
-        try:
-            self.a = self._fit(np.append(self.a, 0.0))
-        except ArithmeticError:
-            self.restore(before)
-            raise
+        trial = copy.copy(self)
+        trial.pairs = np.concatenate([self.pairs, all_features(X.take([i, j]))[None]])
+        trial.targets, trial.shares = np.append(self.targets, 0.5 * (1.0 + answer)), np.append(self.shares, weight)
+        trial._prepare()
+        trial.a = trial._fit(np.append(self.a, 0.0))
+        finite(trial.a)
+        vars(self).update(vars(trial))
 
     def _fit(self, a: Floats) -> Floats:
         """Damped Newton steps on the coefficients."""

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import FullSpread
-from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.estimators.covariance import FullSpread, between, inverse
+from conquer.rivals.estimators.estimator import Measured, sigmoid
 from conquer.rivals.estimators.newton import minimise
-from conquer.rivals.learner import Arrays
+from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
@@ -23,12 +23,15 @@ def fit(Z: Floats, targets: Floats, weights: Floats, lam: float, start: Floats) 
 
     def loss(theta: Floats) -> float:
         margins = Z @ theta
-        return float(0.5 * lam * theta @ theta + weights @ (np.logaddexp(0.0, margins) - targets * margins))
+        costs = (1.0 - targets) * np.logaddexp(0.0, margins) + targets * np.logaddexp(0.0, -margins)
+        return float(0.5 * lam * theta @ theta + weights @ costs)
 
     def step(theta: Floats) -> Floats:
-        chances = sigmoid(Z @ theta)
-        slope = lam * theta + Z.T @ (weights * (chances - targets))
-        bend = lam * np.eye(theta.size) + (Z * (weights * chances * (1.0 - chances))[:, None]).T @ Z
+        margins = Z @ theta
+        # Both tails by themselves: 1 - sigma would lose the digits that a small lam is weighed against.
+        up, down = np.exp(-np.logaddexp(0.0, -margins)), np.exp(-np.logaddexp(0.0, margins))
+        slope = lam * theta + Z.T @ (weights * ((1.0 - targets) * up - targets * down))
+        bend = lam * np.eye(theta.size) + (Z * (weights * up * down)[:, None]).T @ Z
         return np.linalg.solve(bend, slope)
 
     return minimise(start, loss, step, "logistic")
@@ -38,7 +41,8 @@ class Likelihood:
     """Bradley-Terry by maximum likelihood with the penalty lam |theta|^2/2, refitted after every answer.
 
     Widths from V = lam I + sum z z' as in the papers that use it, or with `curved` from the Hessian
-    lam I + sum sigma'(theta.z) z z' at the estimate. Time and memory grow with the answers.
+    lam I + sum sigma'(theta.z) z z' at the estimate. Time and memory grow with the answers. `penalty`: another number in
+    place of lam for the estimate alone.
 
     >>> from conquer.rows import as_rows
     >>> estimator, X = Likelihood(2, lam=1.0), as_rows(np.eye(2), 2)
@@ -47,8 +51,9 @@ class Likelihood:
     [0.337, -0.337]
     """
 
-    def __init__(self, dim: int, *, lam: float, curved: bool = False) -> None:
+    def __init__(self, dim: int, *, lam: float, curved: bool = False, penalty: float | None = None) -> None:
         self.dim, self.lam, self.curved = dim, lam, curved
+        self.penalty = lam if penalty is None else penalty
         self.theta: Floats = np.zeros(dim)
         self.spread = FullSpread(dim, lam)
         self.count = 0
@@ -71,9 +76,10 @@ class Likelihood:
     def scores(self, X: SparseRows) -> Floats:
         return np.asarray(self.spread.local(X)[1] @ self.theta)
 
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+    def measure(self, X: SparseRows) -> Measured:
         columns, items = self.spread.local(X)
-        return items @ self.theta[columns], self.spread.gram(items, columns)
+        squares = between(items, lambda Z: self.spread.variances(Z, columns))
+        return items @ self.theta, self.spread.variances(items, columns), squares
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         items = self.spread.local(X.take([i, j]))[1]
@@ -83,16 +89,16 @@ class Likelihood:
         at = self.count
         self.Z[at], self.targets[at], self.shares[at] = z, 0.5 * (1.0 + answer), weight
         known = slice(0, at + 1)
-        theta = fit(self.Z[known], self.targets[known], self.shares[known], self.lam, self.theta)
-        self.count, self.theta = at + 1, theta
+        theta = fit(self.Z[known], self.targets[known], self.shares[known], self.penalty, self.theta)
+        finite(theta)
         if self.curved:
-            Z, _, shares = self.history()
+            Z, shares = self.Z[known], self.shares[known]
             chances = sigmoid(Z @ theta)
             bend = self.lam * np.eye(self.dim) + (Z * (shares * chances * (1.0 - chances))[:, None]).T @ Z
-            inverse = np.linalg.inv(bend)
-            self.spread.S = 0.5 * (inverse + inverse.T)
+            self.spread.S = inverse(bend, self.lam)
         else:
             self.spread.add(z, slice(None), weight)
+        self.count, self.theta = at + 1, theta
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         Z, targets, shares = self.history()

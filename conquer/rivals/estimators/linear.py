@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.models.model import CompiledModel
+from conquer.rivals.estimators.estimator import Measured
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
@@ -19,8 +20,8 @@ class Linear:
     >>> from conquer.rows import as_rows
     >>> estimator, X = Linear(Full(2, lam=0.25)), as_rows(np.eye(2), 2)
     >>> estimator.learn(X, 0, 1, +1.0)
-    >>> estimator.scores(X).round(3).tolist(), estimator.measure(X)[1].round(3).tolist()
-    ([0.667, -0.667], [[0.667, 0.333], [0.333, 0.667]])
+    >>> [part.round(3).tolist() for part in estimator.measure(X)]
+    [[0.667, -0.667], [0.667, 0.667], [[0.0, 0.667], [0.667, 0.0]]]
     """
 
     def __init__(self, model: CompiledModel) -> None:
@@ -29,16 +30,15 @@ class Linear:
     def scores(self, X: SparseRows) -> Floats:
         return self.model.scores(X)
 
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
-        """Scores, and X V^-1 X' put together from variances and contrasts, which every model has."""
-        variances, count = self.model.variances(X), len(X)
-        gram = np.diag(0.25 * variances)
+    def measure(self, X: SparseRows) -> Measured:
+        """Scores, variances and contrasts, which every model has."""
+        count = len(X)
+        squares = np.zeros((count, count))
         for pivot in range(count - 1):
             # Only the items after the pivot: with a kernel each one costs a solve.
             contrasts = self.model.contrasts(X.take(np.arange(pivot, count)), 0)[1:]
-            row = 0.125 * (variances[pivot] + variances[pivot + 1 :] - contrasts)
-            gram[pivot, pivot + 1 :] = gram[pivot + 1 :, pivot] = row
-        return self.model.scores(X), gram
+            squares[pivot, pivot + 1 :] = squares[pivot + 1 :, pivot] = 0.25 * contrasts
+        return self.model.scores(X), 0.25 * self.model.variances(X), squares
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         root = math.sqrt(weight)

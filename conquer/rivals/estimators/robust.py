@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from conquer.rivals.estimators.estimator import Estimator
+from conquer.rivals.estimators.estimator import Estimator, Measured
 from conquer.rivals.learner import Arrays
 from conquer.rows import SparseRows
 from conquer.types import Floats
@@ -34,12 +34,11 @@ class Robust:
     def scores(self, X: SparseRows) -> Floats:
         return self.inner.scores(X)
 
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+    def measure(self, X: SparseRows) -> Measured:
         return self.inner.measure(X)
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
-        gram = self.inner.measure(X.take([i, j]))[1]
-        width = math.sqrt(max(float(gram[0, 0] + gram[1, 1] - 2.0 * gram[0, 1]), 0.0))
+        width = math.sqrt(float(self.inner.measure(X.take([i, j]))[2][0, 1]))
         self.inner.learn(X, i, j, answer, weight * (min(1.0, self.alpha / width) if width > 0 else 1.0))
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread
-from conquer.rivals.estimators.estimator import sigmoid
-from conquer.rivals.learner import Arrays
+from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread, between
+from conquer.rivals.estimators.estimator import Measured, sigmoid
+from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
@@ -30,9 +30,10 @@ class Sloped:
         columns, items = self.spread.local(X)
         return np.asarray(items @ self.theta[columns])
 
-    def measure(self, X: SparseRows) -> tuple[Floats, Floats]:
+    def measure(self, X: SparseRows) -> Measured:
         columns, items = self.spread.local(X)
-        return items @ self.theta[columns], self.spread.gram(items, columns)
+        squares = between(items, lambda Z: self.spread.variances(Z, columns))
+        return items @ self.theta[columns], self.spread.variances(items, columns), squares
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         columns, items = self.spread.local(X.take([i, j]))
@@ -68,8 +69,10 @@ class Logistic(Sloped):
         curvature = weight * max(chance * (1.0 - chance), 1e-12)
         direction = self.spread.times(z, columns)
         gain = weight * (0.5 * (1.0 + answer) - chance) / (1.0 + curvature * max(0.0, float(z @ direction)))
+        theta = self.theta[columns] + gain * direction
+        finite(theta)
         self.spread.add(z, columns, curvature)
-        self.theta[columns] += gain * direction
+        self.theta[columns] = theta
 
 
 class Probit(Sloped):
@@ -92,8 +95,10 @@ class Probit(Sloped):
         scale = math.sqrt(max(0.0, float(z @ direction)) + 1.0)
         m = side * float(self.theta[columns] @ z) / scale
         v = hazard(m)
+        theta = self.theta[columns] + direction * (share * side * v / scale)
+        finite(theta)
         self.spread.shrink(z, columns, share * min(v * (v + m), 1.0) / scale**2)
-        self.theta[columns] += direction * (share * side * v / scale)
+        self.theta[columns] = theta
 
 
 def hazard(m: float) -> float:

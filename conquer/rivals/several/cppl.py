@@ -11,7 +11,7 @@ from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import all_features
-from conquer.rivals.learner import Arrays, Method, Pick
+from conquer.rivals.learner import Arrays, Method, Pick, finite
 from conquer.rivals.options import LARGEST_FULL
 from conquer.rivals.several.multinomial import outside_chances, show_of, top
 from conquer.rows import SparseRows
@@ -70,8 +70,9 @@ class CPPL:
         slope, bend = self._expand(items, shares[:-1])
         count = self.count + 1
         theta = self.theta + self.pace / math.sqrt(count) * slope
-        self.V, self.S = self.V + bend, self.S + np.outer(slope, slope)
-        self.mean, self.theta, self.count = self.mean + (theta - self.mean) / count, theta, count
+        V, S, mean = self.V + bend, self.S + np.outer(slope, slope), self.mean + (theta - self.mean) / count
+        finite(V, S, mean, theta)
+        self.V, self.S, self.mean, self.theta, self.count = V, S, mean, theta, count
 
     def _expand(self, items: Floats, shares: Floats) -> tuple[Floats, Floats]:
         """Slope and negated curvature of the log-likelihood at theta."""

@@ -1,5 +1,6 @@
 """Rank breaking: the picked one of k beats each other shown."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from conquer.checks import number
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.build import estimator_of
 from conquer.rivals.estimators.estimator import Estimator
-from conquer.rivals.learner import Arrays, Method, Pick
+from conquer.rivals.learner import Arrays, Method, Pick, finite
 from conquer.rivals.several.multinomial import show_of, top
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
@@ -39,9 +40,10 @@ class RankBreaking:
         self.estimator, self.shows, self.eta = estimator, show, eta
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
-        mean, gram = self.estimator.measure(X)
+        mean, own, _ = self.estimator.measure(X)
+        finite(mean, own)
         first = draws.largest(mean)
-        values = mean + self.eta * np.sqrt(np.maximum(gram.diagonal(), 0.0))
+        values = mean + self.eta * np.sqrt(own)
         values[first] = np.inf
         return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL)
 
@@ -53,10 +55,11 @@ class RankBreaking:
         shares = decode(answer, len(shown))
         if shares[-1] > 0:
             raise ValueError(f"one of the {len(shown)} shown items must be named, got none ({answer!r})")
-        winner = shown[int(shares.argmax())]
+        winner, trial = shown[int(shares.argmax())], copy.deepcopy(self.estimator)
         for loser in shown:
             if loser != winner:
-                self.estimator.learn(X, winner, loser, 1.0, 1.0 / (len(shown) - 1))
+                trial.learn(X, winner, loser, 1.0, 1.0 / (len(shown) - 1))
+        self.estimator = trial  # all of the steps, or none
 
     def scores(self, X: SparseRows) -> Floats:
         return self.estimator.scores(X)

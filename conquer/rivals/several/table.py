@@ -1,6 +1,6 @@
 """Rows of the rivals that can show more than two items."""
 
-from conquer.learners.algorithm import MODELS, Parameter, grid
+from conquer.learners.algorithm import MODELS, Parameter, Published, grid
 from conquer.rivals.options import ESTIMATION, LAM, LARGEST_FULL, rival
 
 _SHOW = Parameter("show", 2, "a whole number of at least 2: how many items are shown, or all if fewer")
@@ -29,6 +29,12 @@ SEVERAL = (
             Parameter("curve", 0.25, "a number above 0: the Newton step is V^-1 slope/curve"),
         ),
         grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0)),
+        published=Published(
+            {"model": "full", "estimator": "mle"},
+            "maximum likelihood refitted after every answer; a penalty stands for its random rounds, and the factor of its "
+            "widths is tuned (r)",
+            grid=grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0)),
+        ),
     ),
     rival(
         "cppl",
@@ -44,5 +50,10 @@ SEVERAL = (
         grid(omega=(0.01, 0.03, 0.1, 0.3), pace=(0.3, 3.0)),
         ("full",),
         LARGEST_FULL,
+        Published(
+            {"outside": "no"},
+            "averaged gradient steps of t^-1/2, width derived (r); omega and the first step are tuned, as in the paper",
+            grid=grid(omega=(0.01, 0.03, 0.1, 0.3), pace=(0.3, 3.0)),
+        ),
     ),
 )

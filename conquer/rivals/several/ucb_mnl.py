@@ -10,7 +10,7 @@ from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import SPREADS, Spread
-from conquer.rivals.learner import Arrays, Method, Pick
+from conquer.rivals.learner import Arrays, Method, Pick, finite
 from conquer.rivals.options import check_full
 from conquer.rivals.several.multinomial import fit, outside_chances, show_of, top
 from conquer.rows import SparseRows
@@ -48,27 +48,32 @@ class UCBMNL:
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
         columns, items = self.spread.local(X)
-        widths = np.sqrt(np.maximum(self.spread.gram(items, columns).diagonal(), 0.0))
+        widths = np.sqrt(self.spread.variances(items, columns))
         values = items @ self.theta[columns] + self.eta * widths
         return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL, {"outside": True})
 
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         shares = decode(answer, len(choice.shown))[:-1]
         columns, items = self.spread.local(X.take(list(choice.shown)))
-        if self.refit:
-            self._refit(items, shares)
+        history = self._with(items, shares) if self.refit else (self.items, self.shares)
         slope = (shares - outside_chances(items @ self.theta[columns])) @ items
-        for x in items:
-            self.spread.add(x, columns, 1.0)
-        if not self.refit:
-            self.theta[columns] += self.spread.times(slope, columns) / self.curve
+        kept = self.spread.kept(columns)
+        try:
+            for x in items:
+                self.spread.add(x, columns, 1.0)
+            newton = self.theta[columns] + self.spread.times(slope, columns) / self.curve
+            theta = fit(*history, self.lam, self.theta) if self.refit else newton
+            finite(theta)
+        except ArithmeticError:
+            self.spread.put_back(columns, kept)
+            raise
+        self.theta[columns], (self.items, self.shares) = theta, history
 
-    def _refit(self, items: Floats, shares: Floats) -> None:
+    def _with(self, items: Floats, shares: Floats) -> tuple[Floats, Floats]:
+        """All choices so far and this one."""
         row, picked = np.full((1, self.shows, self.dim), np.nan), np.zeros((1, self.shows))
         row[0, : len(items)], picked[0, : len(items)] = items, shares
-        history = np.concatenate([self.items, row]), np.concatenate([self.shares, picked])
-        self.theta = fit(*history, self.lam, self.theta)
-        self.items, self.shares = history
+        return np.concatenate([self.items, row]), np.concatenate([self.shares, picked])
 
     def scores(self, X: SparseRows) -> Floats:
         columns, items = self.spread.local(X)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import all_features, over_features
-from conquer.rivals.learner import Arrays, Method, Pick, drawn
+from conquer.rivals.estimators.covariance import FARTHEST, TOO_FAR, all_features, over_features
+from conquer.rivals.learner import Arrays, Method, Pick, drawn, finite
 from conquer.rivals.options import check_full
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
@@ -74,12 +74,16 @@ class Newtron:
         else:
             A[columns] += step * g * g
         b[columns] += gain * g
-        self.w = self._leader(A, b)
-        self.A, self.b = A, b
+        finite(A, b)
+        w = self._leader(A, b)
+        finite(w)
+        self.A, self.b, self.w = A, b, w
 
     def _leader(self, A: Floats, b: Floats) -> Floats:
         """argmin w'Aw/2 + b.w within the ball: -(A + mu I)^-1 b with the smallest mu >= 0 that fits."""
         if self.whole:
+            if A.diagonal().sum() * self.radius > FARTHEST:
+                raise ArithmeticError(TOO_FAR.format(float(A.diagonal().max() ** 0.5)))
             values, vectors = np.linalg.eigh(A)
             return np.asarray(vectors @ _shrunk(vectors.T @ b, values, self.radius))
         return _shrunk(b, A, self.radius)

@@ -11,7 +11,7 @@ from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import SPREADS, Spread
 from conquer.rivals.estimators.estimator import sigmoid
-from conquer.rivals.learner import Arrays, Method, Pick
+from conquer.rivals.learner import Arrays, Method, Pick, finite
 from conquer.rivals.options import check_full
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
@@ -50,7 +50,7 @@ class PartialFeedback:
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
         columns, items = self.spread.local(X)
-        widths = np.sqrt(self.eta * self.spread.gram(items, columns).diagonal())
+        widths = np.sqrt(self.eta * self.spread.variances(items, columns))
         margins = np.clip(items @ self.w[columns] + widths, -1.0, 1.0)
         p = 1.0 / (1.0 + np.exp(-margins)) if self.logistic else 0.5 * (1.0 + margins)
         # Equal chances keep the ticket's order, so that nothing but the ticket breaks ties.
@@ -68,13 +68,19 @@ class PartialFeedback:
 
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         shares = decode(answer, len(choice.shown))
-        for position, k in enumerate(choice.shown):
-            columns, items = self.spread.local(X.take([k]))
-            x, side = items[0], 2.0 * shares[position] - 1.0
-            margin = float(self.w[columns] @ x)
-            self.spread.add(x, columns, 1.0)
-            gain = 0.5 * (1.0 + side) - float(sigmoid(margin)) if self.logistic else side - margin
-            self.w[columns] += (gain / self.curve) * self.spread.times(x, columns)
+        columns, items = self.spread.local(X.take(list(choice.shown)))
+        w, kept = self.w[columns].copy(), self.spread.kept(columns)
+        try:
+            for x, share in zip(items, shares, strict=False):
+                side, margin = 2.0 * share - 1.0, float(w @ x)
+                self.spread.add(x, columns, 1.0)
+                gain = 0.5 * (1.0 + side) - float(sigmoid(margin)) if self.logistic else side - margin
+                w += (gain / self.curve) * self.spread.times(x, columns)
+                finite(w)
+        except ArithmeticError:
+            self.spread.put_back(columns, kept)
+            raise
+        self.w[columns] = w
 
     def scores(self, X: SparseRows) -> Floats:
         columns, items = self.spread.local(X)

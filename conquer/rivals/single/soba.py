@@ -10,7 +10,7 @@ from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.covariance import SPREADS, Spread
-from conquer.rivals.learner import Arrays, Method, Pick, drawn
+from conquer.rivals.learner import Arrays, Method, Pick, drawn, finite
 from conquer.rivals.options import check_full
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
@@ -74,9 +74,11 @@ class SOBA:
         lead, width = float(w @ g), float(z @ self.spread.times(z, columns))
         m = (float(w @ z) ** 2 + 2.0 * lead) / (1.0 + width)
         if m + self.taken >= 0.0:
+            theta = self.theta[columns] - g
+            finite(theta, m)
             self.spread.add(z, columns, 1.0)
             self.taken += m
-            self.theta[columns] -= g
+            self.theta[columns] = theta
 
     def scores(self, X: SparseRows) -> Floats:
         columns, items = self.spread.local(X)

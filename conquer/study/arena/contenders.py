@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from conquer.registry import find, groups, make, table
@@ -15,7 +16,7 @@ class Contender:
     """An algorithm with what is fixed and an eight-point grid.
 
     `ours`: whether it counts as one of ours. `worlds`: the only ones where it differs from the plain algorithm, or
-    None for all.
+    None for all. `published`: a rival as its paper runs it, with the world's T; tuned only where its paper tunes.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Contender:
     covariance: str = "on-answer"
     ours: bool = False
     worlds: tuple[str, ...] | None = None
+    published: bool = False
 
     def fits(self, setting: Setting) -> bool:
         """Whether it can be run in this world and has a point there."""
@@ -35,12 +37,16 @@ class Contender:
     def options(self, setting: Setting) -> dict[str, Any]:
         """The model it is given in a world: kernels where rewards are curved, else whole matrices, if it can."""
         row = find(self.algorithm)
+        paper = row.published if self.published else None
+        if paper is not None and "model" in paper.values:
+            return {"published": True, **dict.fromkeys(paper.needs, setting.rounds)}
         if "model" in self.fixed:
             return dict(self.fixed)
         wanted = "kernel" if setting.kernel else "full"
         model = wanted if wanted in row.models else "full" if "full" in row.models else row.models[0]
         scaled = model == "kernel" and any(p.name == "scale" for p in row.parameters)
-        return {"model": model, **({"scale": 4.0} if scaled else {}), **self.fixed}
+        told = {"model": model, **({"scale": 4.0} if scaled else {}), **self.fixed}
+        return told if paper is None else {**told, "published": True, **dict.fromkeys(paper.needs, setting.rounds)}
 
 
 _LINEAR = {"model": "full", "estimator": "linear"}
@@ -111,27 +117,50 @@ VARIANTS = {
 """ttg and gnc with forgetting or robust weights are their rules over the linear estimator, which is our own link."""
 
 
+@cache
+def published() -> Mapping[str, Contender]:
+    """Every rival that has a paper of its own, as that paper runs it, by name.
+
+    >>> from conquer.study.arena.worlds import SETTINGS
+    >>> published()["maxinp (published)"].options(SETTINGS["linear"])
+    {'published': True, 'horizon': 1000}
+    """
+    rows = [(row, row.published) for row in table().values() if row.published is not None]
+    entries = (Contender(f"{row.name} (published)", row.name, paper.grid, published=True) for row, paper in rows)
+    return {entry.name: entry for entry in entries}
+
+
 def contender(name: str) -> Contender:
     """The contender of this name.
 
     >>> contender("gnt").ours, contender("pairucb+aurora").algorithm
     (True, 'pairucb')
     """
-    if name in VARIANTS:
-        return VARIANTS[name]
+    if name in VARIANTS or name in published():
+        return {**VARIANTS, **published()}[name]
     return Contender(name, name, find(name).grid, ours=name in groups()["paper"])
 
 
 def names_of(algorithms: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that ("all",), ("rivals",) or ("paper",) stand for, each with its variants; others as they are.
+    """The names that these stand for, each once.
+
+    A group is its algorithms: "paper" and "rivals" with their variants, "published" the rivals as their papers run
+    them, "all" everything.
 
     >>> names_of(("ttg", "rucb"))
     ('ttg', 'rucb')
     """
-    group = algorithms[0] if len(algorithms) == 1 and algorithms[0] in groups() else None
-    names = algorithms if group is None else groups()[group]
-    if group in ("all", "rivals", "paper"):
-        names += tuple(v.name for v in VARIANTS.values() if group in ("all", "paper" if v.ours else "rivals"))
-    if unknown := [name for name in names if name not in table() and name not in VARIANTS]:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join([*table(), *VARIANTS])}")
+    names = tuple(dict.fromkeys(name for given in algorithms for name in _expanded(given)))
+    known = {**table(), **VARIANTS, **published()}
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join(known)}")
     return names
+
+
+def _expanded(name: str) -> tuple[str, ...]:
+    if name == "published":
+        return tuple(published())
+    if name not in groups():
+        return (name,)
+    variants = tuple(v.name for v in VARIANTS.values() if name in ("all", "paper" if v.ours else "rivals"))
+    return (*(tuple(published()) if name in ("all", "rivals") else ()), *groups()[name], *variants)

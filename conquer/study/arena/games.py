@@ -87,6 +87,7 @@ def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int) -> di
         "world": setting.name,
         "algorithm": algorithm,
         "group": "paper" if entry.ours else "rivals",
+        "published": entry.published,
         "single": not make(entry.algorithm, dim=2).duels,
         "parameters": point,
         "weak": [round(float(game.weak.sum()), 4) for game in games],

@@ -11,6 +11,25 @@ CURVES = 8
 """So many of a world's best are shown with their curves."""
 
 
+PARTS = {"Beside the rivals as published": True, "Beside our variants of the rivals": False}
+"""Ours are compared with the systems as their papers run them first, then with our variants of them."""
+
+
+def parts(cells: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Ours with the rivals of each part, by its title; a part without rivals is left out, unless nobody else is there.
+
+    >>> rows = [{"group": "paper"}, {"group": "rivals", "published": True}, {"group": "rivals"}]
+    >>> [len(part) for part in parts(rows).values()]
+    [2, 2]
+    """
+    rows = list(cells)
+    found = {
+        title: [row for row in rows if row["group"] == "paper" or bool(row.get("published")) == flag]
+        for title, flag in PARTS.items()
+    }
+    return {t: part for t, part in found.items() if any(row["group"] != "paper" for row in part)} or {"Ours": rows}
+
+
 def ranking(cells: Iterable[Mapping[str, Any]], world: str, regret: str = "weak") -> list[dict[str, Any]]:
     """Rows of one world, least mean final regret first, each with its paired difference from the best that duels."""
     rows = [found for found in cells if found["world"] == world]
@@ -39,12 +58,13 @@ def ratio_interval(ours: Sequence[float], rival: Sequence[float], *, seed: int =
 
 
 def thinned(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The cells with curves for the eight best of each world that duel (of all, where none does) and for no other."""
+    """The cells with curves for the eight best of each world and part that duel (of all, where none does), no other."""
     kept = set()
     for world in dict.fromkeys(found["world"] for found in cells):
-        rows = ranking(cells, world)
-        best = [row for row in rows if not row["single"]] or rows
-        kept |= {(world, row["algorithm"]) for row in best[:CURVES]}
+        for part in parts(found for found in cells if found["world"] == world).values():
+            rows = ranking(part, world)
+            best = [row for row in rows if not row["single"]] or rows
+            kept |= {(world, row["algorithm"]) for row in best[:CURVES]}
     return [
         {
             name: value

@@ -8,7 +8,7 @@ from typing import Any
 from conquer.study.arena.contenders import contender, names_of
 from conquer.study.arena.games import cell
 from conquer.study.arena.page import write_arena_page
-from conquer.study.arena.ranking import thinned, verdicts
+from conquer.study.arena.ranking import parts, thinned, verdicts
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.arena.worlds import PRESETS, SETTINGS, Setting
 from conquer.study.backends import Backend, serial
@@ -17,6 +17,8 @@ from conquer.study.cells.runner import CellTask, missing, run
 from conquer.study.cells.store import Cells, Row, key
 from conquer.study.progress import QUIET, RUNNING, StudyProgress
 
+_METHOD = 2
+"""Counts up where the same contender gives other numbers, so that no cell of an older method is taken for a new one."""
 _REGRETS = {"Regret of the better shown": "weak", "Regret of both shown": "strong"}
 
 
@@ -40,7 +42,7 @@ class Match:
         entry, setting = contender(self.algorithm), self.setting
         fixed = [entry.options(setting), entry.covariance, *entry.grid]
         options = {"seed": self.seed, "repetitions": self.repetitions}
-        return key("arena", _described(setting), self.algorithm, fixed, options)
+        return key("arena", _METHOD, _described(setting), self.algorithm, fixed, options)
 
     @property
     def cost(self) -> float:
@@ -98,6 +100,10 @@ def study_arena(spec: ArenaSpec, out: str | Path, backend: Backend = serial, pro
     settings = {"seed": spec.seed, "repetitions": spec.repetitions, "worlds": worlds}
     lines = ",\n".join(json.dumps(row) for row in thinned(found))
     write_text(folder / "results.json", f'{{"settings": {json.dumps(settings)},\n"cells": [\n{lines}\n]}}\n')
-    tables = "\n\n".join(f"{title}\n\n{verdicts(found, regret)}" for title, regret in _REGRETS.items())
+    tables = "\n\n".join(
+        f"{part}. {title}:\n\n{verdicts(rows, regret)}"
+        for part, rows in parts(found).items()
+        for title, regret in _REGRETS.items()
+    )
     write_text(folder / "verdicts.md", tables + "\n")
     return write_arena_page(folder)

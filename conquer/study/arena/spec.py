@@ -16,7 +16,7 @@ class ArenaSpec:
         default=None, metadata={"help": "Names of worlds, comma-separated, instead of a preset."}
     )
     algorithms: tuple[str, ...] = field(
-        default=("all",), metadata={"help": "all, paper, rivals, or names, comma-separated."}
+        default=("all",), metadata={"help": "all, paper, rivals, published, or names, comma-separated."}
     )
     rounds: int | None = field(default=None, metadata={"help": "Rounds of each world, instead of its own number."})
     repetitions: int = field(default=8, metadata={"help": "Worlds of each kind that every algorithm meets."})
