@@ -23,13 +23,13 @@ def regrets(best: ArrayLike, first: ArrayLike, second: ArrayLike) -> dict[str, F
     return {"weak": top - np.maximum(one, two), "strong": strong, "average": strong / 2.0}
 
 
-def star_error(best: ArrayLike, first: ArrayLike) -> Floats:
-    """(T,): (max stars - stars of the first item)/4, from rewards (stars - 3)/2.
+def star_error(best: ArrayLike, first: ArrayLike, *, span: float = 4.0) -> Floats:
+    """(T,): (max stars - stars of the first item)/span, from rewards (stars - 3)/2; 1 to 5 stars span 4.
 
     >>> star_error([1.0], [0.0]).tolist()
     [0.5]
     """
-    return (np.asarray(best, dtype=np.float64) - np.asarray(first, dtype=np.float64)) / 2.0
+    return (np.asarray(best, dtype=np.float64) - np.asarray(first, dtype=np.float64)) * (2.0 / span)
 
 
 @dataclass(frozen=True, slots=True)

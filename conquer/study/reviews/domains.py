@@ -27,7 +27,8 @@ class Domain:
     """Counts of all n-grams (or finished features), stars, everyone's ratings, and what belongs together.
 
     `groups` (U, K) are the rows of each fixed round; empty where rounds are drawn from single reviews.
-    `hashes` has one content hash per review, or per group.
+    `hashes` has one content hash per review, or per group. `span`: how many stars lie between the best and the worst
+    there can be, where the error is 1.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Domain:
     ratings: Floats
     groups: Ints
     hashes: NDArray[np.uint64]
+    span: float = 4.0
 
     @property
     def units(self) -> int:
@@ -61,7 +63,8 @@ def build(source: Source) -> tuple[Domain, dict[str, Any]]:
     if source.kind == "digits":
         data = digits.load()
         hashes = splits.content_hashes(str(i).encode() for i in range(len(data.groups)))
-        return Domain(source.name, data.rows, data.stars, _none(), data.groups, hashes), {}
+        span = digits.RIGHT - digits.WRONG
+        return Domain(source.name, data.rows, data.stars, _none(), data.groups, hashes, span), {}
     return _from_files(source)
 
 
@@ -148,6 +151,7 @@ def store(source: Source, folder: Path) -> dict[str, Any]:
             else {},
             "rated": bool(domain.ratings.size),
             "grouped": bool(domain.groups.size),
+            "span": domain.span,
             "source": asdict(source),
         }
         folder.mkdir(parents=True, exist_ok=True)
@@ -194,4 +198,4 @@ def load(source: Source, folder: str) -> Domain:
     about = json.loads((place / "about.json").read_text())
     rows = SparseRows(arrays["indptr"], arrays["indices"], arrays["data"], about["features"])
     plain = {name: np.array(arrays[name]) for name in ("stars", "ratings", "groups", "hashes")}
-    return Domain(source.name, rows, **plain)
+    return Domain(source.name, rows, **plain, span=about["span"])

@@ -64,8 +64,8 @@ def follow(spec: Spec, algorithm: str, point: dict[str, Any], part: Part, course
     return Outcome(tuple(traces), tuple(errors), seconds)
 
 
-def measured(outcome: Outcome, passes: int) -> dict[str, Any]:
-    """Everything a cell records of one outcome, JSON-able."""
+def measured(outcome: Outcome, passes: int, span: float) -> dict[str, Any]:
+    """Everything a cell records of one outcome, JSON-able; `span` is what an error of 1 is in stars."""
     regret = np.concatenate([trace.regret for trace in outcome.traces])
     query = np.concatenate([trace.query for trace in outcome.traces])
     best = np.concatenate([trace.best for trace in outcome.traces])
@@ -78,7 +78,7 @@ def measured(outcome: Outcome, passes: int) -> dict[str, Any]:
     total = np.cumsum(regret)
     return {
         "error": outcome.errors[-1],
-        "online_error": float(star_error(best, shown[:, 0]).mean()),
+        "online_error": float(star_error(best, shown[:, 0], span=span).mean()),
         "regret": float(total[-1]),
         "rounds": int(rounds),
         "answers": int(answers[-1]),

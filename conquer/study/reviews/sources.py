@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from conquer.data import reviews, synthetic
+from conquer.data import paper, reviews
 from conquer.study.cells.store import key
 from conquer.study.reviews.files import chosen, files
 from conquer.study.reviews.spec import EMBEDDED, PROTOCOL, Spec
@@ -35,11 +35,11 @@ class Source:
 def sources(spec: Spec) -> tuple[Source, ...]:
     """The domains a specification names, before anything is read."""
     if spec.data == "synthetic":
-        plan = synthetic.sizes(spec.reviews)
-        made = "synthetic-2"
+        plan = paper.sizes(spec.reviews)
+        made = "synthetic-3"
         found = [Source("synthetic", name, (), size, spec.seed, spec.balance, made) for name, size in plan.items()]
     elif spec.data == "digits":
-        found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn")]
+        found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn, 1 and 0")]
     else:
         found = []
         for name, paths in files(spec.data, spec.domains).items():

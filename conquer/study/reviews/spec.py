@@ -16,7 +16,7 @@ EMBEDDED = ("synthetic", "digits")
 CEILING = "full-information"
 PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
 PRESETS = ("small", "paper")
-_SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
+_SMALL_DOMAINS = ("baby products", "electronics", "kindle", "watches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

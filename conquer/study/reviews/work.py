@@ -140,7 +140,7 @@ def repeat(task: Repetition) -> list[Row]:
 
 def _run(spec: Spec, algorithm: str, point: Row, part: rounds.Part, course: rounds.Course) -> Row:
     try:
-        return learning.measured(learning.follow(spec, algorithm, point, part, course), spec.passes)
+        return learning.measured(learning.follow(spec, algorithm, point, part, course), spec.passes, part.span)
     except ArithmeticError:
         blind = rounds.test_error(part, course.tests, np.zeros(len(part.X)))
         return {"error": blind, "rounds": len(course.sets), "diverged": True}
