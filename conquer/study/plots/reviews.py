@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from conquer.study.plots.by_domain import bars, cumulative_regret
 from conquer.study.plots.canvas import Cast, Figure, Frames
 from conquer.study.plots.curves import regret_curves, sample_efficiency
-from conquer.study.plots.errors import by_domain, errors_by_items
+from conquer.study.plots.errors import errors_by_items
 from conquer.study.plots.one_versus_one import competition
 from conquer.study.plots.questions import asked
 from conquer.study.plots.tuned import tuned_parameters
@@ -13,7 +14,8 @@ from conquer.study.plots.tuned import tuned_parameters
 FIGURES: dict[str, Callable[[Frames, Cast], Figure]] = {
     "errors": errors_by_items,
     "competition": competition,
-    "domains": by_domain,
+    "domains": bars,
+    "regret_by_domain": cumulative_regret,
     "regret": regret_curves,
     "efficiency": sample_efficiency,
     "tuned": tuned_parameters,

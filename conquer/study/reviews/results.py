@@ -7,7 +7,7 @@ from conquer.study.cells.store import Row
 
 _COLUMNS = (
     "domain", "items", "algorithm", "repetition", "error", "online_error", "regret", "rounds", "answers", "query_rate",
-    "query_rates", "equal_pairs", "equal_in_sets", "tuning_error", "parameters", "diverged", "features_seen", "seed",
+    "query_rates", "equal_pairs", "equal_in_sets", "unique_in_sets", "tuning_error", "parameters", "diverged", "features_seen", "seed",
     "features", "model", "update", "judge", "passes", "balance", "data", "versions", "seconds",
 )  # fmt: skip
 
@@ -33,8 +33,8 @@ def frames(rows: list[Row]) -> tuple[Any, Any]:
                 curves[name].extend([row[name]] * len(curve["round"]))
             for name in ("round", "regret", "answers", "error"):
                 curves[name].extend(curve[name])
-    reals = ("error", "online_error", "regret", "query_rate", "equal_pairs", "equal_in_sets", "tuning_error", "seconds")
-    types: dict[str, Any] = dict.fromkeys(reals, pl.Float64)
+    reals = ("error", "online_error", "regret", "query_rate", "equal_pairs", "equal_in_sets", "unique_in_sets")
+    types: dict[str, Any] = dict.fromkeys((*reals, "tuning_error", "seconds"), pl.Float64)
     types |= dict.fromkeys(("items", "repetition", "rounds", "answers", "features_seen", "seed", "passes"), pl.Int64)
     types |= {"query_rates": pl.List(pl.Float64), "diverged": pl.Boolean}
     schema = {name: types.get(name, pl.String) for name in _COLUMNS}

@@ -107,6 +107,16 @@ def test_error(part: Part, tests: Ints, scores: Floats) -> float:
     return float(testsets.mean_shortfall(tests, sizes, scores, part.stars / part.span))
 
 
+def unique_best(sets: Ints, stars: Floats) -> float:
+    """The share of the sets in which one item has more stars than every other.
+
+    >>> unique_best(np.array([[0, 1], [1, 2]]), np.array([1.0, 5.0, 5.0]))
+    0.5
+    """
+    worth = stars[sets]
+    return float(((worth == worth.max(axis=1, keepdims=True)).sum(axis=1) == 1).mean())
+
+
 def rows_of(part: Part, units: Ints) -> Ints:
     """The rows of some reviews or groups."""
     return part.groups[units].ravel() if part.groups.size else units

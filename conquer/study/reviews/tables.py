@@ -49,7 +49,10 @@ def online(results: Frame) -> Frame:
 
 
 def silence(results: Frame, algorithm: str = "gnc") -> Frame:
-    """Per domain: percent of rounds without a question, a column for each K, and the mean over all domains."""
+    """Per domain: percent of rounds without a question, a column for each K; the mean over all domains; the ceiling.
+
+    The ceiling is the share of rounds with a single best item: in the others nobody can rightly be sure.
+    """
     import polars as pl
 
     part = results.filter(pl.col("algorithm") == algorithm)
@@ -58,12 +61,15 @@ def silence(results: Frame, algorithm: str = "gnc") -> Frame:
     table = (
         part.with_columns((100.0 * (1.0 - pl.col("query_rate"))).alias("silent"))
         .pivot(on="items", index="domain", values="silent", aggregate_function="mean")
-        .sort("domain")
+        .sort(pl.col("domain").str.to_lowercase())
     )
     sizes = sorted((name for name in table.columns if name != "domain"), key=int)
     table = table.select("domain", *(pl.col(name).alias(f"K={name}") for name in sizes))
     means = table.select(pl.lit("mean").alias("domain"), *(pl.col(f"K={name}").mean() for name in sizes))
-    return pl.concat([table, means])
+    single = part.group_by("items").agg(pl.col("unique_in_sets").mean() * 100.0)
+    shares = {f"K={items}": share for items, share in single.iter_rows()}
+    ceiling = pl.DataFrame({"domain": "a single best item"} | {name: shares[name] for name in means.columns[1:]})
+    return pl.concat([table, means, ceiling])
 
 
 def by_pass(results: Frame) -> Frame:

@@ -120,14 +120,16 @@ def repeat(task: Repetition) -> list[Row]:
     for items, cells in itertools.groupby(sorted(task.wanted, key=lambda cell: cell[:2]), key=lambda cell: cell[0]):
         name = (spec.seed, domain.name, task.number)
         course = rounds.course(part, items, part.learning.size, spec.passes, spec.test_sets, rounds.CHECKPOINTS, *name)
-        equal = _equal_pairs(domain, course)
+        about = {
+            "equal_in_sets": _equal_pairs(domain, course),
+            "unique_in_sets": rounds.unique_best(course.sets, domain.stars),
+        }
         for _, algorithm, point in cells:
             if algorithm == CEILING:
                 seed = stream("development", items, *name)
                 ceilings[items] = rounds.draw(part, held, spec.test_sets, items, seed), course.tests
                 continue
-            row = _run(spec, algorithm, point, part, course)
-            row["equal_in_sets"] = equal
+            row = _run(spec, algorithm, point, part, course) | about
             rows[items, algorithm] = _labelled(domain, items, algorithm, task.number, part, point, row)
     if ceilings:
         found, seconds = learning.ridge(part, list(ceilings.values()), held, spec.penalties)
