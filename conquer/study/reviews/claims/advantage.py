@@ -48,7 +48,7 @@ def relative(facts: Facts) -> Claim | None:
         for items, result in found.items()
     )
     claim = "Relative upper bounds (GNC) beat absolute ones (GNU) at every K."
-    return Claim(claim, verdict, words + ".", ("gnc", "gnu"))
+    return Claim(claim, verdict, words + ".", ("gnc", "gnu"), facts.etas("gnc", "gnu"))
 
 
 def bounds(facts: Facts) -> Claim | None:
@@ -60,4 +60,5 @@ def bounds(facts: Facts) -> Claim | None:
     verdict = OPEN if not clear(result) else HOLDS if result.mean > 0 else FAILS
     means = ", ".join(f"{name} {facts.mean[name]:.3f}" for name in (*one, *two))
     evidence = f"The mean of {', '.join(one)} less that of {', '.join(two)}: {spread(result)}. {means}."
-    return Claim("Rules with upper bounds are inferior to greedy or sampling ones.", verdict, evidence, (*one, *two))
+    claim = "Rules with upper bounds are inferior to greedy or sampling ones."
+    return Claim(claim, verdict, evidence, (*one, *two), facts.etas(*one))

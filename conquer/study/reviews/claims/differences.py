@@ -12,24 +12,27 @@ def why(views: Mapping[str, Claim], facts: Mapping[str, Facts]) -> str:
     others = [name for name in views if views[name].verdict != views[first].verdict]
     if not others:
         return "The readings agree."
-    return " ".join(_between(first, other, views[first].about, facts) for other in others)
+    words = [_between(first, other, views[first].about, facts) for other in others]
+    hinges = [f"{name}: {claim.turns_on}" for name, claim in views.items() if claim.turns_on]
+    return " ".join([*words, *([f"{'; '.join(hinges)}."] if hinges else [])])
 
 
 def _between(first: str, other: str, about: tuple[str, ...], facts: Mapping[str, Facts]) -> str:
+    """Whose error changes most among those the claim speaks of, and why where one item at a time is learnt from."""
     one, two = facts[first], facts[other]
-    shared = [name for name in (about or one.names) if one.has(name) and two.has(name)]
-    moves = {name: two.mean[name] - one.mean[name] for name in shared}
+    moves = {name: two.mean[name] - one.mean[name] for name in (about or one.names) if one.has(name) and two.has(name)}
     if not moves:
         return f"{first} and {other} have no algorithm of this claim in common."
     most = max(moves, key=lambda name: abs(moves[name]))
     rest = [value for name, value in moves.items() if name != most]
     beside = f"; the others change by {min(rest):+.3f} to {max(rest):+.3f}" if rest else ""
     words = f"From {first} to {other} {most} changes most, {one.mean[most]:.3f} to {two.mean[most]:.3f}{beside}."
-    return f"{words} {counting_words(first, other, most, one, two)}".strip()
+    reason = counting_words(first, other, "confidit", one, two) if "confidit" in about and "confidit" in moves else ""
+    return f"{words} {reason}".strip()
 
 
 def counting_words(first: str, other: str, name: str, one: Facts, two: Facts) -> str:
-    """What lengths have to do with it, for an algorithm that learns one item at a time; nothing for others."""
+    """What lengths have to do with an algorithm's errors under two readings; nothing where they do not explain them."""
     rows = {reading: _measured(facts, name) for reading, facts in ((first, one), (other, two))}
     if any(row["length_correlation"] is None or row["mean_answer"] is None for row in rows.values()):
         return ""
@@ -39,7 +42,7 @@ def counting_words(first: str, other: str, name: str, one: Facts, two: Facts) ->
     if abs(far["length_correlation"]) <= abs(near["length_correlation"]):
         return ""
     words = (
-        f"Under {worse} its score goes with the number of features of a row (correlation "
+        f"Under {worse} {name}'s score goes with the number of features of a row (correlation "
         f"{far['length_correlation']:+.2f}), under {better} less so ({near['length_correlation']:+.2f}); the mean of "
         f"its answers is {far['mean_answer']:+.2f}"
     )

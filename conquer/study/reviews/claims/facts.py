@@ -1,7 +1,9 @@
 """What claims are made of: verdicts, and the means and paired comparisons that several claims look at."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from conquer.metrics import Comparison, compare
@@ -19,6 +21,8 @@ class Claim:
     evidence: str
     about: tuple[str, ...] = ()
     """The algorithms it speaks of; none: all of them."""
+    turns_on: str = ""
+    """What the verdict hangs on under this reading, beside the errors."""
 
 
 class Facts:
@@ -42,6 +46,20 @@ class Facts:
 
     def has(self, *names: str) -> bool:
         return all(name in self.names for name in names)
+
+    def etas(self, *names: str) -> str:
+        """The median eta that tuning chose for each of these algorithms, in words; nothing where there is none.
+
+        Cells that share a choice count once each: the median is over domains, K and repetitions.
+        """
+        import polars as pl
+
+        found = []
+        for name in names:
+            texts = self.results.filter(pl.col("algorithm") == name)["parameters"].to_list()
+            values = [eta for text in texts if (eta := json.loads(text).get("eta")) is not None]
+            found += [f"{name}'s median eta is {median(values):g}"] if values else []
+        return ", ".join(found)
 
     def difference(self, one: Sequence[str], two: Sequence[str], items: int | None = None) -> Comparison:
         """The mean error of some algorithms less that of others in the same trials, at one K or at all.

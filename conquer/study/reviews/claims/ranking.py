@@ -63,7 +63,7 @@ def degrading(facts: Facts) -> Claim | None:
         f"(the paper's explanation), K = {low} to {high}: {rates}."
     )
     claim = "Algorithms with upper bounds get worse faster as K grows than greedy ones."
-    return Claim(claim, verdict, evidence, (*ucb, *greedy))
+    return Claim(claim, verdict, evidence, (*ucb, *greedy), f"questions between equally good items: {rates}")
 
 
 def _rates(equal: Any, name: str, low: int, high: int) -> str:
@@ -82,7 +82,7 @@ def ucb_first(facts: Facts) -> Claim | None:
     good = [better and clear for _, better, clear in (top, random)]
     verdict = HOLDS if all(poor) else PARTLY if any(poor) else FAILS if any(good) else OPEN
     claim = "Choosing the first item by upper bound (TTU, UNR) does poorly."
-    return Claim(claim, verdict, f"{top[0]}; {random[0]}.", ("ttu", "ttg", "unr", "gnr"))
+    return Claim(claim, verdict, f"{top[0]}; {random[0]}.", ("ttu", "ttg", "unr", "gnr"), facts.etas("ttu", "unr"))
 
 
 def random(facts: Facts) -> Claim | None:
