@@ -1,4 +1,4 @@
-"""Bars of test errors over all domains, for each K."""
+"""Test errors over all domains: bars for each K, and lines under several readings."""
 
 from conquer.study.plots.canvas import Cast, Figure, Frames, legend, new, sizes_of
 
@@ -32,4 +32,25 @@ def errors_by_items(frames: Frames, cast: Cast) -> Figure:
     axis.set_ylabel("mean test error", fontsize=8)
     axis.set_ylim(bottom=0)
     legend(figure, axis, cast)
+    return figure
+
+
+def errors_by_reading(means: Frames, cast: Cast) -> Figure:
+    """Mean test error by K under each reading of the paper: one panel each, the same rounds and the same scale."""
+    figure, axes = new(1, len(means), 3.2, sharey=True)
+    for axis, (reading, table) in zip(axes[0], means.items(), strict=True):
+        sizes = [int(name.removeprefix("K=")) for name in table.columns if name.startswith("K=")]
+        rows = {row["algorithm"]: [row[f"K={items}"] for items in sizes] for row in table.iter_rows(named=True)}
+        for name in cast.names:
+            colour, _, marker = cast.styles[name]
+            axis.plot(sizes, rows[name], color=colour, marker=marker, markersize=4, linewidth=1.2, label=name)
+        for name, (colour, line) in cast.references.items():
+            if name in rows:
+                axis.plot(sizes, rows[name], color=colour, linestyle=line, linewidth=1.2, label=name)
+        axis.set_title(f"reading: {reading}", fontsize=9)
+        axis.set_xticks(sizes)
+        axis.set_xlabel("items in a round (K)", fontsize=8)
+    axes[0, 0].set_ylabel("mean test error", fontsize=8)
+    axes[0, 0].set_ylim(bottom=0)
+    legend(figure, axes[0, 0], cast)
     return figure

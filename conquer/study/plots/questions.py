@@ -48,7 +48,14 @@ def _silence_by_size(axis: Any, frames: Frames, cast: Cast) -> None:
             colour, _, marker = cast.styles[name]
             axis.plot(part["items"], part["silent"], color=colour, marker=marker, ms=4, linewidth=1.1, label=name)
     single = results.group_by("items").agg(pl.col("unique_in_sets").mean() * 100).sort("items")
-    axis.plot(single["items"], single["unique_in_sets"], "--", color="0.35", linewidth=1.1, label="rounds with a single best item")
+    axis.plot(
+        single["items"],
+        single["unique_in_sets"],
+        "--",
+        color="0.35",
+        linewidth=1.1,
+        label="rounds with a single best item",
+    )
     axis.set_xticks(sizes_of(results))
     axis.set_xlabel("K", fontsize=8)
 

@@ -26,8 +26,12 @@ FIGURES: dict[str, Callable[[Frames, Cast], Figure]] = {
 
 def write(name: str, frames: Frames, cast: Cast, folder: Path) -> Path:
     """Draw the figure of this name as PNG and PDF; returns the path of the PNG."""
+    return save(FIGURES[name](frames, cast), name, folder)
+
+
+def save(figure: Figure, name: str, folder: Path) -> Path:
+    """Write a figure as PNG and PDF under this name; returns the path of the PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    figure = FIGURES[name](frames, cast)
     figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
     figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
     return folder / f"{name}.png"

@@ -57,7 +57,9 @@ def build(source: Source) -> tuple[Domain, dict[str, Any]]:
         documents = synthetic.generate(source.name, source.reviews, source.seed)
         cut = documents.indptr
         hashes = splits.content_hashes(documents.tokens[cut[i] : cut[i + 1]].tobytes() for i in range(len(documents)))
-        rows, _ = documents.ngrams()
+        rows, keys = documents.ngrams()
+        words = np.where(keys < 2**20, 1, 2)  # the key of a single word is its number
+        rows = kept(rows, (words >= source.ngrams[0]) & (words <= source.ngrams[1]))
         domain = Domain(source.name, local(rows), documents.stars, _none(), _nothing(), hashes)
         return domain, {}
     if source.kind == "digits":
@@ -94,14 +96,14 @@ def _from_files(source: Source) -> tuple[Domain, dict[str, Any]]:
     first = np.sort(np.unique(hashes, return_index=True)[1])
     stars = np.array([review.stars for review in found])
     about |= {"read": len(found), "duplicates": len(found) - first.size}
-    kept = first
+    chosen = first
     whole = bool((stars == np.round(stars)).all())
     if source.balance == "stars" and whole:
-        kept = first[splits.balanced(stars[first], hashes[first])]
+        chosen = first[splits.balanced(stars[first], hashes[first])]
     about["balanced"] = source.balance == "stars" and whole
-    rows = local(tabulate([found[i].text for i in kept])[1])
-    ratings = _ratings([found[i].ratings for i in kept])
-    return Domain(source.name, rows, stars[kept], ratings, _nothing(), hashes[kept]), about
+    rows = local(tabulate([found[i].text for i in chosen], ngrams=source.ngrams)[1])
+    ratings = _ratings([found[i].ratings for i in chosen])
+    return Domain(source.name, rows, stars[chosen], ratings, _nothing(), hashes[chosen]), about
 
 
 def _ratings(people: list[tuple[float, ...]]) -> Floats:
@@ -111,6 +113,17 @@ def _ratings(people: list[tuple[float, ...]]) -> Floats:
     for row, given in zip(table, people, strict=True):
         row[: len(given)] = given
     return table
+
+
+def kept(rows: SparseRows, columns: NDArray[np.bool_]) -> SparseRows:
+    """The same rows with the entries of these columns (D,) alone.
+
+    >>> kept(SparseRows([0, 2, 3], [0, 2, 0], [1.0, 2.0, 3.0], 3), np.array([False, True, True])).dense().tolist()
+    [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
+    """
+    wanted = columns[rows.indices]
+    starts = np.concatenate([[0], np.cumsum(wanted)])[rows.indptr]
+    return SparseRows(starts, rows.indices[wanted], rows.data[wanted], rows.dim)
 
 
 def local(rows: SparseRows) -> SparseRows:

@@ -1,7 +1,7 @@
 """Where a study's domains come from, known before anything is read."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conquer.data import paper, reviews
@@ -23,12 +23,13 @@ class Source:
     fingerprint: str
     text: str | None = None
     rating: str | None = None
+    ngrams: tuple[int, int] = (1, 2)
 
     @property
     def key(self) -> str:
         """The name of the domain's content, the same wherever its files lie."""
         columns = [name for name in (self.text, self.rating) if name is not None]
-        content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, *columns
+        content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, self.ngrams, *columns
         return key("domain", PROTOCOL, *content)
 
 
@@ -36,7 +37,7 @@ def sources(spec: Spec) -> tuple[Source, ...]:
     """The domains a specification names, before anything is read."""
     if spec.data == "synthetic":
         plan = paper.sizes(spec.reviews)
-        made = "synthetic-3"
+        made = "synthetic-2"
         found = [Source("synthetic", name, (), size, spec.seed, spec.balance, made) for name, size in plan.items()]
     elif spec.data == "digits":
         found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn, 1 and 0")]
@@ -46,7 +47,8 @@ def sources(spec: Spec) -> tuple[Source, ...]:
             places = tuple(str(path.resolve()) for path in paths)
             content = fingerprint(paths)
             found.append(Source("files", name, places, 0, 0, spec.balance, content, spec.text, spec.rating))
-    return tuple(chosen({source.name: source for source in found}, spec.domains, spec.data).values())
+    every = {source.name: replace(source, ngrams=(spec.ngrams[0], spec.ngrams[-1])) for source in found}
+    return tuple(chosen(every, spec.domains, spec.data).values())
 
 
 def ignored(spec: Spec) -> tuple[str, ...]:

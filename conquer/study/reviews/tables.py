@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from conquer.registry import find, table
+from conquer.registry import table
 from conquer.study.cells.output import markdown, write_text
 from conquer.study.reviews.comparison import Frame, contenders, interval, matrix, one_versus_one, ordered
-from conquer.study.reviews.spec import CEILING
+from conquer.study.reviews.readings import in_order, points
+from conquer.study.reviews.spec import CEILING, Spec
 
 
 def mean_errors(results: Frame) -> Frame:
@@ -29,6 +30,22 @@ def mean_errors(results: Frame) -> Frame:
     table = pl.DataFrame(rows)
     best = float(table.filter(pl.col("algorithm") == CEILING)["mean"][0])
     return table.with_columns((pl.col("mean") / best).alias("of ceiling"))
+
+
+def readings(results: Frame) -> Frame:
+    """One row per reading, one column per algorithm: mean test errors at each K, smallest K first."""
+    import polars as pl
+
+    names = ordered(results["algorithm"].to_list())
+    means = results.group_by("reading", "algorithm", "items").agg(pl.col("error").mean()).sort("items")
+    found = {key: part["error"].to_list() for key, part in means.group_by("reading", "algorithm")}
+    return pl.DataFrame(
+        [
+            {"reading": reading}
+            | {name: " ".join(f"{e:.3f}" for e in found.get((reading, name), ())) for name in names}
+            for reading in in_order(results["reading"])
+        ]
+    )
 
 
 def online(results: Frame) -> Frame:
@@ -107,13 +124,13 @@ def tuned(results: Frame) -> Frame:
     import polars as pl
 
     chosen = results.filter(pl.col("repetition") == 0)
+    spec = Spec(tuning=results["tuning"][0], lam=results["lam"][0])
     sizes = sorted(results["items"].unique().to_list())
     rows = []
     for name in contenders(results):
         part = chosen.filter(pl.col("algorithm") == name)
-        grid = find(name).grid if name in table() else ()
-        for point in grid:
-            text = json.dumps(dict(point), sort_keys=True)
+        for point in points(spec, name) if name in table() else ():
+            text = json.dumps(point, sort_keys=True)
             here = part.filter(pl.col("parameters") == text)
             counts = {f"K={items}": here.filter(pl.col("items") == items).height for items in sizes}
             label = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in point.items())
