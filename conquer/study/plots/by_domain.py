@@ -4,6 +4,7 @@ from conquer.metrics import half_width
 from conquer.study.plots.canvas import Cast, Figure, Frames, domains_of, legend, panels, sizes_of
 
 _BARS = 135
+"""So many bars can be told apart side by side on the width of a page."""
 
 
 def bars(frames: Frames, cast: Cast) -> Figure:
@@ -14,7 +15,7 @@ def bars(frames: Frames, cast: Cast) -> Figure:
     sizes, domains = sizes_of(results), domains_of(results)
     wide = len(names) + 1.5
     lefts = [block * wide for block in range(len(sizes))]
-    figure, axes = panels(len(domains), max(1, int(_BARS / (wide * len(sizes)))), 1.25, sharey=True)
+    figure, axes = panels(len(domains), max(1, min(3, int(_BARS / (wide * len(sizes))))), 1.25, sharey=True)
     top = 0.0
     for axis, domain in zip(axes, domains, strict=True):
         part = results.filter(pl.col("domain") == domain)
@@ -57,7 +58,7 @@ def cumulative_regret(frames: Frames, cast: Cast) -> Figure:
     lines = dict(means.group_by("domain", "algorithm", maintain_order=True))
     looks = {name: (cast.styles[name][0], "-", cast.styles[name][2]) for name in cast.names}
     looks[floor] = *cast.references[floor], ""
-    figure, axes = panels(len(domains), 2 if len(domains) == 4 else 3, 1.45)
+    figure, axes = panels(len(domains), 3, 1.45)
     for axis, domain in zip(axes, domains, strict=True):
         for i, (name, (colour, line, marker)) in enumerate(looks.items()):
             part = lines.get((domain, name))

@@ -68,7 +68,7 @@ def new(rows: int, columns: int, height: float, **options: Any) -> tuple[Figure,
 
 def panels(count: int, columns: int, height: float, **options: Any) -> tuple[Figure, list[Any]]:
     """A figure of so many panels, at most `columns` in a row, each row `height` inches; the axes one after another."""
-    columns = min(columns, count)
+    columns = min(columns, 2 if count == 4 else count)
     rows = -(-count // columns)
     figure, axes = new(rows, columns, height * rows + 0.8, **options)
     for axis in axes.ravel()[count:]:
