@@ -1,5 +1,8 @@
 """What a choice cost: three regrets, the study's error, query rates and paired comparisons. Never mix them up."""
 
+import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +26,31 @@ def regrets(best: ArrayLike, first: ArrayLike, second: ArrayLike) -> dict[str, F
     return {"weak": top - np.maximum(one, two), "strong": strong, "average": strong / 2.0}
 
 
-def star_error(best: ArrayLike, first: ArrayLike) -> Floats:
-    """(T,): (max stars - stars of the first item)/4, from rewards (stars - 3)/2.
+def star_error(best: ArrayLike, first: ArrayLike, *, span: float = 4.0) -> Floats:
+    """(T,): (max stars - stars of the first item)/span, from rewards (stars - 3)/2; 1 to 5 stars span 4.
 
     >>> star_error([1.0], [0.0]).tolist()
     [0.5]
     """
-    return (np.asarray(best, dtype=np.float64) - np.asarray(first, dtype=np.float64)) / 2.0
+    return (np.asarray(best, dtype=np.float64) - np.asarray(first, dtype=np.float64)) * (2.0 / span)
+
+
+def unique_best(counts: Sequence[int], items: int) -> float:
+    """The chance that one of so many distinct items, drawn from a pool, is better than all the others.
+
+    `counts`: how many items of the pool have each worth, worths rising. A learner that is sure of its first item in the
+    other rounds is wrong to be, so this is the largest share of rounds in which it can rightly ask nothing.
+
+    >>> [round(unique_best([100_000] * 5, items), 2) for items in (5, 10, 15, 20)]
+    [0.57, 0.29, 0.13, 0.06]
+    """
+    total = sum(counts)
+    if min(counts, default=-1) < 0 or not 1 <= items <= total:
+        raise ValueError(f"items must be in [1, {total}], drawn from counts of at least 0, got {items} and {counts}")
+    below = itertools.accumulate(counts, initial=0)
+    return sum(here * math.comb(less, items - 1) for here, less in zip(counts, below, strict=False)) / math.comb(
+        total, items
+    )
 
 
 @dataclass(frozen=True, slots=True)

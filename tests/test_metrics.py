@@ -1,5 +1,6 @@
 """Regrets, errors and paired comparisons against their definitions."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.metrics import compare, log_slope, regrets, sign_test, star_error
+from conquer.metrics import compare, log_slope, regrets, sign_test, star_error, unique_best
 
 rewards = st.floats(-1, 1)
 
@@ -24,6 +25,29 @@ def test_regrets_follow_their_definitions(values, data):
     alone = regrets([top], [values[m]], [np.nan])
     assert alone["weak"][0] == alone["average"][0] == top - values[m]
     assert star_error([top], [values[m]])[0] == pytest.approx(((2 * top + 3) - (2 * values[m] + 3)) / 4)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=4).filter(any), st.data())
+def test_a_unique_best_is_as_likely_as_enumeration_says(counts, data):
+    pool = [worth for worth, count in enumerate(counts) for _ in range(count)]
+    items = data.draw(st.integers(1, len(pool)))
+    sets = list(itertools.combinations(pool, items))
+    single = sum(drawn.count(max(drawn)) == 1 for drawn in sets)
+    assert unique_best(counts, items) == pytest.approx(single / len(sets))
+
+
+def test_a_unique_best_among_balanced_stars():
+    """With as many of each star as one likes the draws are independent: enumerated for K = 5, the formula beyond."""
+    every = itertools.product(range(5), repeat=5)
+    single = sum(drawn.count(max(drawn)) == 1 for drawn in every)
+    assert unique_best([10**9] * 5, 5) == pytest.approx(single / 5**5, abs=1e-8)
+    for items, share in ((5, 0.566), (10, 0.289), (15, 0.134), (20, 0.058)):
+        law = items / 5 * sum((below / 5) ** (items - 1) for below in range(1, 5))
+        assert unique_best([10**9] * 5, items) == pytest.approx(law, abs=1e-6)
+        assert law == pytest.approx(share, abs=1e-3)
+    for counts, items in (([2, 1], 4), ([2, 1], 0), ([-1, 3], 2), ([], 1)):
+        with pytest.raises(ValueError, match="items must be in"):
+            unique_best(counts, items)
 
 
 @given(st.integers(0, 40), st.integers(0, 40))

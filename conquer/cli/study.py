@@ -27,7 +27,12 @@ Repetitions = Annotated[int, typer.Option(help="Splits of each domain into train
 @filled(Spec, unset=True)
 def study(
     changes: dict[str, Any],
-    preset: Annotated[str, typer.Option(help="small or paper: where everything not given comes from.")] = "small",
+    preset: Annotated[
+        str, typer.Option(help="paper: the paper to the letter; ours: our settings; small: both, small.")
+    ] = "small",
+    readings: Annotated[
+        str | None, typer.Option(help="paper, margin, ours, comma-separated, side by side in one report.")
+    ] = None,
     jobs: Jobs = 2,
     cluster: Cluster = None,
     out: Out = Path("study"),
@@ -38,7 +43,9 @@ def study(
         need("cluster")
     from conquer.study.reviews.command import run_study
 
-    run_study(preset=preset, jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]], **changes)
+    chosen = None if readings is None else tuple(name.strip() for name in readings.split(","))
+    where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out, "command": ["conquer", *sys.argv[1:]]}
+    run_study(preset=preset, readings=chosen, **where, **changes)
 
 
 @filled(ArenaSpec)

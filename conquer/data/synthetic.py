@@ -7,20 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.data.paper import DOMAINS
 from conquer.kernels.study import synthetic as kernel
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints
-
-DOMAINS = (
-    "android", "appliances", "arts", "automotive", "baby", "beauty", "books", "cell_phones", "clothing",
-    "collectibles", "digital_music", "electronics", "grocery", "health", "home_kitchen", "industrial",
-    "instant_video", "jewelry", "kindle", "magazines", "movies_tv", "music", "musical_instruments", "office",
-    "patio", "pet_supplies", "shoes", "software", "sports", "tools", "toys", "video_games", "watches",
-)  # fmt: skip
-"""33 product categories of the public review collection, in alphabetical order."""
-
-LARGEST = 341_400
-"""Reviews in all domains together at the paper's size."""
 
 _VOCABULARY, _COMMON = 150_000, 400
 _LEXICON, _NEGATIONS, _PAIRS = 200, 3, 20
@@ -30,23 +20,6 @@ _MEDIAN_WORDS, _LENGTH_SPREAD, _SHORTEST, _LONGEST = 55.0, 0.6, 8, 400
 _RATES = (0.18, 0.95, 0.25, 0.15, 0.25, 0.5)
 _ZIPF = 1.15
 _BIGRAM = 2**20
-
-
-def sizes(total: int = LARGEST) -> dict[str, int]:
-    """How many reviews each of the 33 domains has when all have `total`: uneven, multiples of 5, summing to it.
-
-    >>> plan = sizes(); len(plan), sum(plan.values()), min(plan.values()), max(plan.values())
-    (33, 341400, 2245, 28020)
-    """
-    if total % 5 or not 5 * len(DOMAINS) <= total <= LARGEST:
-        raise ValueError(f"total must be a multiple of 5 in [{5 * len(DOMAINS)}, {LARGEST}], got {total}")
-    shares = np.exp(-2.6 * np.arange(len(DOMAINS)) / len(DOMAINS))
-    by_size = np.floor(total / 5 * shares / shares.sum()).astype(int)
-    by_size = np.maximum(by_size, 1)
-    by_size[0] += total // 5 - by_size.sum()
-    order = np.argsort([_seed("size", name) for name in DOMAINS])
-    plan = dict(zip((DOMAINS[i] for i in order), (5 * by_size).tolist(), strict=True))
-    return {name: plan[name] for name in DOMAINS}
 
 
 def _seed(*content: object) -> int:
@@ -79,7 +52,7 @@ class Documents:
 
         A unigram's key is its word number; a bigram's is 2**20 * (first + 1) + second.
 
-        >>> rows, keys = generate("baby", 10).ngrams()
+        >>> rows, keys = generate("books", 10).ngrams()
         >>> rows.dim == keys.size, rows.shape[0]
         (True, 10)
         """
@@ -102,8 +75,8 @@ class Documents:
 def generate(domain: str, reviews: int, seed: int = 0) -> Documents:
     """`reviews` reviews of one domain, stars 1..5 in turn; a larger number only appends to a smaller one.
 
-    >>> documents = generate("baby", 10, seed=3)
-    >>> documents.stars.tolist(), generate("baby", 20, seed=3).text(9) == documents.text(9)
+    >>> documents = generate("books", 10, seed=3)
+    >>> documents.stars.tolist(), generate("books", 20, seed=3).text(9) == documents.text(9)
     ([1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0, 4.0, 5.0], True)
     """
     if domain not in DOMAINS:

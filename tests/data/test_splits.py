@@ -6,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conquer.data import digits, splits
+from conquer.judges import rewards_of
+from conquer.rows import Rounds
+from conquer.simulation import simulate
 
 
 @given(st.lists(st.sampled_from([1.0, 2.0, 4.0, 5.0]), min_size=40, max_size=200), st.integers(0, 5))
@@ -50,4 +53,18 @@ def test_digits_blocks() -> None:
         assert np.count_nonzero(dense[c].any(axis=1)) == 1
         assert np.allclose(dense[c, c], dense[0, 0])
     assert np.allclose(np.linalg.norm(dense.reshape(10, -1), axis=1), 1.0)
-    assert (data.stars[data.groups].max(axis=1) == 5).all()
+
+
+def test_digits_have_the_papers_rewards() -> None:
+    """1 for the right label and 0 for the nine others; the linear judge is then right three times in four."""
+    data = digits.load()
+    rewards = rewards_of(data.stars)[data.groups]
+    assert np.array_equal(np.sort(rewards, axis=1), np.tile([0.0] * 9 + [1.0], (len(rewards), 1)))
+    rounds = Rounds(data.rows, data.groups, rewards_of(data.stars))
+    trace = simulate("random", rounds, judge="linear", seed=4)
+    one, two = trace.rewards[:, 0], trace.rewards[:, 1]
+    decided = one != two
+    right = np.where(one > two, trace.answers == 1, trace.answers == -1)[decided]
+    margin = 4 * np.sqrt(0.75 * 0.25 / right.size)
+    assert right.size > 300
+    assert abs(right.mean() - 0.75) < margin < 0.1

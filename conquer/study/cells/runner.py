@@ -32,6 +32,20 @@ class Plan:
     def cost(self) -> float:
         return sum(task.cost for task in self.tasks)
 
+    @property
+    def names(self) -> list[str]:
+        """Of every cell, there or missing."""
+        return [*self.found, *(name for task in self.tasks for name in task.names)]
+
+
+def joined(plans: Iterable[Plan]) -> Plan:
+    """One plan of several, to be run together."""
+    every = Plan()
+    for plan in plans:
+        every.tasks += plan.tasks
+        every.found |= plan.found
+    return every
+
 
 def missing(tasks: Iterable[CellTask], cells: Cells) -> Plan:
     """The plan for these tasks: each with a cell that is not there is run as a whole."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conquer.study.plots.canvas import MARKERS, new
+from conquer.study.plots.canvas import MARKERS, panels
 
 _COLOUR = "#0072B2"
 
@@ -12,12 +12,8 @@ _COLOUR = "#0072B2"
 def draw_growth(growth: Mapping[str, Mapping[str, Any]], path: Path) -> None:
     """One panel for each thing that grows: cost per round over it, both logarithmic, with the fitted power."""
     columns = 3
-    rows = -(-len(growth) // columns)
-    figure, axes = new(rows, columns, 2.3 * rows)
-    for axis in axes.ravel()[len(growth) :]:
-        axis.set_visible(False)
-    for i, (name, points) in enumerate(growth.items()):
-        axis = axes.ravel()[i]
+    figure, axes = panels(len(growth), columns, 2.3)
+    for i, (axis, (name, points)) in enumerate(zip(axes, growth.items(), strict=True)):
         axis.loglog(points["x"], points["microseconds"], color=_COLOUR, marker=MARKERS[i], markersize=3, lw=1.2)
         axis.set_ylim(bottom=min(points["microseconds"]) / 3, top=max(points["microseconds"]) * 3)
         axis.tick_params(which="minor", labelbottom=False, labelleft=False)

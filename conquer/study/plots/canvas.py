@@ -66,6 +66,16 @@ def new(rows: int, columns: int, height: float, **options: Any) -> tuple[Figure,
     return figure, axes
 
 
+def panels(count: int, columns: int, height: float, **options: Any) -> tuple[Figure, list[Any]]:
+    """A figure of so many panels, at most `columns` in a row, each row `height` inches; the axes one after another."""
+    columns = min(columns, 2 if count == 4 else count)
+    rows = -(-count // columns)
+    figure, axes = new(rows, columns, height * rows + 0.8, **options)
+    for axis in axes.ravel()[count:]:
+        axis.set_visible(False)
+    return figure, list(axes.ravel()[:count])
+
+
 def legend(figure: Figure, axis: Any, cast: Cast) -> None:
     """One legend above everything: algorithms first, reference lines last."""
     handles, labels = axis.get_legend_handles_labels()
@@ -77,3 +87,8 @@ def legend(figure: Figure, axis: Any, cast: Cast) -> None:
 def sizes_of(results: Frame) -> list[int]:
     """The values of K in a study."""
     return sorted(results["items"].unique().to_list())
+
+
+def domains_of(results: Frame) -> list[str]:
+    """The domains of a study by name, whatever the case of their letters."""
+    return sorted(results["domain"].unique().to_list(), key=str.casefold)

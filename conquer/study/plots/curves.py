@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conquer.metrics import half_width
-from conquer.study.plots.canvas import Cast, Figure, Frame, Frames, legend, new, sizes_of
+from conquer.study.plots.canvas import Cast, Figure, Frame, Frames, legend, panels, sizes_of
 
 
 def regret_curves(frames: Frames, cast: Cast) -> Figure:
@@ -36,10 +36,8 @@ def _panels(frames: Frames, cast: Cast, x: str, y: str, grid: Any, draw: Callabl
     floor, ceiling = cast.references
     names = [*cast.names, *([floor] if floor in results["algorithm"].unique() else [])]
     style = cast.styles | {floor: (cast.references[floor][0], "", "")}
-    columns = min(2, len(sizes))
-    rows = -(-len(sizes) // columns)
-    figure, axes = new(rows, columns, 2.5 * rows + 0.7, sharex=True, sharey=True)
-    for axis, items in zip(axes.ravel(), sizes, strict=False):
+    figure, axes = panels(len(sizes), 2, 2.5, sharex=True, sharey=True)
+    for axis, items in zip(axes, sizes, strict=True):
         for name in names:
             part = curves.filter((pl.col("items") == items) & (pl.col("algorithm") == name))
             draw(axis, part, name, style[name], grid, "--" if name == floor else "-")
@@ -47,11 +45,9 @@ def _panels(frames: Frames, cast: Cast, x: str, y: str, grid: Any, draw: Callabl
         if draw is _efficiency_line:
             level = results.filter((pl.col("items") == items) & (pl.col("algorithm") == ceiling))["error"].mean()
             axis.axhline(level, color="black", linestyle=":", linewidth=1.2, label=ceiling)
-    for axis in axes.ravel()[len(sizes) :]:
-        axis.set_visible(False)
     figure.supxlabel(x, fontsize=8)
     figure.supylabel(y, fontsize=8)
-    legend(figure, axes[0, 0], cast)
+    legend(figure, axes[0], cast)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Bars of test errors: over all domains for each K, and in each domain."""
+"""Test errors over all domains: bars for each K, and lines under several readings."""
 
 from conquer.study.plots.canvas import Cast, Figure, Frames, legend, new, sizes_of
 
@@ -35,34 +35,22 @@ def errors_by_items(frames: Frames, cast: Cast) -> Figure:
     return figure
 
 
-def by_domain(frames: Frames, cast: Cast) -> Figure:
-    """Mean test error in each domain over all K, a bar for each algorithm, reference lines across."""
-    import polars as pl
-
-    results, names, style = frames["results"], cast.names, cast.styles
-    domains = sorted(results["domain"].unique().to_list())
-    columns = min(6, len(domains))
-    rows = -(-len(domains) // columns)
-    means = {
-        (row["domain"], row["algorithm"]): row["error"]
-        for row in results.group_by("domain", "algorithm").agg(pl.col("error").mean()).iter_rows(named=True)
-    }
-    figure, axes = new(rows, columns, 1.05 * rows + 0.8, sharey=True)
-    for axis, domain in zip(axes.ravel(), domains, strict=False):
-        for i, name in enumerate(names):
-            colour, hatch, _ = style[name]
-            axis.bar(
-                i, means[domain, name], 0.95, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3,
-                label=name if domain == domains[0] else None,
-            )  # fmt: skip
+def errors_by_reading(means: Frames, cast: Cast) -> Figure:
+    """Mean test error by K under each reading of the paper: one panel each, the same rounds and the same scale."""
+    figure, axes = new(1, len(means), 3.2, sharey=True)
+    for axis, (reading, table) in zip(axes[0], means.items(), strict=True):
+        sizes = [int(name.removeprefix("K=")) for name in table.columns if name.startswith("K=")]
+        rows = {row["algorithm"]: [row[f"K={items}"] for items in sizes] for row in table.iter_rows(named=True)}
+        for name in cast.names:
+            colour, _, marker = cast.styles[name]
+            axis.plot(sizes, rows[name], color=colour, marker=marker, markersize=4, linewidth=1.2, label=name)
         for name, (colour, line) in cast.references.items():
-            if (domain, name) in means:
-                label = name if domain == domains[0] else None
-                axis.axhline(means[domain, name], color=colour, linestyle=line, linewidth=0.9, label=label)
-        axis.set_title(domain.replace("_", " "), fontsize=7, pad=2)
-        axis.set_xticks([])
-    for axis in axes.ravel()[len(domains) :]:
-        axis.set_visible(False)
-    figure.supylabel("mean test error", fontsize=8)
+            if name in rows:
+                axis.plot(sizes, rows[name], color=colour, linestyle=line, linewidth=1.2, label=name)
+        axis.set_title(f"reading: {reading}", fontsize=9)
+        axis.set_xticks(sizes)
+        axis.set_xlabel("items in a round (K)", fontsize=8)
+    axes[0, 0].set_ylabel("mean test error", fontsize=8)
+    axes[0, 0].set_ylim(bottom=0)
     legend(figure, axes[0, 0], cast)
     return figure

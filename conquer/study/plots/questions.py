@@ -6,7 +6,10 @@ from conquer.study.plots.canvas import MARKERS, Cast, Figure, Frames, new, sizes
 
 
 def asked(frames: Frames, cast: Cast) -> Figure:
-    """Left: rounds without a question by K (or by pass). Right: questions between equally good items by K."""
+    """Left: rounds without a question by K (or by pass), and those with a single best item, the most it can rightly be.
+
+    Right: questions between equally good items by K.
+    """
     figure, axes = new(1, 2, 2.6)
     left, right = axes[0]
     passes = int(frames["results"]["passes"].max())
@@ -44,6 +47,15 @@ def _silence_by_size(axis: Any, frames: Frames, cast: Cast) -> None:
         if (part["silent"].max() or 0) > 0:
             colour, _, marker = cast.styles[name]
             axis.plot(part["items"], part["silent"], color=colour, marker=marker, ms=4, linewidth=1.1, label=name)
+    single = results.group_by("items").agg(pl.col("unique_in_sets").mean() * 100).sort("items")
+    axis.plot(
+        single["items"],
+        single["unique_in_sets"],
+        "--",
+        color="0.35",
+        linewidth=1.1,
+        label="rounds with a single best item",
+    )
     axis.set_xticks(sizes_of(results))
     axis.set_xlabel("K", fontsize=8)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def run_study(
     *,
     preset: str = "small",
+    readings: tuple[str, ...] | None = None,
     jobs: int = 1,
     cluster: str | None = None,
     out: str | Path = "study",
@@ -28,9 +29,9 @@ def run_study(
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
 
-    `changes` are fields of `Spec` in place of the preset's; `command` is what the user typed, for the report. What can
-    be refused is refused before anything is compiled, and what needs no look at the algorithms before they are
-    imported.
+    `readings` are run in place of the preset's, `changes` are fields of `Spec` in place of theirs; `command` is what
+    the user typed, for the report. What can be refused is refused before anything is compiled, and what needs no look
+    at the algorithms before they are imported.
     """
     from rich.console import Console
 
@@ -41,51 +42,54 @@ def run_study(
         given = {name: value for name, value in changes.items() if value is not None}
         data, names = given.get("data", "synthetic"), given.get("domains")
         files.check(data, names, text=given.get("text"), rating=given.get("rating"))
-        spec = specification(preset, **given)
-        if spec.data in EMBEDDED:
+        specs = specifications(preset, readings, **given)
+        if data in EMBEDDED:
             from conquer.study.reviews.sources import sources
 
-            sources(spec)
+            sources(specs[0])
         Path(out).mkdir(parents=True, exist_ok=True)
         from conquer.study.plots.reviews import FIGURES
         from conquer.study.reviews import report, summary
         from conquer.study.reviews.run import study
     unknown = dict.fromkeys((READING, BUILDING, TUNING, RUNNING), math.inf) | {BUILDING: 0.0}
-    with Bars(console, {COMPILING: 0.0, **unknown, REPORTING: len(FIGURES)}) as bars:
+    with Bars(console, {COMPILING: 0.0, **unknown, REPORTING: len(specs) * len(FIGURES)}) as bars:
         if jobs > 1 and cluster is None:
-            compile_kernels(spec, bars)
-        finished: Finished = study(spec, out, backend, bars)
+            compile_kernels(specs, bars)
+        finished: Finished = study(specs, out, backend, bars)
         page = report.write(finished, shlex.join(command) or "conquer study", bars)
     summary.show(finished, console)
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
     return 0
 
 
-def compile_kernels(spec: Spec, progress: StudyProgress) -> None:
+def compile_kernels(specs: Sequence[Spec], progress: StudyProgress) -> None:
     """Compile every kernel of a study here, by a tiny one, so that workers find them on disk."""
     from conquer.features.vocabulary import tabulate
     from conquer.study.reviews.run import study
 
     progress.begin(COMPILING, 1)
     tabulate(["one text"])
-    tiny = Spec(
-        domains=("android",), reviews=8_250, items=(3,), algorithms=("gnt",), repetitions=1, test_sets=2,
-        model=spec.model, features=spec.features,
-    )  # fmt: skip
+    tiny = [
+        Spec(
+            domains=("android",), reviews=8_250, items=(3,), algorithms=("gnt",), repetitions=1, test_sets=2,
+            model=spec.model, features=spec.features, update=spec.update,
+        )
+        for spec in specs
+    ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         study(tiny, folder)
     progress.advance(1)
 
 
-def specification(name: str, **changes: Any) -> Spec:
+def specifications(name: str, readings: tuple[str, ...] | None = None, **changes: Any) -> tuple[Spec, ...]:
     """The preset of this name with some fields changed; the algorithms may be "paper", "rivals" or "all".
 
-    >>> specification("small", items=(5, 10), algorithms=("ttg", "gnc")).algorithms
-    ('ttg', 'gnc')
+    >>> [spec.features for spec in specifications("small", items=(5, 10), algorithms=("ttg", "gnc"))]
+    ['binary', 'tfidf']
     """
     if "algorithms" in changes:
         changes["algorithms"] = _algorithms(changes["algorithms"])
-    return preset(name, **changes)
+    return preset(name, readings, **changes)
 
 
 def _algorithms(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def run_defaults(data: str, *, repetitions: int = 3, out: Path = Path("defaults.
     from rich.console import Console
 
     check(data, None)
-    spec, console = preset("paper", data=data, repetitions=repetitions), Console()
+    (spec,), console = preset("ours", data=data, repetitions=repetitions), Console()
     with Bars(console) as bars:
         table = compare(spec, progress=bars)
     write_text(out, table.write_csv(float_precision=4))

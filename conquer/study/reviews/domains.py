@@ -27,7 +27,8 @@ class Domain:
     """Counts of all n-grams (or finished features), stars, everyone's ratings, and what belongs together.
 
     `groups` (U, K) are the rows of each fixed round; empty where rounds are drawn from single reviews.
-    `hashes` has one content hash per review, or per group.
+    `hashes` has one content hash per review, or per group. `span`: how many stars lie between the best and the worst
+    there can be, where the error is 1.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Domain:
     ratings: Floats
     groups: Ints
     hashes: NDArray[np.uint64]
+    span: float = 4.0
 
     @property
     def units(self) -> int:
@@ -55,13 +57,16 @@ def build(source: Source) -> tuple[Domain, dict[str, Any]]:
         documents = synthetic.generate(source.name, source.reviews, source.seed)
         cut = documents.indptr
         hashes = splits.content_hashes(documents.tokens[cut[i] : cut[i + 1]].tobytes() for i in range(len(documents)))
-        rows, _ = documents.ngrams()
+        rows, keys = documents.ngrams()
+        words = np.where(keys < 2**20, 1, 2)  # the key of a single word is its number
+        rows = kept(rows, (words >= source.ngrams[0]) & (words <= source.ngrams[1]))
         domain = Domain(source.name, local(rows), documents.stars, _none(), _nothing(), hashes)
         return domain, {}
     if source.kind == "digits":
         data = digits.load()
         hashes = splits.content_hashes(str(i).encode() for i in range(len(data.groups)))
-        return Domain(source.name, data.rows, data.stars, _none(), data.groups, hashes), {}
+        span = digits.RIGHT - digits.WRONG
+        return Domain(source.name, data.rows, data.stars, _none(), data.groups, hashes, span), {}
     return _from_files(source)
 
 
@@ -91,14 +96,14 @@ def _from_files(source: Source) -> tuple[Domain, dict[str, Any]]:
     first = np.sort(np.unique(hashes, return_index=True)[1])
     stars = np.array([review.stars for review in found])
     about |= {"read": len(found), "duplicates": len(found) - first.size}
-    kept = first
+    chosen = first
     whole = bool((stars == np.round(stars)).all())
     if source.balance == "stars" and whole:
-        kept = first[splits.balanced(stars[first], hashes[first])]
+        chosen = first[splits.balanced(stars[first], hashes[first])]
     about["balanced"] = source.balance == "stars" and whole
-    rows = local(tabulate([found[i].text for i in kept])[1])
-    ratings = _ratings([found[i].ratings for i in kept])
-    return Domain(source.name, rows, stars[kept], ratings, _nothing(), hashes[kept]), about
+    rows = local(tabulate([found[i].text for i in chosen], ngrams=source.ngrams)[1])
+    ratings = _ratings([found[i].ratings for i in chosen])
+    return Domain(source.name, rows, stars[chosen], ratings, _nothing(), hashes[chosen]), about
 
 
 def _ratings(people: list[tuple[float, ...]]) -> Floats:
@@ -108,6 +113,17 @@ def _ratings(people: list[tuple[float, ...]]) -> Floats:
     for row, given in zip(table, people, strict=True):
         row[: len(given)] = given
     return table
+
+
+def kept(rows: SparseRows, columns: NDArray[np.bool_]) -> SparseRows:
+    """The same rows with the entries of these columns (D,) alone.
+
+    >>> kept(SparseRows([0, 2, 3], [0, 2, 0], [1.0, 2.0, 3.0], 3), np.array([False, True, True])).dense().tolist()
+    [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
+    """
+    wanted = columns[rows.indices]
+    starts = np.concatenate([[0], np.cumsum(wanted)])[rows.indptr]
+    return SparseRows(starts, rows.indices[wanted], rows.data[wanted], rows.dim)
 
 
 def local(rows: SparseRows) -> SparseRows:
@@ -148,6 +164,7 @@ def store(source: Source, folder: Path) -> dict[str, Any]:
             else {},
             "rated": bool(domain.ratings.size),
             "grouped": bool(domain.groups.size),
+            "span": domain.span,
             "source": asdict(source),
         }
         folder.mkdir(parents=True, exist_ok=True)
@@ -194,4 +211,4 @@ def load(source: Source, folder: str) -> Domain:
     about = json.loads((place / "about.json").read_text())
     rows = SparseRows(arrays["indptr"], arrays["indices"], arrays["data"], about["features"])
     plain = {name: np.array(arrays[name]) for name in ("stars", "ratings", "groups", "hashes")}
-    return Domain(source.name, rows, **plain)
+    return Domain(source.name, rows, **plain, span=about["span"])

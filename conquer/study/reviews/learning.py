@@ -11,6 +11,7 @@ from conquer.metrics import star_error
 from conquer.registry import find, make
 from conquer.rows import SparseRows
 from conquer.simulation import Trace, simulate
+from conquer.study.reviews import lengths
 from conquer.study.reviews.rounds import Course, Part, rows_of, test_error
 from conquer.study.reviews.spec import Spec
 from conquer.types import Floats, Ints, Learner, Query
@@ -45,11 +46,13 @@ def scores_of(learner: Learner, part: Part, units: Ints) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """A learner's way: traces of the segments, test errors after each, seconds of learning."""
+    """A learner's way: traces of the segments, test errors after each, seconds, and how its scores go with length."""
 
     traces: tuple[Trace, ...]
     errors: tuple[float, ...]
     seconds: float
+    length_correlation: float | None
+    centred_error: float | None
 
 
 def follow(spec: Spec, algorithm: str, point: dict[str, Any], part: Part, course: Course) -> Outcome:
@@ -60,12 +63,14 @@ def follow(spec: Spec, algorithm: str, point: dict[str, Any], part: Part, course
         start = time.perf_counter()
         traces.append(simulate(learner, segment, judge=spec.judge, seed=course.seed + number))
         seconds += time.perf_counter() - start
-        errors.append(test_error(part, course.tests, scores_of(learner, part, part.evaluation)))
-    return Outcome(tuple(traces), tuple(errors), seconds)
+        scores = scores_of(learner, part, part.evaluation)
+        errors.append(test_error(part, course.tests, scores))
+    centred = lengths.centred_error(learner, part, course, traces)
+    return Outcome(tuple(traces), tuple(errors), seconds, lengths.length_correlation(part, scores), centred)
 
 
-def measured(outcome: Outcome, passes: int) -> dict[str, Any]:
-    """Everything a cell records of one outcome, JSON-able."""
+def measured(outcome: Outcome, passes: int, span: float) -> dict[str, Any]:
+    """Everything a cell records of one outcome, JSON-able; `span` is what an error of 1 is in stars."""
     regret = np.concatenate([trace.regret for trace in outcome.traces])
     query = np.concatenate([trace.query for trace in outcome.traces])
     best = np.concatenate([trace.best for trace in outcome.traces])
@@ -78,13 +83,16 @@ def measured(outcome: Outcome, passes: int) -> dict[str, Any]:
     total = np.cumsum(regret)
     return {
         "error": outcome.errors[-1],
-        "online_error": float(star_error(best, shown[:, 0]).mean()),
+        "online_error": float(star_error(best, shown[:, 0], span=span).mean()),
         "regret": float(total[-1]),
         "rounds": int(rounds),
         "answers": int(answers[-1]),
         "query_rate": float(asked.mean()),
         "query_rates": [float(piece.mean()) for piece in np.split(asked, passes)],
         "equal_pairs": float((shown[duels, 0] == shown[duels, 1]).mean()) if duels.any() else None,
+        "length_correlation": outcome.length_correlation,
+        "mean_answer": lengths.mean_answer(outcome.traces),
+        "centred_error": outcome.centred_error,
         "seconds": outcome.seconds,
         "curve": {
             "round": points.tolist(),

@@ -123,7 +123,7 @@ def run_limits(data: str, *, repetitions: int = 3, features: str = "tfidf") -> N
     from rich.console import Console
 
     check(data, None)
-    spec = preset("paper", data=data, repetitions=repetitions, features=features)
+    (spec,) = preset("ours", data=data, repetitions=repetitions, features=features)
     with Bars(Console(stderr=True)) as bars:
         table = limits(spec, progress=bars)
     print(markdown(table), end="")

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conquer.registry import find
 from conquer.study.cells.runner import CellTask, Plan
 from conquer.study.cells.store import Cells, Row, key
 from conquer.study.reviews.domains import held
+from conquer.study.reviews.readings import points as grid_of
 from conquer.study.reviews.sources import Source
 from conquer.study.reviews.spec import CEILING, Spec
 from conquer.study.reviews.work import Repetition, Tuning, tuning_effort
@@ -24,7 +24,7 @@ def place(row: Row) -> Place:
 
 def untuned(spec: Spec, known: Known) -> dict[Place, Row]:
     """The points that need no tuning, because their grid has one."""
-    grids = {algorithm: find(algorithm).grid for algorithm in spec.algorithms}
+    grids = {algorithm: grid_of(spec, algorithm) for algorithm in spec.algorithms}
     return {
         (source.name, items, algorithm): {"parameters": dict(grid[0]), "tuning_error": None}
         for source, _ in known
@@ -41,10 +41,10 @@ def tuning(spec: Spec, known: Known, cells: Cells, folder: str) -> Plan:
         absent: dict[str, tuple[int, str]] = {}
         for items in spec.items:
             for algorithm in spec.algorithms:
-                grid = [dict(point) for point in find(algorithm).grid]
+                grid = grid_of(spec, algorithm)
                 if len(grid) == 1:
                     continue
-                name = key("tuning", spec.settings(), source.key, items, algorithm, grid)
+                name = key("tuning", spec.settings(), source.key, items, algorithm, grid, spec.tune_at)
                 row = cells.get(name)
                 if row is None:
                     absent[name] = items, algorithm

@@ -3,6 +3,8 @@
 import base64
 import inspect
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,13 @@ from conquer.study.cells.output import write_json, write_page, write_text
 from conquer.study.cells.store import versions
 from conquer.study.plots import reviews as figures
 from conquer.study.plots.canvas import cast
+from conquer.study.plots.errors import errors_by_reading
 from conquer.study.progress import QUIET, REPORTING, StudyProgress
 from conquer.study.reviews import tables
 from conquer.study.reviews.claims import verdicts
 from conquer.study.reviews.claims.facts import FAILS, HOLDS
 from conquer.study.reviews.comparison import contenders, ordered
+from conquer.study.reviews.readings import reading_of
 from conquer.study.reviews.run import Finished
 from conquer.study.reviews.spec import CEILING
 
@@ -31,40 +35,86 @@ _TITLES = {
 
 
 def write(finished: Finished, command: str, progress: StudyProgress = QUIET) -> Path:
-    """Write tables, figures, claims.json and report.html into the study's folder; returns the page's path."""
-    progress.begin(REPORTING, len(figures.FIGURES))
+    """Write tables, figures, claims.json and report.html into the study's folder; returns the page's path.
+
+    Several readings have folders of their own in tables/ and figures/; what compares them lies beside those.
+    """
     folder, results = finished.folder, finished.results
-    made = tables.all_tables(results)
-    tables.write(made, folder / "tables")
-    frames = made | {"results": results, "curves": finished.curves}
-    looks = cast(contenders(results), ordered(table()), "random", CEILING)
-    pictures = {}
-    for name, figure in figures.FIGURES.items():
-        path = figures.write(name, frames, looks, folder / "figures")
-        pictures[inspect.getdoc(figure)] = base64.b64encode(path.read_bytes()).decode()
-        progress.advance(1)
-    claims = verdicts.judge(results)
-    write_json(
-        folder / "claims.json", [{"claim": c.claim, "verdict": c.verdict, "evidence": c.evidence} for c in claims]
-    )
+    names = [reading_of(spec) for spec in finished.specs]
+    progress.begin(REPORTING, len(names) * len(figures.FIGURES))
+    parts = {name: (results.filter(reading=name), finished.curves.filter(reading=name)) for name in names}
+    sections = {}
+    for name, part in parts.items():
+        place = slug(name) if len(names) > 1 else ""
+        sections[name] = _section(folder, place, *part, progress)
+    claims = verdicts.compared({name: part for name, (part, _) in parts.items()})
+    rows = [
+        {"reading": name, "claim": c.claim, "verdict": c.verdict, "evidence": c.evidence, "why": each.why}
+        for each in claims
+        for name, c in each.views.items()
+    ]
+    write_json(folder / "claims.json", rows)
     write_text(folder / "tables" / "claims.md", verdicts.table(claims))
+    both, compared = tables.readings(results), None
+    if len(names) > 1:
+        tables.write({"readings": both}, folder / "tables")
+        means = {name: section.tables["mean_error"] for name, section in sections.items()}
+        figure = errors_by_reading(means, cast(contenders(results), ordered(table()), "random", CEILING))
+        compared = _encoded(figures.save(figure, "readings", folder / "figures"))
     return write_page(
         folder / "report.html",
         Path(__file__).with_suffix(".html"),
         command=command,
-        data=finished.spec.data,
+        data=finished.specs[0].data,
         results=results,
         reviews=sum(facts["reviews"] for facts in finished.domains.values()),
         claims=claims,
         classes={HOLDS: "holds", FAILS: "fails"},
-        figures=pictures,
-        tables={title: made[name] for name, title in _TITLES.items() if name in made},
+        compared=compared,
+        caption=inspect.getdoc(errors_by_reading),
+        readings=both,
+        sections=sections,
+        titles=_TITLES,
         domains=_domains(finished),
         left_out=finished.left_out,
         problems=[line for facts in finished.domains.values() for line in facts.get("problems", [])],
-        settings=json.dumps(finished.spec.described(), indent=1),
+        settings={name: json.dumps(s.described(), indent=1) for name, s in zip(names, finished.specs, strict=True)},
         versions=json.dumps(versions(), indent=1),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What the page shows of one reading: its tables by file name, its pictures by caption."""
+
+    tables: dict[str, Any]
+    pictures: dict[str | None, str]
+
+
+def _section(folder: Path, place: str, results: Any, curves: Any, progress: StudyProgress) -> _Section:
+    made = tables.all_tables(results)
+    tables.write(made, folder / "tables" / place)
+    frames = made | {"results": results, "curves": curves}
+    looks = cast(contenders(results), ordered(table()), "random", CEILING)
+    pictures = {}
+    for name, figure in figures.FIGURES.items():
+        path = figures.write(name, frames, looks, folder / "figures" / place)
+        pictures[inspect.getdoc(figure)] = _encoded(path)
+        progress.advance(1)
+    return _Section(made, pictures)
+
+
+def _encoded(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def slug(name: str) -> str:
+    """A reading's name as a folder's.
+
+    >>> slug("paper, ngrams 2")
+    'paper-ngrams-2'
+    """
+    return re.sub(r"[^a-z0-9.+]+", "-", name.lower())
 
 
 def _domains(finished: Finished) -> Any:

@@ -20,7 +20,7 @@ CHECKPOINTS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A learning part and its test part, with the features that the learning part allows."""
+    """A learning part and its test part, with the features that the learning part allows; `span` is the domain's."""
 
     X: SparseRows
     stars: Floats
@@ -28,6 +28,7 @@ class Part:
     groups: Ints
     learning: Ints
     evaluation: Ints
+    span: float = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +47,7 @@ def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: Kind, bit
     ratings = (domain.ratings - 3.0) / 2.0  # as rewards_of, which takes no NaN padding
     counts = domain.rows if bits is None else hashed(domain.rows, bits)
     X = domain.rows if domain.groups.size else compact(restrict(counts, learning, kind))
-    return Part(X, domain.stars, ratings, domain.groups, learning, evaluation)
+    return Part(X, domain.stars, ratings, domain.groups, learning, evaluation, domain.span)
 
 
 def hashed(rows: SparseRows, bits: int) -> SparseRows:
@@ -101,9 +102,19 @@ def course(
 
 
 def test_error(part: Part, tests: Ints, scores: Floats) -> float:
-    """Mean of (max stars - stars of the top score)/4 over the sets; `scores` has one value for each row of X."""
+    """Mean of (max stars - stars of the top score)/span over the sets; `scores` has one value for each row of X."""
     sizes = np.full(len(tests), tests.shape[1])
-    return float(testsets.mean_shortfall(tests, sizes, scores, part.stars / 4.0))
+    return float(testsets.mean_shortfall(tests, sizes, scores, part.stars / part.span))
+
+
+def unique_best(sets: Ints, stars: Floats) -> float:
+    """The share of the sets in which one item has more stars than every other.
+
+    >>> unique_best(np.array([[0, 1], [1, 2]]), np.array([1.0, 5.0, 5.0]))
+    0.5
+    """
+    worth = stars[sets]
+    return float(((worth == worth.max(axis=1, keepdims=True)).sum(axis=1) == 1).mean())
 
 
 def rows_of(part: Part, units: Ints) -> Ints:

@@ -1,10 +1,10 @@
 """Where a study's domains come from, known before anything is read."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conquer.data import reviews, synthetic
+from conquer.data import paper, reviews
 from conquer.study.cells.store import key
 from conquer.study.reviews.files import chosen, files
 from conquer.study.reviews.spec import EMBEDDED, PROTOCOL, Spec
@@ -23,30 +23,32 @@ class Source:
     fingerprint: str
     text: str | None = None
     rating: str | None = None
+    ngrams: tuple[int, int] = (1, 2)
 
     @property
     def key(self) -> str:
         """The name of the domain's content, the same wherever its files lie."""
         columns = [name for name in (self.text, self.rating) if name is not None]
-        content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, *columns
+        content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, self.ngrams, *columns
         return key("domain", PROTOCOL, *content)
 
 
 def sources(spec: Spec) -> tuple[Source, ...]:
     """The domains a specification names, before anything is read."""
     if spec.data == "synthetic":
-        plan = synthetic.sizes(spec.reviews)
+        plan = paper.sizes(spec.reviews)
         made = "synthetic-2"
         found = [Source("synthetic", name, (), size, spec.seed, spec.balance, made) for name, size in plan.items()]
     elif spec.data == "digits":
-        found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn")]
+        found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn, 1 and 0")]
     else:
         found = []
         for name, paths in files(spec.data, spec.domains).items():
             places = tuple(str(path.resolve()) for path in paths)
             content = fingerprint(paths)
             found.append(Source("files", name, places, 0, 0, spec.balance, content, spec.text, spec.rating))
-    return tuple(chosen({source.name: source for source in found}, spec.domains, spec.data).values())
+    every = {source.name: replace(source, ngrams=(spec.ngrams[0], spec.ngrams[-1])) for source in found}
+    return tuple(chosen(every, spec.domains, spec.data).values())
 
 
 def ignored(spec: Spec) -> tuple[str, ...]:

@@ -6,22 +6,23 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from conquer.study.reviews.readings import PRESETS, READINGS, TUNED_AT, TUNINGS
+
 if TYPE_CHECKING:
     from conquer.features.kinds import Kind
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
 
 EMBEDDED = ("synthetic", "digits")
 CEILING = "full-information"
 PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
-PRESETS = ("small", "paper")
-_SMALL_DOMAINS = ("automotive", "baby", "electronics", "kindle")
+_SMALL_DOMAINS = ("baby products", "electronics", "kindle", "watches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """One study; the fields are the options of `conquer study`, and say there what they mean.
+    """One study under one reading; the fields are the options of `conquer study`, and say there what they mean.
 
     `algorithms` are registry names; the ceiling is always run beside them. `hashing`: None for one column per n-gram.
     `update` is the diagonal model's. `minimum`: files with fewer reviews after balancing are left out, and named.
@@ -40,11 +41,19 @@ class Spec:
     repetitions: int = field(default=10, metadata={"help": "Splits of each domain into training and test part."})
     passes: int = field(default=1, metadata={"help": "Passes over the training rounds."})
     features: "Kind" = field(default="tfidf", metadata={"help": "binary, counts, tfidf or idf."})
+    ngrams: tuple[int, ...] = field(
+        default=(1, 2), metadata={"help": "Words in a row that make a feature: 1,2 or 1 or 2."}
+    )
     hashing: int | None = field(default=None, metadata={"help": "n-grams share 2^this columns by a signed hash."})
     model: str = field(
         default="diagonal", metadata={"help": "diagonal, full or kernel, where an algorithm has the choice."}
     )
     update: str = field(default="implicit", metadata={"help": "implicit, margin or coordinate."})
+    tuning: str = field(
+        default="all", metadata={"help": "eta: only what a rule itself has; all: lam too, eight points either way."}
+    )
+    tune_at: str = field(default="several", metadata={"help": "Sets a point is judged on: run (this K) or several."})
+    lam: float = field(default=1.0, metadata={"help": "The start of A where tuning is eta: A_0 = lam I."})
     judge: str = field(default="linear", metadata={"help": "linear, noisy, logistic, perfect or raters."})
     seed: int = field(default=0, metadata={"help": "What every draw depends on."})
     balance: str = field(default="stars", metadata={"help": "stars or none."})
@@ -67,6 +76,12 @@ class Spec:
             raise ValueError(f"items must be distinct numbers of at least 2, got {self.items}")
         if not self.algorithms or len(set(self.algorithms)) != len(self.algorithms):
             raise ValueError(f"algorithms must be distinct names, got {self.algorithms}")
+        low, high = (self.ngrams or (0,))[0], (self.ngrams or (0,))[-1]
+        most = 2 if self.data == "synthetic" else 4
+        if self.ngrams != (*range(low, high + 1),) or not 1 <= low <= high <= most:
+            raise ValueError(f"ngrams must be numbers in a row from 1 to {most}, got {self.ngrams}")
+        if not 0.0 < self.lam < math.inf:
+            raise ValueError(f"lam must be a number above 0, got {self.lam}")
         if self.hashing is not None and not 4 <= self.hashing <= 25:
             raise ValueError(f"hashing must be 4 to 25 bits, got {self.hashing}")
         for name in ("development", "test"):
@@ -113,24 +128,32 @@ def _choices() -> dict[str, Iterable[str]]:
     from conquer.models.diagonal import UPDATES
     from conquer.registry import MODELS
 
-    return {"features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS, "balance": ("stars", "none")}
+    own: dict[str, Iterable[str]] = {"balance": ("stars", "none"), "tuning": TUNINGS, "tune_at": TUNED_AT}
+    return own | {"features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS}
 
 
-def preset(name: str, **changes: Any) -> Spec:
-    """The study of this name with some fields changed.
+def preset(name: str, readings: tuple[str, ...] | None = None, **changes: Any) -> tuple[Spec, ...]:
+    """The study of this name with some fields changed, one specification for each of its readings.
 
-    `small` is complete but little, for a first look; `paper` has the paper's domains, sizes and repetitions.
+    `paper` is the paper to the letter, `ours` has our settings, both with the paper's domains, sizes and repetitions;
+    `small` is both readings, complete but little. `readings` are run in place of the preset's.
 
-    >>> preset("small").repetitions, preset("paper", seed=3).reviews
-    (3, 341400)
+    >>> [(spec.update, spec.repetitions) for spec in preset("small")]
+    [('coordinate', 3), ('implicit', 3)]
+    >>> preset("paper", update="margin") == preset("ours", readings=("margin",))
+    True
     """
     if name not in PRESETS:
         raise ValueError(f"no preset {name!r}; there are {', '.join(PRESETS)}")
-    base: dict[str, Any] = {} if name == "paper" else {"domains": _SMALL_DOMAINS, "repetitions": 3, "reviews": 24_000}
+    chosen = PRESETS[name] if readings is None else readings
+    unknown = [each for each in chosen if each not in READINGS]
+    if unknown or not chosen:
+        raise ValueError(f"no reading {', '.join(unknown) or 'given'}; there are {', '.join(READINGS)}")
+    base: dict[str, Any] = {"domains": _SMALL_DOMAINS, "repetitions": 3, "reviews": 24_000} if name == "small" else {}
     given = {key: value for key, value in changes.items() if value is not None}
     if given.get("data", "synthetic") != "synthetic" and "domains" not in given:
         given["domains"] = None
         given.setdefault("repetitions", 10)
     if given.get("data") == "digits":
         given.setdefault("items", (10,))
-    return Spec(**(base | given))
+    return tuple(dict.fromkeys(Spec(**(READINGS[each] | base | given)) for each in chosen))

@@ -8,12 +8,13 @@ from conquer.study.reviews.spec import CEILING
 
 
 def show(finished: Finished, console: Any) -> None:
-    """Print the table of mean errors, its last column the ratio to the ceiling, and what was left out."""
-    console.print(_table(tables.mean_errors(finished.results)))
+    """Print the mean errors, of several readings side by side, and what was left out."""
+    single = len(finished.specs) == 1
+    console.print(_table(tables.mean_errors(finished.results)) if single else _readings(finished.results))
     for name, why in finished.left_out.items():
         console.print(f"left out {name}: {why}")
     uneven = [name for name, facts in finished.domains.items() if facts.get("balanced") is False]
-    if uneven and finished.spec.balance == "stars":
+    if uneven and finished.specs[0].balance == "stars":
         console.print(f"not balanced, because some stars are fractions: {', '.join(uneven)}")
     unread = sum(facts.get("unreadable", 0) for facts in finished.domains.values())
     if unread:
@@ -21,21 +22,41 @@ def show(finished: Finished, console: Any) -> None:
 
 
 def _table(frame: Any) -> Any:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    title = "mean test error ± half a 95 % interval"
-    table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+    table = _grid("mean test error ± half a 95 % interval")
     sizes = [name.removeprefix("K=") for name in frame.columns if name.startswith("K=")]
     table.add_column("algorithm", no_wrap=True)
     for heading in (*(f"K = {size}" for size in sizes), "mean", "ratio"):
         table.add_column(heading, justify="right")
     for row in frame.iter_rows(named=True):
         cells = [_with_half(row[f"K={size}"], row[f"±{size}"]) for size in sizes]
-        # The long name would leave no room for the numbers on a terminal of 80 columns.
-        name = "full info" if row["algorithm"] == CEILING else row["algorithm"]
-        table.add_row(name, *cells, f"{row['mean']:.3f}", f"{row['of ceiling']:.2f}")
+        table.add_row(_short(row["algorithm"]), *cells, f"{row['mean']:.3f}", f"{row['of ceiling']:.2f}")
     return table
+
+
+def _readings(results: Any) -> Any:
+    """One table of all readings: a column for each of them and each K."""
+    table = _grid("mean test error under each reading; intervals are in the report")
+    frame = tables.readings(results)
+    sizes = sorted(results["items"].unique().to_list())
+    table.add_column("algorithm", no_wrap=True)
+    for reading in frame["reading"]:
+        for position, items in enumerate(sizes):
+            table.add_column(f"{reading if position == 0 else ''}\nK={items}", justify="right")
+    for name in frame.columns[1:]:
+        table.add_row(_short(name), *(error for errors in frame[name] for error in errors.split()))
+    return table
+
+
+def _grid(title: str) -> Any:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+
+
+def _short(algorithm: str) -> str:
+    """A name that leaves room for the numbers on a terminal of 80 columns."""
+    return "full info" if algorithm == CEILING else algorithm
 
 
 def _with_half(mean: float, half: float | None) -> str:

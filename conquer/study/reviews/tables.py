@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from conquer.registry import find, table
+from conquer.registry import table
 from conquer.study.cells.output import markdown, write_text
 from conquer.study.reviews.comparison import Frame, contenders, interval, matrix, one_versus_one, ordered
-from conquer.study.reviews.spec import CEILING
+from conquer.study.reviews.readings import in_order, points
+from conquer.study.reviews.spec import CEILING, Spec
 
 
 def mean_errors(results: Frame) -> Frame:
@@ -31,6 +32,22 @@ def mean_errors(results: Frame) -> Frame:
     return table.with_columns((pl.col("mean") / best).alias("of ceiling"))
 
 
+def readings(results: Frame) -> Frame:
+    """One row per reading, one column per algorithm: mean test errors at each K, smallest K first."""
+    import polars as pl
+
+    names = ordered(results["algorithm"].to_list())
+    means = results.group_by("reading", "algorithm", "items").agg(pl.col("error").mean()).sort("items")
+    found = {key: part["error"].to_list() for key, part in means.group_by("reading", "algorithm")}
+    return pl.DataFrame(
+        [
+            {"reading": reading}
+            | {name: " ".join(f"{e:.3f}" for e in found.get((reading, name), ())) for name in names}
+            for reading in in_order(results["reading"])
+        ]
+    )
+
+
 def online(results: Frame) -> Frame:
     """One row per algorithm: mean regret per round and mean online error for each K."""
     import polars as pl
@@ -49,7 +66,10 @@ def online(results: Frame) -> Frame:
 
 
 def silence(results: Frame, algorithm: str = "gnc") -> Frame:
-    """Per domain: percent of rounds without a question, a column for each K, and the mean over all domains."""
+    """Per domain: percent of rounds without a question, a column for each K; the mean over all domains; the ceiling.
+
+    The ceiling is the share of rounds with a single best item: in the others nobody can rightly be sure.
+    """
     import polars as pl
 
     part = results.filter(pl.col("algorithm") == algorithm)
@@ -58,12 +78,15 @@ def silence(results: Frame, algorithm: str = "gnc") -> Frame:
     table = (
         part.with_columns((100.0 * (1.0 - pl.col("query_rate"))).alias("silent"))
         .pivot(on="items", index="domain", values="silent", aggregate_function="mean")
-        .sort("domain")
+        .sort(pl.col("domain").str.to_lowercase())
     )
     sizes = sorted((name for name in table.columns if name != "domain"), key=int)
     table = table.select("domain", *(pl.col(name).alias(f"K={name}") for name in sizes))
     means = table.select(pl.lit("mean").alias("domain"), *(pl.col(f"K={name}").mean() for name in sizes))
-    return pl.concat([table, means])
+    single = part.group_by("items").agg(pl.col("unique_in_sets").mean() * 100.0)
+    shares = {f"K={items}": share for items, share in single.iter_rows()}
+    ceiling = pl.DataFrame({"domain": "a single best item"} | {name: shares[name] for name in means.columns[1:]})
+    return pl.concat([table, means, ceiling])
 
 
 def by_pass(results: Frame) -> Frame:
@@ -101,13 +124,13 @@ def tuned(results: Frame) -> Frame:
     import polars as pl
 
     chosen = results.filter(pl.col("repetition") == 0)
+    spec = Spec(tuning=results["tuning"][0], lam=results["lam"][0])
     sizes = sorted(results["items"].unique().to_list())
     rows = []
     for name in contenders(results):
         part = chosen.filter(pl.col("algorithm") == name)
-        grid = find(name).grid if name in table() else ()
-        for point in grid:
-            text = json.dumps(dict(point), sort_keys=True)
+        for point in points(spec, name) if name in table() else ():
+            text = json.dumps(point, sort_keys=True)
             here = part.filter(pl.col("parameters") == text)
             counts = {f"K={items}": here.filter(pl.col("items") == items).height for items in sizes}
             label = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in point.items())

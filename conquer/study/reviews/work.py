@@ -8,18 +8,18 @@ import numpy as np
 
 from conquer.data import splits
 from conquer.kernels.study.testsets import equal_pairs
-from conquer.registry import find
 from conquer.simulation import simulate
 from conquer.study.cells.store import Row, versions
 from conquer.study.reviews import learning, rounds
 from conquer.study.reviews.domains import Domain, load
+from conquer.study.reviews.readings import points
 from conquer.study.reviews.sources import Source
 from conquer.study.reviews.spec import CEILING, Spec
 from conquer.tickets import stream
 from conquer.types import Ints
 
-JUDGED_ON = (5, 10, 20)
-"""Set sizes whose mean error chooses a grid point: large sets alone hang on a handful of reviews."""
+SEVERAL = (5, 10, 20)
+"""Set sizes whose mean error may choose a grid point: large sets alone hang on a handful of reviews."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,13 @@ def tune(task: Tuning) -> list[Row]:
     for number, fold in enumerate(splits.folds(held, domain.name, spec.seed, ways)):
         part = rounds.restricted(domain, fold.learning, fold.evaluation, spec.features, spec.hashing)
         name = (spec.seed, domain.name, "fold", number)
-        sizes = [s for s in JUDGED_ON if s <= fold.evaluation.size] if not domain.groups.size else [0]
-        sizes = sizes or [min(items for items, _ in task.wanted)]
-        tests = [rounds.draw(part, fold.evaluation, spec.test_sets, s, stream("tuning", s, *name)) for s in sizes]
         for items, pairs in itertools.groupby(sorted(task.wanted), key=lambda pair: pair[0]):
             course = rounds.course(part, items, count, 1, 1, (1.0,), *name)
+            sizes = judged_on(spec, domain, items, fold.evaluation.size)
+            tests = [rounds.draw(part, fold.evaluation, spec.test_sets, s, stream("tuning", s, *name)) for s in sizes]
             for _, algorithm in pairs:
-                grid = find(algorithm).grid
-                found = [_development_error(spec, algorithm, dict(p), part, course, tests) for p in grid]
+                grid = points(spec, algorithm)
+                found = [_development_error(spec, algorithm, point, part, course, tests) for point in grid]
                 errors[items, algorithm].append(found)
     rows = []
     for (items, algorithm), table in errors.items():
@@ -75,12 +74,20 @@ def tune(task: Tuning) -> list[Row]:
                 "domain": domain.name,
                 "items": items,
                 "algorithm": algorithm,
-                "parameters": dict(find(algorithm).grid[best]),
+                "parameters": points(spec, algorithm)[best],
                 "tuning_error": float(means[best]),
                 "errors": [float(e) if np.isfinite(e) else None for e in means],
             }
         )
     return rows
+
+
+def judged_on(spec: Spec, domain: Domain, items: int, pool: int) -> list[int]:
+    """The sizes of the sets, drawn from so many reviews, whose mean error chooses the point for rounds of `items`."""
+    if domain.groups.size:
+        return [0]
+    sizes = SEVERAL if spec.tune_at == "several" else (items,)
+    return [size for size in sizes if size <= pool] or [items]
 
 
 def tuning_effort(held: int) -> tuple[int, int]:
@@ -120,14 +127,16 @@ def repeat(task: Repetition) -> list[Row]:
     for items, cells in itertools.groupby(sorted(task.wanted, key=lambda cell: cell[:2]), key=lambda cell: cell[0]):
         name = (spec.seed, domain.name, task.number)
         course = rounds.course(part, items, part.learning.size, spec.passes, spec.test_sets, rounds.CHECKPOINTS, *name)
-        equal = _equal_pairs(domain, course)
+        about = {
+            "equal_in_sets": _equal_pairs(domain, course),
+            "unique_in_sets": rounds.unique_best(course.sets, domain.stars),
+        }
         for _, algorithm, point in cells:
             if algorithm == CEILING:
                 seed = stream("development", items, *name)
                 ceilings[items] = rounds.draw(part, held, spec.test_sets, items, seed), course.tests
                 continue
-            row = _run(spec, algorithm, point, part, course)
-            row["equal_in_sets"] = equal
+            row = _run(spec, algorithm, point, part, course) | about
             rows[items, algorithm] = _labelled(domain, items, algorithm, task.number, part, point, row)
     if ceilings:
         found, seconds = learning.ridge(part, list(ceilings.values()), held, spec.penalties)
@@ -140,7 +149,7 @@ def repeat(task: Repetition) -> list[Row]:
 
 def _run(spec: Spec, algorithm: str, point: Row, part: rounds.Part, course: rounds.Course) -> Row:
     try:
-        return learning.measured(learning.follow(spec, algorithm, point, part, course), spec.passes)
+        return learning.measured(learning.follow(spec, algorithm, point, part, course), spec.passes, part.span)
     except ArithmeticError:
         blind = rounds.test_error(part, course.tests, np.zeros(len(part.X)))
         return {"error": blind, "rounds": len(course.sets), "diverged": True}

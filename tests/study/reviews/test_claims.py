@@ -7,7 +7,7 @@ import pytest
 from conquer.study.cells.output import markdown
 from conquer.study.reviews import tables
 from conquer.study.reviews.claims.facts import FAILS, HOLDS, OPEN, PARTLY
-from conquer.study.reviews.claims.verdicts import judge
+from conquer.study.reviews.claims.verdicts import compared, judge, table
 from conquer.study.reviews.comparison import interval, matrix, one_versus_one
 from conquer.study.reviews.results import frames
 from conquer.study.reviews.spec import CEILING
@@ -19,7 +19,9 @@ PAPER_LIKE = {
 UCB = ("gnu", "gnc", "ttu", "unr")
 
 
-def made(levels: dict[str, float], *, silent=lambda items: 0.02 * 5 / items, passes: int = 1) -> pl.DataFrame:
+def made(
+    levels: dict[str, float], *, reading: str = "ours", silent=lambda items: 0.02 * 5 / items, passes: int = 1
+) -> pl.DataFrame:
     rng = np.random.default_rng(0)
     rows = []
     for d in range(6):
@@ -31,24 +33,32 @@ def made(levels: dict[str, float], *, silent=lambda items: 0.02 * 5 / items, pas
                     rate = 1.0 - (silent(items) if name == "gnc" else 0.0)
                     rows.append(
                         {
-                            "domain": f"d{d}", "items": items, "algorithm": name, "repetition": repetition,
+                            "reading": reading, "tuning": "all", "lam": 1.0, "domain": f"d{d}", "items": items,
+                            "algorithm": name, "repetition": repetition,
                             "error": error, "online_error": None if name == CEILING else error, "regret": error * 100,
                             "rounds": 100, "query_rate": rate, "passes": passes, "equal_pairs": 0.2,
                             "query_rates": [rate - 0.01 * p for p in range(passes)], "equal_in_sets": 0.2,
-                            "parameters": {"lam": 1.0}, "versions": {}, "seconds": 1.0,
+                            "parameters": {"lam": 1.0}, "length_correlation": 0.1 if reading == "ours" else 0.6,
+                            "mean_answer": 0.4, "centred_error": None if reading == "ours" else 0.15,
+                            "versions": {}, "seconds": 1.0,
                         }
                     )  # fmt: skip
     return frames(rows)[0]
 
 
 def verdicts(results: pl.DataFrame) -> dict[str, str]:
-    return {claim.claim.split()[0]: claim.verdict for claim in judge(results)}
+    known = ("The paper's methods", "The one-versus-one", "Top Two")
+    return {
+        next((start for start in known if claim.claim.startswith(start)), claim.claim.split()[0]): claim.verdict
+        for claim in judge(results)
+    }
 
 
 def test_results_like_the_papers_confirm_it() -> None:
     found = verdicts(made(PAPER_LIKE, passes=3))
-    for first_word in ("Banditron", "Top", "Relative", "Algorithms", "Choosing", "Staying", "Online", "The", "With"):
-        assert found[first_word] in (HOLDS, PARTLY if first_word == "Choosing" else HOLDS), first_word
+    for words in ("Banditron", "Top Two", "Relative", "Rules", "Algorithms", "Choosing", "Staying", "Online", "With"):
+        assert found[words] in (HOLDS, PARTLY if words == "Choosing" else HOLDS), words
+    assert found["The one-versus-one"] == HOLDS
 
 
 def test_results_turned_round_refute_it() -> None:
@@ -57,9 +67,59 @@ def test_results_turned_round_refute_it() -> None:
     results = made(levels | {CEILING: 0.08, "random": 0.45}, silent=lambda items: 0.3 if items == 20 else 0.01)
     found = verdicts(results)
     assert found["Banditron"] == FAILS
-    assert found["Top"] == FAILS
+    assert found["Top Two"] == FAILS
     assert found["With"] == OPEN
     assert found["Staying"] != HOLDS
+
+
+def claim_of(results: pl.DataFrame, start: str):
+    return next(claim for claim in judge(results) if claim.claim.startswith(start))
+
+
+def test_the_abstracts_claim_is_tried_at_every_k_against_each_rival() -> None:
+    far = PAPER_LIKE | {"confidit": 0.25}
+    held = claim_of(made(far), "The paper's methods")
+    assert held.verdict == HOLDS
+    assert "confidit: 12 of 12, the other way round 0; banditron: 12 of 12, the other way round 0" in held.evidence
+    assert "K = 20: ttg 0.15" in held.evidence
+    one = claim_of(made(far | {"ttu": 0.25}), "The paper's methods")
+    assert one.verdict == PARTLY
+    turned = claim_of(made(far | {"confidit": 0.09}), "The paper's methods")
+    assert turned.verdict == FAILS
+    assert "confidit: 0 of 12, the other way round 12; banditron: 12 of 12" in turned.evidence
+    same = claim_of(made(dict.fromkeys(("ttg", "banditron", "confidit"), 0.2) | {CEILING: 0.1}), "The paper's methods")
+    assert same.verdict == OPEN
+
+
+def test_relative_bounds_must_win_at_every_k() -> None:
+    assert claim_of(made(PAPER_LIKE), "Relative").verdict == HOLDS
+    assert claim_of(made(PAPER_LIKE | {"gnc": 0.16}), "Relative").verdict == FAILS
+    results = made(PAPER_LIKE)
+    worse = pl.when((pl.col("algorithm") == "gnc") & (pl.col("items") == 20)).then(0.2).otherwise(0.0)
+    part = claim_of(results.with_columns(pl.col("error") + worse), "Relative")
+    assert part.verdict == PARTLY
+    assert "K = 5: " in part.evidence
+    assert "K = 20: " in part.evidence
+
+
+def test_rules_with_bounds_are_put_beside_the_others() -> None:
+    assert claim_of(made(PAPER_LIKE), "Rules with").verdict == HOLDS
+    assert claim_of(made(PAPER_LIKE | {"ttg": 0.3, "gnr": 0.3}), "Rules with").verdict == FAILS
+
+
+def test_every_claim_stands_under_both_readings_with_a_reason() -> None:
+    paper, ours = made(PAPER_LIKE | {"confidit": 0.25}, reading="paper"), made(PAPER_LIKE | {"confidit": 0.09})
+    claims = compared({"paper": paper, "ours": ours})
+    first = claims[0]
+    assert {name: view.verdict for name, view in first.views.items()} == {"paper": HOLDS, "ours": FAILS}
+    assert "confidit changes most, 0.300 to 0.140" in first.why
+    assert "(correlation +0.60), under ours less so (+0.10); the mean of its answers is +0.40" in first.why
+    assert "the error under paper is 0.150 instead of 0.300" in first.why
+    assert next(each for each in claims if each.claim.startswith("Banditron")).why == "The readings agree."
+    page = table(claims)
+    assert page.startswith("| claim | paper | ours | why they differ |\n")
+    assert f"| {HOLDS} | {FAILS} | From paper to ours confidit" in page
+    assert table(compared({"ours": ours})).startswith("| claim | here | numbers |")
 
 
 @pytest.mark.parametrize("name", [name for name in PAPER_LIKE if name not in ("random", CEILING)])
@@ -72,8 +132,7 @@ def test_a_single_trial_has_no_interval() -> None:
     results = made({"ttg": 0.1, CEILING: 0.05})
     single = results.filter((pl.col("domain") == results["domain"][0]) & (pl.col("repetition") == 0))
     assert interval(single, "ttg", 5)[1] is None
-    table = markdown(tables.mean_errors(single))
-    assert "nan" not in table.lower()
+    assert "nan" not in markdown(tables.mean_errors(single)).lower()
 
 
 def test_one_versus_one_counts() -> None:
@@ -91,6 +150,6 @@ def test_one_versus_one_counts() -> None:
     assert mean == pytest.approx(0.15, abs=0.002)
     assert half is not None
     assert half < 0.004
-    table = tables.mean_errors(results)
-    assert table.filter(pl.col("algorithm") == "gnr")["of ceiling"][0] == pytest.approx(2.5, abs=0.05)
+    means = tables.mean_errors(results)
+    assert means.filter(pl.col("algorithm") == "gnr")["of ceiling"][0] == pytest.approx(2.5, abs=0.05)
     assert tables.silence(made(PAPER_LIKE)).filter(pl.col("domain") == "mean")["K=5"][0] == pytest.approx(2.0)

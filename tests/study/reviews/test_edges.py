@@ -17,7 +17,7 @@ from conquer.study.plots.canvas import cast
 from conquer.study.plots.questions import asked
 from conquer.study.reviews import report, tables
 from conquer.study.reviews.claims.verdicts import judge
-from conquer.study.reviews.command import run_study, specification
+from conquer.study.reviews.command import run_study, specifications
 from conquer.study.reviews.run import study
 from conquer.study.reviews.spec import CEILING, Spec
 
@@ -45,9 +45,9 @@ def test_misspelt_settings_are_refused_before_any_work(field: str, value: str, m
 
 
 def test_digits_have_their_own_rounds() -> None:
-    assert specification("small", data="digits").items == (10,)
+    assert {spec.items for spec in specifications("small", data="digits")} == {(10,)}
     with pytest.raises(ValueError, match=r"items must be \(10,\), got \(5,\)"):
-        specification("small", data="digits", items=(5,))
+        specifications("small", data="digits", items=(5,))
 
 
 def test_a_cell_cut_short_is_computed_again(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_ngrams_may_share_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupted_it_says_how_to_go_on_and_does(jobs: str, tmp_path: Path) -> None:
     options = ["--data", "synthetic", "--domains", "android,clothing", "--reviews", "8250", "--items", "3,4",
-               "--repetitions", "6", "--test-sets", "60", "--algorithms", "ttg,gnc", "--jobs", jobs,
+               "--repetitions", "6", "--test-sets", "60", "--algorithms", "ttg,gnc", "--preset", "ours", "--jobs", jobs,
                "--out", str(tmp_path / "out")]  # fmt: skip
     command = [sys.executable, "-m", "conquer", "study", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -170,8 +170,8 @@ def test_interrupted_it_says_how_to_go_on_and_does(jobs: str, tmp_path: Path) ->
         assert "Traceback" not in said
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     whole = study(
-        specification(
-            "small", domains=("android", "clothing"), reviews=8250, items=(3, 4), repetitions=6, test_sets=60,
+        specifications(
+            "ours", domains=("android", "clothing"), reviews=8250, items=(3, 4), repetitions=6, test_sets=60,
             algorithms=("ttg", "gnc"),
         ),
         tmp_path / "whole",

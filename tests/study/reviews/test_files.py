@@ -10,6 +10,7 @@ import pytest
 from study.studies import tiny
 
 from conquer.data import synthetic
+from conquer.study.plots.reviews import FIGURES
 from conquer.study.reviews import domains, report, sources
 from conquer.study.reviews.command import run_study
 from conquer.study.reviews.run import study
@@ -45,10 +46,10 @@ def test_a_folder_of_reviews(folder: Path, tmp_path: Path) -> None:
     assert "few: 10 reviews after balancing, fewer than --minimum 100" in page
     assert "conquer study --data reviews" in page
     assert not re.search(r"(src|href)=['\"]?(http|//|file)", page)
-    for name in ("errors", "competition", "domains", "regret", "efficiency", "tuned", "questions"):
+    for name in FIGURES:
         assert (tmp_path / "figures" / f"{name}.png").stat().st_size > 5_000
         assert (tmp_path / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-    assert page.count("data:image/png;base64,") == 7
+    assert page.count("data:image/png;base64,") == len(FIGURES)
     assert pl.read_csv(tmp_path / "tables" / "mean_error.csv").height == 5
 
 

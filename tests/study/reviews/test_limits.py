@@ -78,7 +78,7 @@ def test_the_table_has_a_row_a_domain_their_mean_and_its_ratio() -> None:
 
 
 def test_stars_teach_more_than_duels_and_more_of_them_more() -> None:
-    spec = tiny(domains=("books", "kindle"), repetitions=4, test_sets=300)
+    spec = tiny(domains=("books", "kindle"), repetitions=4, test_sets=300, minimum=300)
     table = limits.limits(spec, items=4).filter(pl.col("domain") == "mean").to_dicts()[0]
     assert table[CEILING] < 0.7 * table["1/8 of it"]
     assert table[CEILING] < 0.8 * min(table[name] for name in limits.PAIRS)

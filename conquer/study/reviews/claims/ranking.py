@@ -23,7 +23,7 @@ def banditron(facts: Facts) -> Claim | None:
     above = [items for items in facts.sizes if facts.at["banditron", items] > 0.3]
     values = ", ".join(f"{facts.at['banditron', items]:.3f} at K = {items}" for items in facts.sizes)
     verdict = HOLDS if worst and len(above) == len(facts.sizes) else PARTLY if worst or above else FAILS
-    return Claim(claim, verdict, f"Its error is {values}; it is {'' if worst else 'not '}the worst.")
+    return Claim(claim, verdict, f"Its error is {values}; it is {'' if worst else 'not '}the worst.", ("banditron",))
 
 
 def order(facts: Facts) -> Claim | None:
@@ -40,16 +40,8 @@ def order(facts: Facts) -> Claim | None:
     ours = [name for name in ("gnt", "gnw") if facts.has(name)]
     extra = " Ours beside them: " + ", ".join(f"{name} {facts.mean[name]:.3f}" for name in ours) + "." if ours else ""
     evidence = f"From best to worst here: {order}; {swapped} of {pairs} pairs are the other way round.{extra}"
-    return Claim("Top Two Greedy is best, Greedy + Random second, GNC third, then Confidit and GNU.", verdict, evidence)
-
-
-def relative(facts: Facts) -> Claim | None:
-    """Whether bounds on differences beat bounds on scores."""
-    if not facts.has("gnc", "gnu"):
-        return None
-    words, better, clear = facts.versus("gnc", "gnu")
-    verdict = OPEN if not clear else HOLDS if better else FAILS
-    return Claim("Relative upper bounds (GNC) beat absolute ones (GNU).", verdict, words + ".")
+    claim = "Top Two Greedy is best, Greedy + Random second, GNC third, then Confidit and GNU."
+    return Claim(claim, verdict, evidence, (*paper,))
 
 
 def degrading(facts: Facts) -> Claim | None:
@@ -70,7 +62,8 @@ def degrading(facts: Facts) -> Claim | None:
         f"From K = {low} to K = {high} the error changes by {changes}. Questions between equally good items "
         f"(the paper's explanation), K = {low} to {high}: {rates}."
     )
-    return Claim("Algorithms with upper bounds get worse faster as K grows than greedy ones.", verdict, evidence)
+    claim = "Algorithms with upper bounds get worse faster as K grows than greedy ones."
+    return Claim(claim, verdict, evidence, (*ucb, *greedy), f"questions between equally good items: {rates}")
 
 
 def _rates(equal: Any, name: str, low: int, high: int) -> str:
@@ -88,7 +81,8 @@ def ucb_first(facts: Facts) -> Claim | None:
     poor = [not better and clear for _, better, clear in (top, random)]
     good = [better and clear for _, better, clear in (top, random)]
     verdict = HOLDS if all(poor) else PARTLY if any(poor) else FAILS if any(good) else OPEN
-    return Claim("Choosing the first item by upper bound (TTU, UNR) does poorly.", verdict, f"{top[0]}; {random[0]}.")
+    claim = "Choosing the first item by upper bound (TTU, UNR) does poorly."
+    return Claim(claim, verdict, f"{top[0]}; {random[0]}.", ("ttu", "ttg", "unr", "gnr"), facts.etas("ttu", "unr"))
 
 
 def random(facts: Facts) -> Claim | None:

@@ -33,7 +33,7 @@ def does_not_hurt(facts: Facts) -> Claim | None:
         evidence += (
             f" Where tuning chose {chosen}, most often, it is {_listed(fixed)}: it {_trend(list(fixed.values()))}."
         )
-    return Claim(claim, verdict, evidence)
+    return Claim(claim, verdict, evidence, ("gnc", reference), f"GNC is silent in {rates}, {facts.etas('gnc')}")
 
 
 def _silent(part: Any) -> dict[int, float]:

@@ -1,0 +1,99 @@
+"""The figures of single domains show the numbers of the frames, for four domains and for the paper's 33."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from conquer.data.paper import DOMAINS
+from conquer.metrics import half_width
+from conquer.study.plots.by_domain import bars, cumulative_regret
+from conquer.study.plots.canvas import Cast, cast
+from conquer.study.plots.reviews import FIGURES
+
+NAMES, SIZES, REPETITIONS = ["ttg", "gnc"], (5, 10, 20), 3
+
+
+def frames(domains: tuple[str, ...]) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    cells, points = [], []
+    for place, domain in enumerate(domains):
+        for items in SIZES:
+            for algorithm in (*NAMES, "random", "all"):
+                for repetition in range(REPETITIONS):
+                    head = {"domain": domain, "items": items, "algorithm": algorithm, "repetition": repetition}
+                    cells.append(head | {"error": rng.uniform(0.1, 0.4)})
+                    if algorithm != "all":
+                        rounds = np.linspace(1, 100 * (place + 1), 40).astype(int)
+                        regret = rng.uniform(0.1, 1.0) * rounds
+                        points += [head | {"round": int(t), "regret": r} for t, r in zip(rounds, regret, strict=True)]
+    return {"results": pl.DataFrame(cells), "curves": pl.DataFrame(points)}
+
+
+@pytest.fixture(scope="module")
+def looks() -> Cast:
+    return cast(NAMES, NAMES, "random", "all")
+
+
+def titled(figure: Any) -> dict[str, Any]:
+    return {axis.get_title(): axis for axis in figure.axes if axis.get_visible()}
+
+
+def test_a_bar_for_each_algorithm_and_k_in_each_domain(looks: Cast) -> None:
+    made = frames(("movies & TV", "MP3", "android", "garden & pets"))
+    shown = titled(bars(made, looks))
+    assert list(shown) == ["android", "garden & pets", "movies & TV", "MP3"]
+    for domain, axis in shown.items():
+        for name, group in zip(NAMES, axis.containers[1::2], strict=True):
+            part = [made["results"].filter(domain=domain, algorithm=name, items=k)["error"].to_numpy() for k in SIZES]
+            assert [bar.get_height() for bar in group] == pytest.approx([errors.mean() for errors in part])
+            (lines,) = group.errorbar.lines[2]
+            halves = [(high - low) / 2 for (_, low), (_, high) in lines.get_segments()]
+            assert halves == pytest.approx([float(half_width(errors)) for errors in part])
+        assert [text.get_text() for text in axis.get_xticklabels()] == [f"K = {items}" for items in SIZES]
+        assert axis.get_ylim()[0] == 0
+    lefts = sorted(bar.get_x() for group in shown["MP3"].containers[1::2] for bar in group)
+    assert np.diff(lefts).min() >= 1 - 1e-9
+
+
+def test_regret_is_drawn_over_the_rounds_themselves(looks: Cast) -> None:
+    made = frames(("MP3", "android"))
+    figure = cumulative_regret(made, looks)
+    for place, (domain, axis) in enumerate(reversed(titled(figure).items())):
+        lines = {line.get_label(): line for line in axis.get_lines()}
+        assert list(lines) == [*NAMES, "random"]
+        for name, line in lines.items():
+            part = made["curves"].filter(domain=domain, algorithm=name, items=10)
+            mean = part.group_by("round").agg(pl.col("regret").mean()).sort("round")
+            assert line.get_xdata().tolist() == mean["round"].to_list()
+            assert line.get_xdata()[-1] == 100 * (place + 1)
+            assert line.get_ydata().tolist() == pytest.approx(mean["regret"].to_list())
+    assert figure.get_supxlabel() == "rounds (K = 10)"
+    assert figure.get_supylabel() == "cumulative regret"
+
+
+def test_a_learner_that_diverged_has_no_line(looks: Cast) -> None:
+    made = frames(("android",))
+    made["curves"] = made["curves"].filter(pl.col("algorithm") != "gnc")
+    (axis,) = cumulative_regret(made, looks).axes
+    assert [line.get_label() for line in axis.get_lines()] == ["ttg", "random"]
+
+
+@pytest.mark.parametrize("draw", [bars, cumulative_regret])
+def test_thirty_three_domains_do_not_overlap(looks: Cast, draw: Any) -> None:
+    """Every panel has a title and a place of its own, below the legend."""
+    figure = draw(frames(DOMAINS), looks)
+    figure.draw_without_rendering()
+    shown = titled(figure)
+    assert tuple(shown) == DOMAINS
+    boxes = [axis.get_tightbbox() for axis in shown.values()]
+    for i, one in enumerate(boxes):
+        assert one.width > 1.5 * figure.dpi
+        assert not any(one.overlaps(other) for other in boxes[i + 1 :])
+    (above,) = figure.legends
+    assert above.get_window_extent().y0 >= max(box.y1 for box in boxes)
+
+
+def test_both_are_figures_of_a_study() -> None:
+    assert (FIGURES["domains"], FIGURES["regret_by_domain"]) == (bars, cumulative_regret)
