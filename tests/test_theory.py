@@ -243,7 +243,9 @@ def test_a_bound_is_refused_where_pairs_count_on_show():
         lambda: learner.expose(X, choice),
         lambda: Session(make("gnc", **tight), covariance="on-show"),
         lambda: Session(make("gnc", explore=0.1, **tight), covariance="on-show"),
-        lambda: simulate("gnc", Rounds(X, [[0, 1, 2]] * 5, [1, 0, -1]), covariance="on-show", model="full", eta="tight"),
+        lambda: simulate(
+            "gnc", Rounds(X, [[0, 1, 2]] * 5, [1, 0, -1]), covariance="on-show", model="full", eta="tight"
+        ),
     ):
         with pytest.raises(ValueError, match=why):
             refused()
