@@ -28,8 +28,8 @@ class Conquer:
     the learner, what is learnt to the model: several learners may share one model.
 
     `eta`: the factor of the widths, a number, or "theory" (the paper's bound, needs projection) or "tight" (ours, needs
-    it where Q > 0), both for full and kernel models, with U >= ||u*||, Q and delta, not with `expose`. `gamma`: Banditron's share of exploration. `alpha`:
-    Confidit's. `name` and `parameters` say how the registry made it.
+    it where Q > 0), both for full and kernel models, with U >= ||u*||, Q and delta, not with `expose`. `gamma`:
+    Banditron's share of exploration. `alpha`: Confidit's. `name` and `parameters` say how the registry made it.
 
     >>> from conquer.models.diagonal import Diagonal
     >>> from conquer.policies import TTG
