@@ -27,9 +27,9 @@ class Conquer:
     `choose` changes nothing but its rng; `learn` and `expose` are the only mutations. The policy's settings belong to
     the learner, what is learnt to the model: several learners may share one model.
 
-    `eta`: the factor of the widths, a number, or "theory" (the paper's bound, needs projection) or "tight" (ours), both
-    for full and kernel models, with U >= ||u*||, Q and delta. `gamma`: Banditron's share of exploration. `alpha`:
-    Confidit's. `name` and `parameters` say how the registry made it.
+    `eta`: the factor of the widths, a number, or "theory" (the paper's bound, needs projection) or "tight" (ours, needs
+    it where Q > 0), both for full and kernel models, with U >= ||u*||, Q and delta, not with `expose`. `gamma`:
+    Banditron's share of exploration. `alpha`: Confidit's. `name` and `parameters` say how the registry made it.
 
     >>> from conquer.models.diagonal import Diagonal
     >>> from conquer.policies import TTG
@@ -67,10 +67,10 @@ class Conquer:
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
+        self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
         self._set_eta(policy.eta if eta is None else eta)
         if policy.second == st.THOMPSON and model.exact:
             model.need_squares()
-        self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
         self.knobs[st.DELTA] = number("delta", delta, 0, 1, above=True, below=True)
         self.knobs[st.GAMMA] = number("gamma", gamma, 0, 1)
         self.knobs[st.ALPHA] = number("alpha", alpha, -1, 1)
@@ -85,10 +85,25 @@ class Conquer:
                 raise ValueError(f"eta={eta!r} is a bound for the full and kernel models only")
             if self.model.projection is None and eta == "theory":
                 raise ValueError("eta='theory' holds only with projection='sequential' or 'exact'")
+            if self.model.projection is None and (drift := self.knobs[st.DRIFT]) > 0:
+                raise ValueError(
+                    f"eta={eta!r} with Q = {drift:g} holds only with projection='sequential' or 'exact': unprojected "
+                    "scores are not bounded, so what the drift adds to the errors is not either; give Q = 0 or project"
+                )
             self.plan[st.ETA_MODE] = ETA_MODES[eta]
+            self._check_bound(self.model.stats[st.EXPOSED])
         else:
             self.plan[st.ETA_MODE] = st.CONSTANT
             self.knobs[st.ETA] = number("eta", 0.0 if eta is None else eta, 0, LARGEST)
+
+    def _check_bound(self, exposed: float) -> None:
+        """Raise if eta follows a bound and pairs without answers count in the widths."""
+        if exposed > 0 and self.plan[st.ETA_MODE] != st.CONSTANT:
+            mode = next(name for name, code in ETA_MODES.items() if code == self.plan[st.ETA_MODE])
+            raise ValueError(
+                f"eta={mode!r} is a bound for widths of answered pairs, so pairs cannot be counted on show: widths "
+                "would shrink without an answer; give eta as a number, or count pairs when they are answered"
+            )
 
     @property
     def eta(self) -> float:
@@ -116,10 +131,12 @@ class Conquer:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the state of `arrays()`, checked; a fresh learner only."""
+        self._check_bound(arrays["stats"][st.EXPOSED] if np.shape(arrays.get("stats")) == (st.STATS_SIZE,) else 0)
         self.model.restore(arrays)
 
     def begin_exposing(self) -> None:
         """Prepare to count pairs on show; a ValueError where that has no meaning."""
+        self._check_bound(1)
         self.model.begin_exposing()
 
     def scores(self, X: Any, ticket: int = 0) -> Floats:

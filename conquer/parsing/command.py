@@ -15,7 +15,8 @@ from conquer.parsing.edges import Features
 from conquer.parsing.evaluation import Evaluation, evaluate
 from conquer.parsing.parser import Parser
 from conquer.parsing.rule import EdgeRule
-from conquer.parsing.spec import TrainSpec
+from conquer.parsing.spec import FULL, TrainSpec
+from conquer.parsing.stepwise import check_full
 from conquer.parsing.supervision import SETTLE_PASSES, last_weights, settle, supervise
 from conquer.parsing.training import Recipe, Training
 from conquer.types import Floats
@@ -23,7 +24,6 @@ from conquer.types import Floats
 PathLike = str | os.PathLike[str]
 Progress = Callable[[str, int, int], None]
 """Called now and then while it works: (what is going on, how much there is of it, how much is done)."""
-FULL = "full-supervision"
 
 
 def quietly(what: str, total: int, done: int) -> None:
@@ -34,13 +34,14 @@ def train(spec: TrainSpec, progress: Progress = quietly) -> str:
     """Train a parser and write it to the file `spec.model`; returns a line that says what was done.
 
     Answers are simulated from the treebank's own trees, or taken from the file `answers` (then HEAD is not read).
-    In the end the weights are fitted anew to all answers, unless not `settled`. `ask="full-supervision"` learns whole
+    In the end the weights are fitted anew to all answers, if `settled`. `ask="full-supervision"` learns whole
     trees, averaged, in as many `passes` as are asked for.
     """
     check_writable(spec.model)
     heads: Heads = "ignore" if spec.answers is not None else ("forest" if spec.several_roots else "tree")
-    sentences = _read(spec.treebank, heads)
+    sentences = _read(spec.treebank, heads, spec.longest)
     about = {"treebank": spec.treebank.name, "sentences": len(sentences), "passes": spec.passes, "seed": spec.seed}
+    check_full(spec.matrix, Features(spec.features, spec.bits))
     learn = _from_answers if spec.answers is not None else _from_trees if spec.ask == FULL else _from_questions
     space = Features(spec.features, spec.bits)
     weights, more, said = learn(spec, sentences, space, progress)
@@ -79,14 +80,16 @@ def _from_questions(spec: TrainSpec, sentences: list[Sentence], space: Features,
     recipe = Recipe(
         rule=rule, annotator=Annotator(spec.error, spec.refusal), questions=spec.questions, replay=spec.replay,
         average=spec.average, punctuation=spec.punctuation, lam=0.3 if spec.lam is None else spec.lam,
+        matrix=spec.matrix, projection=spec.projection,
     )  # fmt: skip
     training = Training(space.encode(sentences), space, recipe, spec.seed)
     _visit(training, spec.passes * len(sentences), progress)
     fitted = partial(progress, "fitting", SETTLE_PASSES)
-    weights = training.settled(fitted) if spec.settled else training.weights()
+    settled = recipe.compiled if spec.settled is None else spec.settled
+    weights = training.settled(fitted) if settled else training.weights()
     if spec.save_answers is not None:
         recorded.write(spec.save_answers, sentences, training.log())
-    more = {"recipe": recipe.as_dict(), "questions": training.questions, "settled": spec.settled}
+    more = {"recipe": recipe.as_dict(), "questions": training.questions, "settled": settled}
     words = sum(map(len, sentences))
     return weights, more, f"{training.questions} questions ({training.questions / words:.1%} of {words} edges)"
 
@@ -137,8 +140,9 @@ def check_writable(path: PathLike) -> None:
         raise FileNotFoundError(f"no folder {folder} to write {Path(path).name} into")
 
 
-def _read(path: PathLike, heads: Heads) -> list[Sentence]:
+def _read(path: PathLike, heads: Heads, longest: int | None) -> list[Sentence]:
     sentences = treebank.read(path, heads)
-    if not sentences:
-        raise TreebankError(f"{path}: no sentences")
-    return sentences
+    kept = [sentence for sentence in sentences if longest is None or len(sentence) <= longest]
+    if not kept:
+        raise TreebankError(f"{path}: no sentences{f' of up to {longest} words' if sentences else ''}")
+    return kept

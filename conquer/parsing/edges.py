@@ -104,10 +104,13 @@ class Features:
 
     def source(self, sentence: Sentence) -> Hashed:
         """The sentence as the kernels want it, with room for the edges of one word."""
-        text = self.encode([sentence])
-        size, width = len(sentence), self.width
+        return self._source(self.encode([sentence]), 0)
+
+    def _source(self, text: Text, t: int) -> Hashed:
+        start, end = int(text.offsets[t]), int(text.offsets[t + 1])
+        size, width = end - start - 1, self.width
         return Hashed(
-            text.codes, text.classes, self.table,
+            text.codes[start:end], text.classes[start:end], self.table,
             np.empty((size + 1, width), np.uint32), np.empty((size + 1, width), np.uint32),
             np.zeros(len(GEOMETRIES), np.uint32), np.zeros(CLASSES, np.int64),
             np.arange(size + 1, dtype=np.int64) * width, np.empty(size * width, np.int32),
@@ -116,9 +119,14 @@ class Features:
 
     def rows(self, sentence: Sentence) -> SparseRows:
         """(n * n, dim): the edges into word 1 from heads 0, 2, 3, ..., then those into word 2, and so on."""
-        size, width = len(sentence), self.width
+        return self.rows_of(self.encode([sentence]), 0)
+
+    def rows_of(self, text: Text, t: int) -> SparseRows:
+        """The same for sentence t of a text."""
+        source = self._source(text, t)
+        size, width = source.rows.size, self.width
         out = np.empty(size * size * width, np.int32)
-        hash_edges(self.source(sentence), out)
+        hash_edges(source, out)
         starts = np.arange(size * size + 1, dtype=np.int64) * width
         return SparseRows(starts, out, np.full(out.size, self.value), self.dim)
 

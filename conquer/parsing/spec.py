@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+FULL = "full-supervision"
+
 
 def _option(default: Any, text: str) -> Any:
     return field(default=default, metadata={"help": text})
@@ -11,7 +13,7 @@ def _option(default: Any, text: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSpec:
-    """One parser from one treebank. `lam` None is the recipe's own.
+    """One parser from one treebank. `lam` None is the recipe's own, `settled` None the model's.
 
     >>> TrainSpec(treebank=Path("train.conllu"), model=Path("parser"), ask="pair").questions
     1
@@ -31,14 +33,27 @@ class TrainSpec:
     scale: str = _option("edge", "A step of an edge, or with tree of an edge over the sentence's length, as the paper.")
     neither: str = _option("skip", 'What "neither" teaches: skip nothing, tie an even answer, coin a toss (the paper).')
     punctuation: bool = _option(False, "Ask about punctuation as well.")
-    settled: bool = _option(True, "In the end fit the weights anew to all answers.")
+    settled: bool | None = _option(
+        None, "In the end fit the weights anew to all answers: yes, but for a full matrix or projection."
+    )
     several_roots: bool = _option(False, "Trees may have several words under the root.")
+    matrix: str = _option("diagonal", "diagonal, or full: all of A, for few features (see --bits).")
+    projection: str | None = _option(None, "sequential (the listing's) or exact: hold every edge within [-1, 1].")
+    lam: float | None = _option(None, "What A starts with; 1 in the paper.  [0.3; 1 with full-supervision]")
+    bits: int = _option(16, "Features are hashed into blocks of 2^bits cells, or an eighth of that.")
+    longest: int | None = _option(None, "Leave out sentences of more words.")
     eta: float = 0.5
-    lam: float | None = None
     average: bool = False
     features: str = "standard"
-    bits: int = 16
 
     def __post_init__(self) -> None:
         if self.passes < 1:
             raise ValueError(f"passes must be at least 1, got {self.passes}")
+        if self.longest is not None and self.longest < 1:
+            raise ValueError(f"longest must be at least 1 word, got {self.longest}")
+        plain = self.matrix == "diagonal" and self.projection is None
+        if not plain and (self.settled or self.answers is not None or self.ask == FULL):
+            raise ValueError(
+                f"matrix={self.matrix!r} with projection={self.projection!r} learns question by question: {FULL}, "
+                "recorded answers and settled weights are fitted by the diagonal model without projection"
+            )

@@ -6,12 +6,12 @@ from itertools import islice
 import numpy as np
 
 from conquer import tickets
-from conquer.kernels.models.cells import W
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.parsing.sentences import Text
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DiagonalState
 from conquer.models.diagonal import Diagonal
+from conquer.models.model import CompiledModel
 from conquer.parsing.edges import Features
 from conquer.types import Floats
 
@@ -19,9 +19,9 @@ SETTLE_PASSES = 5
 """More make no difference that the development parts would show."""
 
 
-def averaged(model: Diagonal, sums: Floats, clock: int) -> Floats:
+def averaged(model: CompiledModel, sums: Floats, clock: int) -> Floats:
     """w, or the mean of w over time if it was summed."""
-    w = np.ascontiguousarray(model.cells[:, W])
+    w = model.weights()
     return w - sums / clock if sums.size else w
 
 

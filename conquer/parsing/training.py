@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from conquer import tickets
+from conquer.checks import one_of
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.parsing.sentences import Text
 from conquer.kernels.parsing.templates import COMMA, PUNCT
 from conquer.kernels.rounds.primitives import DiagonalState
-from conquer.models.diagonal import Diagonal
+from conquer.models.model import PROJECTIONS
 from conquer.parsing.annotator import ANSWERS, Annotator
 from conquer.parsing.edges import Features
+from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.rule import ASK, NEITHER, EdgeRule
+from conquer.parsing.stepwise import MATRICES, Stepwise, check_projected, made
 from conquer.parsing.supervision import averaged, check_status, check_trees, settle
 from conquer.types import Floats, Ints
 
@@ -25,6 +28,8 @@ class Recipe:
 
     `questions` per visit of a sentence, each followed by `replay` rehearsals of earlier answers. A word is asked about
     once; words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
+    `matrix` "full" keeps all of A; `projection` holds the score of every edge of a sentence within [-1, 1], as
+    the listing does. Both are for small trials: see `stepwise` for their limits.
     """
 
     rule: EdgeRule = field(default_factory=EdgeRule)
@@ -35,12 +40,21 @@ class Recipe:
     replay: int = 8
     average: bool = False
     punctuation: bool = False
+    matrix: str = "diagonal"
+    projection: str | None = None
 
     def __post_init__(self) -> None:
+        one_of("matrix", self.matrix, MATRICES)
+        one_of("projection", self.projection, PROJECTIONS)
         for name, low in (("questions", 1), ("replay", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < low:
                 raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the compiled loop can run it."""
+        return self.matrix == "diagonal" and self.projection is None
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -73,8 +87,9 @@ class Training:
 
     def __init__(self, text: Text, features: Features, recipe: Recipe, seed: int = 0) -> None:
         check_trees(text)
+        check_projected(text, recipe.projection)
         self.text, self.features, self.recipe, self.seed = text, features, recipe, seed
-        self.model = Diagonal(features.dim, lam=recipe.lam, update=recipe.update)
+        self.model = made(recipe.matrix, recipe.projection, features, recipe.lam, recipe.update)
         words = text.codes.shape[0]
         self.progress = kernel.TrainingState(
             asked=np.zeros(words, bool),
@@ -116,19 +131,31 @@ class Training:
             tickets.tickets(tickets.stream(name, self.seed), self.visits * each, count * each)
             for name in ("policy", "judge")
         )
-        status, sentence = kernel.train(
-            DiagonalState(self.model.cells, self.model.stats), self.model.plan, self.model.knobs, self.text,
-            self.features.table, self.features.value, order, self.recipe.as_ask(), policy, judge, self.progress,
-        )  # fmt: skip
-        check_status(status, sentence)
+        if self.recipe.compiled:
+            status, sentence = kernel.train(
+                DiagonalState(*self.model.state), self.model.plan, self.model.knobs, self.text, self.features.table,
+                self.features.value, order, self.recipe.as_ask(), policy, judge, self.progress,
+            )  # fmt: skip
+            check_status(status, sentence)
+        else:
+            self.stepwise().visit(order, policy, judge)
         self.visits += count
+
+    def stepwise(self) -> Stepwise:
+        """The same training one call at a time, for models that the compiled loop does not know."""
+        learner = EdgeLearner(self.model, self.recipe.rule, features=self.features)
+        recipe = self.recipe
+        return Stepwise(learner, self.text, recipe.annotator, recipe.questions, recipe.replay, self.progress)
 
     def weights(self) -> Floats:
         """(D,): what to parse with."""
         return averaged(self.model, self.progress.average, int(self.progress.counts[2]))
 
     def settled(self, progress: Callable[[int], None] | None = None) -> Floats:
-        """(D,): weights fitted anew to all answers so far; better than `weights`, which met each answer in its turn."""
+        """(D,): weights fitted anew to all answers so far; better than `weights`, which met each answer in its turn.
+
+        The fit is the diagonal model's, whatever model asked.
+        """
         known = np.full(self.text.heads.size, -1, np.int64)
         sentence, word, head = self.progress.memory[: self.progress.counts[0]].T
         known[self.text.offsets[sentence] + word] = head

@@ -61,9 +61,10 @@ def digest_of(paths: dict[str, Path]) -> str:
 
 
 @lru_cache(maxsize=2)
-def bank(folder: str, features: Features) -> Bank:
-    """The treebank in a folder; a worker reads it once."""
+def bank(folder: str, features: Features, longest: int | None = None) -> Bank:
+    """The treebank in a folder; a worker reads it once. Longer training sentences than `longest` are left out."""
     sentences = {part: treebank.read(path) for part, path in files(folder).items()}
+    sentences["train"] = [each for each in sentences["train"] if longest is None or len(each) <= longest]
     if empty := [part for part, found in sentences.items() if not found]:
         raise TreebankError(f"{folder}: no sentences in {', '.join(empty)}")
     marks = {

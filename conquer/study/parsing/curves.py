@@ -33,6 +33,7 @@ class ParsingCell:
     points: int
     recipe: Recipe | None
     features: Features
+    longest: int | None = None
 
     @property
     def name(self) -> str:
@@ -57,7 +58,7 @@ def checkpoints(sentences: int, passes: int, points: int) -> list[int]:
 def run_cell(cell: ParsingCell) -> list[Row]:
     """The row of one run, with its curve: a list of points with questions asked so far and scores on the test part."""
     start = time.process_time()
-    data = bank(cell.folder, cell.features)
+    data = bank(cell.folder, cell.features, cell.longest)
     points = _ceiling(cell, data) if cell.recipe is None else _curve(cell, data, cell.recipe)
     refusal = 0.0 if cell.recipe is None else cell.recipe.annotator.refusal
     row = {"ask": cell.ask, "seed": cell.seed, "error": cell.error, "refusal": refusal, "points": points}

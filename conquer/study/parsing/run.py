@@ -9,6 +9,7 @@ from typing import Any
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
 from conquer.parsing.rule import ASK, EdgeRule
+from conquer.parsing.stepwise import check_full
 from conquer.parsing.training import Recipe
 from conquer.study.backends import Backend, serial
 from conquer.study.cells.output import write_frame
@@ -32,7 +33,10 @@ def recipe_of(spec: ParsingSpec) -> Recipe:
     optional = {name: getattr(spec, name) for name in ("lam", "average") if getattr(spec, name) is not None}
     eta: dict[str, Any] = {} if spec.eta is None else {"eta": spec.eta}
     rule = EdgeRule(neither=spec.neither, scale=spec.scale, **eta)
-    return Recipe(rule=rule, questions=spec.questions, replay=spec.replay, punctuation=spec.punctuation, **optional)
+    return Recipe(
+        rule=rule, questions=spec.questions, replay=spec.replay, punctuation=spec.punctuation, matrix=spec.matrix,
+        projection=spec.projection, **optional,
+    )  # fmt: skip
 
 
 def annotators(spec: ParsingSpec) -> list[Annotator]:
@@ -51,11 +55,13 @@ def cells_of(spec: ParsingSpec) -> list[ParsingCell]:
     if unknown := [name for name in spec.ask if name not in ASK]:
         raise ValueError(f"ask must be some of {', '.join(ASK)}, got {', '.join(unknown)}")
     recipe, features, people = recipe_of(spec), Features(spec.features, spec.bits), annotators(spec)
+    check_full(recipe.matrix, features)
     common: dict[str, Any] = {
         "folder": str(spec.treebank),
         "digest": digest_of(files(spec.treebank)),
         "points": spec.points,
         "features": features,
+        "longest": spec.longest,
     }
     cells = [
         ParsingCell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None, **common)

@@ -45,11 +45,21 @@ class ParsingSpec:
         },
     )
     punctuation: bool = field(default=False, metadata={"help": "Ask about punctuation as well."})
+    matrix: str = field(
+        default="diagonal", metadata={"help": "diagonal, or full: all of A, for few features (see --bits)."}
+    )
+    projection: str | None = field(
+        default=None,
+        metadata={"help": "sequential (the listing's) or exact: hold every edge of a sentence within [-1, 1]."},
+    )
+    lam: float | None = field(default=None, metadata={"help": "What A starts with; 1 in the paper.  [0.3]"})
+    bits: int = field(
+        default=16, metadata={"help": "Features are hashed into blocks of 2^bits cells, or an eighth of that."}
+    )
+    longest: int | None = field(default=None, metadata={"help": "Leave out training sentences of more words."})
     eta: float | None = None
-    lam: float | None = None
     average: bool | None = None
     features: str = "standard"
-    bits: int = 16
     points: int = 12
 
     def __post_init__(self) -> None:
@@ -59,3 +69,5 @@ class ParsingSpec:
         for name in ("ask", "error", "refusal"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must name at least one, got nothing")
+        if self.longest is not None and self.longest < 1:
+            raise ValueError(f"longest must be at least 1 word, got {self.longest}")
