@@ -89,7 +89,7 @@ class CompiledModel:
         return self._measure(X, -2, ticket)
 
     def projected(self, X: Any, ticket: int = 0) -> Floats:
-        """(D,): w~, the w nearest to the model's with every |w~ . phi_i| <= 1 for these items; w itself where that holds.
+        """(D,): w~, near w and with every |w~ . phi_i| <= 1 for these items; w where that holds already.
 
         `ticket`, the round's, orders a sequential projection. Without a projection this is w.
         """
