@@ -1,5 +1,7 @@
 """Tickets: splitmix's numbers, the normal quantile, streams from content."""
 
+from itertools import pairwise
+
 import numpy as np
 from literal import normal, uniform
 from scipy.special import ndtri
@@ -40,3 +42,16 @@ def test_streams_depend_on_content_alone():
     assert len(set(first.tolist())) == 100
     np.testing.assert_array_equal(first[40:], plain.tickets(plain.stream("a", 1), 40, 60))
     assert plain.ticket(plain.stream("a", 1), 7) == first[7]
+
+
+def test_no_two_uses_of_a_ticket_share_a_draw():
+    ranges = sorted(plain.COUNTERS.values(), key=lambda one: one.start)
+    assert ranges[0].start == 0
+    assert ranges[-1].stop == 2**64
+    assert all(one.start < one.stop == two.start for one, two in pairwise(ranges))
+    first = {"feature": 0, "explore": plain.EXPLORE, "reward": plain.REWARD}
+    for use, number in first.items():
+        expected = uniform(12345, plain.COUNTERS[use].start)
+        assert plain.Draws(12345).uniform(number) == expected
+    assert plain.COUNTERS["order"].start == int(tickets.ORDER)
+    assert plain.COUNTERS["side"] == range(int(tickets.SIDE), int(tickets.SIDE) + 1)

@@ -117,8 +117,8 @@ class Kernel(CompiledModel):
     def _spread(self, factors: Floats) -> Floats:
         """(D,): the sum of the stored items, each times its coefficient and its factor."""
         sizes, owner = self._stored()
-        shares = factors * self.item[: owner.size, COEFFICIENT]
-        values = self.data[: int(self.counts[ENTRIES])] * np.repeat(shares, sizes)
+        each = factors * self.item[: owner.size, COEFFICIENT]
+        values = self.data[: int(self.counts[ENTRIES])] * np.repeat(each, sizes)
         return np.bincount(self.indices[: values.size], values, self.dim)
 
     def _inverse_times(self, x: Floats) -> Floats:

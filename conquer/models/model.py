@@ -121,7 +121,7 @@ class CompiledModel:
         return self._measure(X, -2, ticket)
 
     def projected(self, X: Any, ticket: int = 0) -> Floats:
-        """(D,): w~, the nearest w with every |w~ . phi_i| <= 1 for these items; the model's own where that holds.
+        """(D,): w~, near w and with every |w~ . phi_i| <= 1 for these items; w where that holds already.
 
         `ticket`, the round's, orders a sequential projection. Without a projection this is w.
         """

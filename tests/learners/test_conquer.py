@@ -5,7 +5,7 @@ import pytest
 
 from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
-from conquer.policies import CONFIDIT, GNC, GNR, GNT, GNW, TTU
+from conquer.policies import CONFIDENT, CONFIDIT, GNC, GNR, GNT, GNW, GREEDY, TTU, Policy
 from conquer.registry import algorithms, make
 from conquer.types import Choice, Query
 
@@ -145,3 +145,31 @@ def test_a_choice_comes_with_the_scores_of_its_round(name, model, projection):
         assert scores.tolist() == learner.scores(X).tolist()
         if choice.query is not Query.NONE:
             learner.learn(X, choice, 1.0)
+
+
+def relative(model, X, first, eta, ticket):
+    return model.scores(X) + np.sqrt(eta * model.contrasts(X, first))
+
+
+def unsure(model, X, first, second, eta):
+    scores = model.scores(X)
+    return not scores[first] - scores[second] > np.sqrt(eta * model.contrasts(X, first)[second])
+
+
+def test_one_order_a_round_for_a_sequential_projection():
+    """Codes, rules and gates in Python, scores and learning all project in the order of the round's ticket."""
+    rng = np.random.default_rng(2)
+    model = Full(4, lam=0.1, projection="sequential")
+    compiled = Conquer(model, GNC, eta=0.5)
+    plain = [Conquer(model, Policy(GREEDY, relative, gate), eta=0.5) for gate in (unsure, CONFIDENT)]
+    orders = 0
+    for ticket in range(200):
+        X = rng.normal(size=(5, 4)) * 2
+        choice, scores = compiled.choose_and_score(X, ticket)
+        np.testing.assert_array_equal(scores, compiled.scores(X, ticket))
+        assert scores[choice.shown[0]] == scores.max()
+        assert [learner.choose(X, ticket).shown for learner in plain] == [choice.shown] * 2
+        orders += not np.allclose(scores, compiled.scores(X))
+        if len(choice.shown) == 2:
+            compiled.learn(X, choice, 1.0 if X[choice.shown[0], 0] > X[choice.shown[1], 0] else -1.0)
+    assert orders > 20

@@ -25,7 +25,7 @@ LEARNERS = {
 
 
 def with_column(X, value):
-    return np.column_stack([X[:, :2], np.full(len(X), value), X[:, 2:]])
+    return np.column_stack([X, np.full(len(X), value)])
 
 
 def taught(model, shared, rng, count=25):

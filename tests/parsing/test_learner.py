@@ -220,3 +220,16 @@ def test_refusals_leave_the_state():
     with pytest.raises(TypeError, match="takes rows"):
         EdgeLearner(Diagonal(FEATURES.dim)).choose(sentence, 1)
     assert (learner.model.cells == before).all()
+
+
+def test_questions_and_trees_use_the_rounds_order_of_a_sequential_projection():
+    model = Full(FEATURES.dim, lam=0.01, projection="sequential")
+    learner = EdgeLearner(model, EdgeRule(ask="margin"), features=FEATURES)
+    orders = 0
+    for t, sentence in enumerate(BANK[:25]):
+        choice = learner.choose(sentence, t + 1)
+        if choice.query == Query.DUEL:
+            assert learner.tree(sentence, t + 1)[choice.memo["word"] - 1] == choice.memo["heads"][0]
+            orders += not np.allclose(learner.scores(sentence, t + 1), learner.scores(sentence))
+            learner.learn(sentence, choice, truth(sentence, choice))
+    assert orders > 3

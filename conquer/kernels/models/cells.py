@@ -9,7 +9,7 @@ import numpy as np
 
 from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import part
-from conquer.kernels.core.sparse import ONE, TWO, feature, row_bounds
+from conquer.kernels.core.sparse import FOUR, ONE, THREE, TWO, feature, row_bounds
 from conquer.kernels.models import differences
 
 W, INVERSE, ANSWERED = range(3)
@@ -132,30 +132,38 @@ def empty_lists(items):
 
 
 @part
-def contrast(items, i, cells, slots, shift, values, left):
+def contrast(items, i, cells, slots, ids, shift, values, left):
     """(phi_i - x)' A^-1 (phi_i - x), x being the row that was indexed; `left` is x_r^2 / A_r by place, used up."""
     data = items.data
     start, stop = row_bounds(items, i)
-    a = b = 0.0
-    two = start + (stop - start) // TWO * TWO
-    for j in range(start, two, TWO):
+    a = b = c = d = 0.0
+    four = start + (stop - start) // FOUR * FOUR
+    for j in range(start, four, FOUR):
         r, s = feature(items, j), feature(items, j + ONE)
-        n, m = differences.place(slots, shift, r), differences.place(slots, shift, s)
-        one, other = data[j] - values[n], data[j + ONE] - values[m]
+        t, u = feature(items, j + TWO), feature(items, j + THREE)
+        n, m = differences.place(slots, ids, shift, r), differences.place(slots, ids, shift, s)
+        o, p = differences.place(slots, ids, shift, t), differences.place(slots, ids, shift, u)
+        one, two = data[j] - values[n], data[j + ONE] - values[m]
+        three, last = data[j + TWO] - values[o], data[j + THREE] - values[p]
         a += one * one * cells[r, INVERSE]
-        b += other * other * cells[s, INVERSE]
-        left[n] = left[m] = 0.0
-    for j in range(two, stop):
+        b += two * two * cells[s, INVERSE]
+        c += three * three * cells[t, INVERSE]
+        d += last * last * cells[u, INVERSE]
+        left[n] = left[m] = left[o] = left[p] = 0.0
+    for j in range(four, stop):
         r = feature(items, j)
-        n = differences.place(slots, shift, r)
+        n = differences.place(slots, ids, shift, r)
         one = data[j] - values[n]
         a += one * one * cells[r, INVERSE]
         left[n] = 0.0
-    c = d = 0.0
-    even = left.size // 2 * 2
-    for n in range(0, even, 2):
-        c += left[n]
-        d += left[n + 1]
-    for n in range(even, left.size):
-        c += left[n]
-    return (a + b) + (c + d)
+    e = f = g = h = 0.0
+    size = np.uint64(left.size)
+    four = size // FOUR * FOUR
+    for n in range(ZERO, four, FOUR):
+        e += left[n]
+        f += left[n + ONE]
+        g += left[n + TWO]
+        h += left[n + THREE]
+    for n in range(four, size):
+        e += left[n]
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))

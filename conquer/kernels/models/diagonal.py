@@ -96,7 +96,7 @@ def variances(state, items, plan, knobs, out):
 @implements(primitives.contrasts, DiagonalState)
 def contrasts(state, items, pivot, plan, knobs, out):
     cells = state.cells
-    slots, shift = index_row(items, pivot)
+    slots, ids, shift = index_row(items, pivot)
     values = by_place(items, pivot)
     own, left = np.empty(values.size), np.empty(values.size)
     own[0] = 0.0
@@ -107,22 +107,23 @@ def contrasts(state, items, pivot, plan, knobs, out):
         if i == pivot:
             out[i] = 0.0
         else:
-            left[:] = own
-            out[i] = contrast(items, i, cells, slots, shift, values, left)
+            for n in range(np.uint64(own.size)):
+                left[n] = own[n]
+            out[i] = contrast(items, i, cells, slots, ids, shift, values, left)
 
 
 @implements(primitives.gram, DiagonalState)
 def gram(state, items, plan, knobs, work):
     cells = state.cells
     for i in range(items.rows.size):
-        slots, shift = index_row(items, i)
+        slots, ids, shift = index_row(items, i)
         values = by_place(items, i)
         for k in range(i, items.rows.size):
             start, stop = row_bounds(items, k)
             cross = 0.0
             for j in range(start, stop):
                 r = feature(items, j)
-                cross += items.data[j] * values[place(slots, shift, r)] * cells[r, INVERSE]
+                cross += items.data[j] * values[place(slots, ids, shift, r)] * cells[r, INVERSE]
             work[st.GRAM + i, k] = cross
             work[st.GRAM + k, i] = cross
 

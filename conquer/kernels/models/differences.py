@@ -10,40 +10,44 @@ from conquer.kernels.core.compile import part
 from conquer.kernels.core.sparse import ONE, feature, row_bounds
 from conquer.kernels.rounds import primitives
 
-_GOLDEN, _LOW, _HALF, _WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(64)
+_GOLDEN, _WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(64)
+_SPARSE, _LONG = 16, 4096
 
 
 @part
 def index_row(items, i):
-    """(slots, shift): the place of every feature of row i, from 1, for `place`; at most a quarter of the slots is used.
+    """(slots, ids, shift) for `place`: the place of every feature of row i, from 1, by a hash; the ids by place.
 
-    A slot is 0, or the feature + 1 in its upper and the place in its lower half.
+    Few slots are used, so that nearly every search ends where it begins; of a long row a quarter, for its size.
     """
     start, stop = row_bounds(items, i)
+    count = np.int64(stop - start)
     bits = 3
-    while (1 << bits) < 4 * np.int64(stop - start):
+    while (1 << bits) < (_SPARSE if count < _LONG else 4) * count:
         bits += 1
-    slots = np.zeros(1 << bits, np.uint64)
+    slots, ids = np.zeros(1 << bits, np.int32), np.empty(count + 1, np.uint32)
     shift, mask = _WORD - np.uint64(bits), np.uint64((1 << bits) - 1)
+    ids[0] = 0
     for j in range(start, stop):
-        key = np.uint64(feature(items, j))
-        slot = (key * _GOLDEN) >> shift
+        r = feature(items, j)
+        slot = (np.uint64(r) * _GOLDEN) >> shift
         while slots[slot] != 0:
             slot = (slot + ONE) & mask
-        slots[slot] = ((key + ONE) << _HALF) | (j - start + ONE)
-    return slots, shift
+        slots[slot] = j - start + ONE
+        ids[j - start + ONE] = r
+    return slots, ids, shift
 
 
 @part
-def place(slots, shift, r):
+def place(slots, ids, shift, r):
     """The place of feature r in the row that was indexed, 0 for none."""
-    key = np.uint64(r)
-    slot = (key * _GOLDEN) >> shift
-    entry = slots[slot]
-    while entry != 0 and (entry >> _HALF) != key + ONE:
+    slot = (np.uint64(r) * _GOLDEN) >> shift
+    n = np.uint32(slots[slot])
+    # One test, nearly never true: whether there is a place at all would be a coin for the processor to guess.
+    while (n != 0) & (ids[n] != r):
         slot = (slot + ONE) & np.uint64(slots.size - 1)
-        entry = slots[slot]
-    return entry & _LOW
+        n = np.uint32(slots[slot])
+    return np.uint64(n)
 
 
 @part
@@ -58,12 +62,12 @@ def by_place(items, i):
 
 
 @part
-def distance(items, start, stop, slots, shift, values, left):
+def distance(items, start, stop, slots, ids, shift, values, left):
     """||y - x||^2, y being entries start to stop, x the row that was indexed; `left` is scratch as long as `values`."""
     total = 0.0
     left[:] = values
     for j in range(start, stop):
-        n = place(slots, shift, feature(items, j))
+        n = place(slots, ids, shift, feature(items, j))
         gap = items.data[j] - values[n]
         total += gap * gap
         left[n] = 0.0
@@ -76,7 +80,7 @@ def distance(items, start, stop, slots, shift, values, left):
 def less_row(items, pivot):
     """The items phi_i - phi_p as rows of their own: those of phi_i, then what only phi_p has; row p is empty."""
     count = items.rows.size
-    slots, shift = index_row(items, pivot)
+    slots, ids, shift = index_row(items, pivot)
     values = by_place(items, pivot)
     first, _ = row_bounds(items, pivot)
     size = 0
@@ -91,7 +95,7 @@ def less_row(items, pivot):
             left[:] = values
             start, stop = row_bounds(items, i)
             for j in range(start, stop):
-                n = place(slots, shift, feature(items, j))
+                n = place(slots, ids, shift, feature(items, j))
                 indices[end], data[end] = items.indices[j], items.data[j] - values[n]
                 left[n] = 0.0
                 end += ONE
@@ -106,10 +110,10 @@ def less_row(items, pivot):
 @part
 def item_distance(items, i, j):
     """||phi_i - phi_j||^2."""
-    slots, shift = index_row(items, j)
+    slots, ids, shift = index_row(items, j)
     values = by_place(items, j)
     start, stop = row_bounds(items, i)
-    return distance(items, start, stop, slots, shift, values, np.empty(values.size))
+    return distance(items, start, stop, slots, ids, shift, values, np.empty(values.size))
 
 
 @part

@@ -69,13 +69,13 @@ def prepare(state, items, plan, knobs):
         scatter(items, i, state.dense)
         own[SELF] = dot(items, i, state.dense)
         own[SHIFT] = 0.0
-        slots, shift = index_row(items, i)
+        slots, ids, shift = index_row(items, i)
         values = by_place(items, i)
         left = np.empty(values.size)
         for q in range(state.counts[ITEMS]):
             if plan[st.KERNEL] == st.RBF:
                 start, stop = np.uint64(state.indptr[q]), np.uint64(state.indptr[q + 1])
-                between = distance(stored, start, stop, slots, shift, values, left)
+                between = distance(stored, start, stop, slots, ids, shift, values, left)
             else:
                 between = stored_dot(stored, q, state.dense)
             value = state.item[q, COEFFICIENT] * kernel(plan, knobs, between, state.item[q, SQUARE], own[SELF])
