@@ -116,6 +116,8 @@ def read_answer(
     if neither and query != Query.BEST:
         return none if outside and query == Query.DUEL else None
     values = _words(query, shown, items)
+    if strength is not None and not is_real(strength):
+        raise AnswerError(f"a strength must be a number in [0, 1], got {strength!r}")
     if isinstance(answer, str) and answer in values:
         if query == Query.BEST and strength not in (None, 1.0):
             raise AnswerError(f"whether an item is the best has no strength, got {strength!r}")

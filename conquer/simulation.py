@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.checks import checked_seed
+from conquer.checks import checked_answer, checked_seed
 from conquer.judges import LawJudge, make_judge
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.loop import CHOSEN, Log, World
@@ -233,7 +233,8 @@ def _run_plainly(
         log.reals[t, 0] = np.nan if choice.memo["chance"] is None else choice.memo["chance"]
         values = here.ratings if _rates(laws[t]) and choice.query == Query.DUEL else here.rewards
         assert values is not None
-        log.reals[t, 1] = laws[t](choice, values, int(judges[t])) or 0.0
+        answer = laws[t](choice, values, int(judges[t]))
+        log.reals[t, 1] = 0.0 if answer is None else checked_answer(answer)
         if on_show and choice.query == Query.DUEL:
             choice = learner.expose(here.items, choice)
         choices.append(choice)

@@ -75,7 +75,7 @@ def test_dimensions_and_seeds(wrong):
     with pytest.raises(ValueError, match="dim must be"):
         checked_dim(wrong)
     assert checked_seed(np.uint8(3)) == 3
-    for no_seed in (True, 1.0, "1", None):
+    for no_seed in (True, np.True_, 1.0, "1", None):
         with pytest.raises(TypeError, match="seed must be"):
             checked_seed(no_seed)
 
@@ -93,7 +93,7 @@ def test_an_answer_is_a_strength_or_to_best_a_sign(value):
             checked_answer(value, strengths=False)
 
 
-@pytest.mark.parametrize("wrong", [True, False, math.nan])
+@pytest.mark.parametrize("wrong", [True, False, np.True_, np.array(1.0), "1", None, math.nan])
 def test_no_answers(wrong):
     with pytest.raises(ValueError, match="answer"):
         checked_answer(wrong)
