@@ -142,7 +142,9 @@ def build(dim: int, model: str, values: Values) -> Method:
     radius = Radius(kappa, delta, number("radius", scale, 0.0))
     by_variance = values["beta"] == "variance"
     if by_variance and (values["estimator"], model, values["robust"]) != ("mle", "full", None):
-        raise ValueError(f"beta='variance' needs estimator='mle' with model='full', got {values['estimator']!r}, {model!r}")
+        raise ValueError(
+            f"beta='variance' needs estimator='mle' with model='full', got {values['estimator']!r}, {model!r}"
+        )
     return VACDB(
         partial(_layer, dim, model, values, kappa if by_variance else None),
         alpha=number("alpha", theory, 1e-15, 0.99),
