@@ -195,3 +195,12 @@ def test_every_algorithm_has_a_row_in_both_comparison_tables(heading):
     assert sorted(rows) == sorted(row.name for row in algorithms())
     widths = {line.count("|") for line in part.splitlines() if line.startswith("|")}
     assert len(widths) == 1
+
+
+def test_the_page_says_what_is_published_in_the_registrys_words():
+    page = (Path(__file__).parents[2] / "docs" / "rivals.md").read_text()
+    part = page.split("## As published\n")[1].split("\n## ")[0]
+    for row in PAPERS:
+        sets = ", ".join(f"{name}={value!r}" for name, value in row.published.values.items()) or "nothing: its defaults"
+        assert f"| `{row.name}` | {sets} | {', '.join(row.published.needs)} | {row.published.text} |" in part
+    assert part.count("\n| `") == len(PAPERS)

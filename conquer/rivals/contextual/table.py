@@ -45,7 +45,8 @@ CONTEXTUAL = (
         published=Published(
             {**_PRACTICE, "clip": None, "coupling": None},
             "maximum likelihood after D K random rounds, c1 = C = sqrt(D ln T), p_t = min(1, D ln(D T)/sqrt(t)), "
-            "Gumbel noise (r); which value of the coin shares the noise is recalled, not read; lam = 0.001 stands for no penalty",
+            "Gumbel noise (r); which value of the coin shares the noise is recalled, not read; lam = 0.001 stands for "
+            "its lack of a penalty",
             ("horizon",),
         ),
     ),
