@@ -147,8 +147,8 @@ def find(name: str) -> Algorithm:
 def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Learner:
     """A fresh learner by name; `model` None is the algorithm's default.
 
-    A rival with `published=True` is what its paper runs: estimator, random rounds first, constants. Those that depend on
-    the number of rounds need `horizon`.
+    A rival with `published=True` is what its paper runs: estimator, random rounds first, constants. Where these depend
+    on the number of rounds it needs `horizon`.
 
     Any learner that duels takes `explore`, the share of rounds with two items drawn at random and their chances
     recorded, so that its log can be used to judge other policies.

@@ -76,18 +76,21 @@ def test_values_beyond_counting_are_refused_by_name_and_change_nothing(row: Any,
         X = rng.normal(size=(COUNT, DIM))
         X = np.clip(X, -1.0, 1.0) * (size if ticket % 2 else 1.0)
         before = state(learner)
+        told = ""
         try:
             choice = learner.choose(X, ticket)
         except ArithmeticError as error:
-            assert "scale" in str(error), error
+            told = str(error)
             choice = Choice((0, 1), Query.DUEL, ticket, {"chance": None}) if learner.duels else None
+        assert not told or "scale" in told
         if choice is None or choice.query is Query.NONE:
             continue
+        refused = False
         try:
             learner.learn(X, choice, 1.0)
-        except (ArithmeticError, ValueError) as error:
-            assert ticket % 2, error
-            assert same(before, state(learner)), "it moved before it refused"
+        except (ArithmeticError, ValueError):
+            refused = True
+        assert not refused or (ticket % 2 and same(before, state(learner))), "it moved before it refused"
         assert all(np.isfinite(array).all() for array in learner.arrays().values())
     assert same(state(learner), state(loads(dumps(learner))[0]))
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -184,3 +185,22 @@ def test_the_radius_shrinks_where_answers_have_no_noise():
             layer.learn(as_rows(x, 2), 0, 1, y)
         found.append(learner.model._beta(9))
     assert found[0] < 0.9 * found[1]
+
+
+@pytest.mark.parametrize("heading", ["What it promises, hears and assumes", "Parameters, prediction, update"])
+def test_every_algorithm_has_a_row_in_both_comparison_tables(heading):
+    page = (Path(__file__).parents[2] / "docs" / "comparison.md").read_text()
+    part = page.split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1].strip(" `") for line in part.splitlines() if line.startswith("| `")]
+    assert sorted(rows) == sorted(row.name for row in algorithms())
+    widths = {line.count("|") for line in part.splitlines() if line.startswith("|")}
+    assert len(widths) == 1
+
+
+def test_the_page_says_what_is_published_in_the_registrys_words():
+    page = (Path(__file__).parents[2] / "docs" / "rivals.md").read_text()
+    part = page.split("## As published\n")[1].split("\n## ")[0]
+    for row in PAPERS:
+        sets = ", ".join(f"{name}={value!r}" for name, value in row.published.values.items()) or "nothing: its defaults"
+        assert f"| `{row.name}` | {sets} | {', '.join(row.published.needs)} | {row.published.text} |" in part
+    assert part.count("\n| `") == len(PAPERS)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from conquer.checks import number, positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import all_features
 from conquer.rivals.estimators.estimator import sigmoid
+from conquer.rivals.estimators.items import all_features
 from conquer.rivals.learner import Arrays, Method, Pick, duel
 from conquer.rivals.options import LARGEST_FULL
 from conquer.rows import SparseRows

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import over_features
+from conquer.rivals.estimators.items import over_features
 from conquer.rivals.learner import Arrays, Method, Pick, duel, finite
 from conquer.rows import SparseRows
 from conquer.tickets import Draws

@@ -25,8 +25,8 @@ CONTEXTUAL = (
         MODELS,
         published=Published(
             _PRACTICE,
-            "maximum likelihood after D K random rounds, eta = sqrt(D ln T), as its experiments and those of CoLSTIM run "
-            "it (r); lam = 0.001 stands for its lack of a penalty",
+            "maximum likelihood after D K random rounds, eta = sqrt(D ln T), as its experiments and those of CoLSTIM "
+            "run it (r); lam = 0.001 stands for its lack of a penalty",
             ("horizon",),
         ),
     ),
@@ -44,8 +44,9 @@ CONTEXTUAL = (
         MODELS,
         published=Published(
             {**_PRACTICE, "clip": None, "coupling": None},
-            "maximum likelihood after D K random rounds, c1 = C = sqrt(D ln T), p_t = min(1, D ln(D T)/sqrt(t)), Gumbel "
-            "noise (r); which value of the coin shares the noise is recalled, not read; lam = 0.001 stands for no penalty",
+            "maximum likelihood after D K random rounds, c1 = C = sqrt(D ln T), p_t = min(1, D ln(D T)/sqrt(t)), "
+            "Gumbel noise (r); which value of the coin shares the noise is recalled, not read; lam = 0.001 stands for "
+            "its lack of a penalty",
             ("horizon",),
         ),
     ),
@@ -58,8 +59,8 @@ CONTEXTUAL = (
         MODELS,
         published=Published(
             {"model": "full", "estimator": "mle-curved"},
-            "GINOP's linear form: maximum likelihood, widths from its Hessian (r); its constants are not known to us, so "
-            "eta and lam are tuned",
+            "GINOP's linear form: maximum likelihood, widths from its Hessian (r); its constants are not known to "
+            "us, so eta and lam are tuned",
             grid=_GRID,
         ),
     ),
@@ -80,9 +81,9 @@ CONTEXTUAL = (
         MODELS,
         published=Published(
             {"model": "full", "estimator": "mle", "lam": 1.0, "beta": "variance", "alpha": "theory", "kappa": 0.105},
-            "layers from 2^-2l I, weighted maximum likelihood with penalty kappa 2^-2l, beta from the layer's variance, "
-            "alpha = T^-1.5 (r); its experiments tune the radius' factor, and so does the arena; of the pairs too little "
-            "known it takes any, we the least known",
+            "layers from 2^-2l I, weighted maximum likelihood with penalty kappa 2^-2l, beta from the layer's "
+            "variance, alpha = T^-1.5 (r); its experiments tune the radius' factor, and so does the arena; of the "
+            "pairs too little known it takes any, we the least known",
             ("horizon",),
             grid(radius=(1.0, 0.1, 0.01, 0.001)),
         ),
@@ -113,8 +114,8 @@ CONTEXTUAL = (
         LARGEST_FULL,
         Published(
             {"eta": 0.25, "history": 2**20},
-            "two Langevin chains on losses tempered by eta = 0.25 (r), all rounds kept; the weight of optimism, steps, "
-            "pace and minibatches are ours",
+            "two Langevin chains on losses tempered by eta = 0.25 (r), all rounds kept; the weight of optimism, "
+            "steps, pace and minibatches are ours",
         ),
     ),
     rival(
@@ -139,8 +140,8 @@ CONTEXTUAL = (
         MODELS,
         published=Published(
             {"model": "full", "estimator": "mle"},
-            "its rule and penalised maximum likelihood (r) on features as given: its network is not here, and eta and lam "
-            "are tuned",
+            "its rule and penalised maximum likelihood (r) on features as given: its network is not here, and eta "
+            "and lam are tuned",
             grid=_GRID,
         ),
     ),
@@ -164,8 +165,8 @@ CONTEXTUAL = (
         ("diagonal",),
         published=Published(
             {"delta": 1.0, "gamma": 0.01},
-            "delta = 1 and gamma = 0.01, the steps of its web search experiments (r); w is not projected on a ball, since "
-            "only its direction matters here",
+            "delta = 1 and gamma = 0.01, the steps of its web search experiments (r); w is not projected on a ball, "
+            "since only its direction matters here",
         ),
     ),
     rival(

@@ -112,7 +112,7 @@ class Radius:
         16 2^-l/kappa sqrt((8 Var + 18 a) b) + 6 2^-l/kappa b + 2^(1-l),
 
     Var = sum of weight (p - sigma(theta.z))^2 over the layer's answers once 2^l >= 64 (1/4)/kappa sqrt(a), before that
-    their number. (Recalled, and compared with its authors' code, which squares the weight once more.)
+    their number. (Recalled, and compared with a public implementation, which squares the weight once more.)
 
     `kappa`: the least slope of the link, sigma'(2) for unit items and weights. `scale`: 1 in the theorem, tuned in the
     paper's experiments.
@@ -142,7 +142,9 @@ def build(dim: int, model: str, values: Values) -> Method:
     radius = Radius(kappa, delta, number("radius", scale, 0.0))
     by_variance = values["beta"] == "variance"
     if by_variance and (values["estimator"], model, values["robust"]) != ("mle", "full", None):
-        raise ValueError(f"beta='variance' needs estimator='mle' with model='full', got {values['estimator']!r}, {model!r}")
+        raise ValueError(
+            f"beta='variance' needs estimator='mle' with model='full', got {values['estimator']!r}, {model!r}"
+        )
     return VACDB(
         partial(_layer, dim, model, values, kappa if by_variance else None),
         alpha=number("alpha", theory, 1e-15, 0.99),

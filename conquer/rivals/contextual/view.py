@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from conquer.rivals.estimators.covariance import pairs
 from conquer.rivals.estimators.estimator import Estimator
+from conquer.rivals.estimators.items import pairs
 from conquer.rivals.learner import Pick, duel, finite
 from conquer.rows import SparseRows
 from conquer.tickets import Draws

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import all_features, inverse, pairs
+from conquer.rivals.estimators.covariance import inverse
 from conquer.rivals.estimators.estimator import Measured, sigmoid
+from conquer.rivals.estimators.items import all_features, pairs
 from conquer.rivals.estimators.newton import minimise
 from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
@@ -78,7 +79,7 @@ class KernelLikelihood:
         return cross @ self.a, self._left(own, cross), squares
 
     def _apart(self, items: Floats, cross: Floats) -> tuple[Floats, Floats]:
-        """|x_i - x_j|^2 in the kernel's space and k(x_i - x_j, z_s), for all pairs i < j; k(x, x) = 1 but for linear."""
+        """|x_i - x_j|^2 in the kernel's space and k(x_i - x_j, z_s), for all i < j; k(x, x) = 1 but for linear."""
         rows, columns = pairs(len(items))
         if self.kernel == "linear":
             Z = items[rows] - items[columns]

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import FullSpread, between, inverse
+from conquer.rivals.estimators.covariance import FullSpread, inverse
 from conquer.rivals.estimators.estimator import Measured, sigmoid
+from conquer.rivals.estimators.items import between
 from conquer.rivals.estimators.newton import minimise
 from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
@@ -41,8 +42,8 @@ class Likelihood:
     """Bradley-Terry by maximum likelihood with the penalty lam |theta|^2/2, refitted after every answer.
 
     Widths from V = lam I + sum z z' as in the papers that use it, or with `curved` from the Hessian
-    lam I + sum sigma'(theta.z) z z' at the estimate. Time and memory grow with the answers. `penalty`: another number in
-    place of lam for the estimate alone.
+    lam I + sum sigma'(theta.z) z z' at the estimate. Time and memory grow with the answers. `penalty`: another
+    number in place of lam for the estimate alone.
 
     >>> from conquer.rows import as_rows
     >>> estimator, X = Likelihood(2, lam=1.0), as_rows(np.eye(2), 2)

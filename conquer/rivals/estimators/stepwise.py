@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread, between
+from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread
 from conquer.rivals.estimators.estimator import Measured, sigmoid
+from conquer.rivals.estimators.items import between
 from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats

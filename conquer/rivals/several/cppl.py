@@ -10,7 +10,7 @@ from conquer.answers import decode
 from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import all_features
+from conquer.rivals.estimators.items import all_features
 from conquer.rivals.learner import Arrays, Method, Pick, finite
 from conquer.rivals.options import LARGEST_FULL
 from conquer.rivals.several.multinomial import outside_chances, show_of, top

@@ -31,8 +31,8 @@ SEVERAL = (
         grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0)),
         published=Published(
             {"model": "full", "estimator": "mle"},
-            "maximum likelihood refitted after every answer; a penalty stands for its random rounds, and the factor of its "
-            "widths is tuned (r)",
+            "maximum likelihood refitted after every answer; a penalty stands for its random rounds, and the factor "
+            "of its widths is tuned (r)",
             grid=grid(eta=(0.1, 0.3, 1.0, 3.0), lam=(0.3, 3.0)),
         ),
     ),

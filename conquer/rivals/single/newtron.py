@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import FARTHEST, TOO_FAR, all_features, over_features
+from conquer.rivals.estimators.covariance import FARTHEST, TOO_FAR
+from conquer.rivals.estimators.items import all_features, over_features
 from conquer.rivals.learner import Arrays, Method, Pick, drawn, finite
 from conquer.rivals.options import check_full
 from conquer.rows import SparseRows

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from conquer.study.arena.ranking import CURVES, parts, ranking
+from conquer.study.arena.worlds import SETTINGS
 from conquer.study.cells.output import write_page
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#1B1B1B")
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _LEGEND = 720, 260, 48, 24, 10, 150
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _LEGEND = 800, 260, 48, 24, 10, 230
 
 
 def write_arena_page(folder: Path) -> Path:
@@ -30,6 +31,8 @@ def command(settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> s
     """The command that makes the results of one world again."""
     names = ",".join(sorted(row["algorithm"] for row in rows))
     rest = " ".join(f"--{name} {settings[name]}" for name in ("repetitions", "seed"))
+    rounds = settings["worlds"][rows[0]["world"]]["rounds"]
+    rest += "" if rounds == SETTINGS[rows[0]["world"]].rounds else f" --rounds {rounds}"
     return f"conquer arena --worlds {rows[0]['world']} --algorithms {shlex.quote(names)} {rest}"
 
 

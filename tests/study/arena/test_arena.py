@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from study.studies import Listening
 
-from conquer.registry import find, groups, make
-from conquer.study.arena.contenders import VARIANTS, contender, names_of
+from conquer.registry import algorithms, find, groups, make
+from conquer.study.arena.contenders import VARIANTS, contender, names_of, published
 from conquer.study.arena.games import meet, play, tune
-from conquer.study.arena.ranking import ranking, ratio_interval, verdicts
+from conquer.study.arena.ranking import PARTS, ranking, ratio_interval, verdicts
 from conquer.study.arena.run import study_arena
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.arena.worlds import SETTINGS
@@ -31,7 +31,8 @@ def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
     assert fresh.done == pytest.approx(fresh.begun)
     first = json.loads((tmp_path / "results.json").read_text())
     text = page.read_text()
-    assert "conquer arena --worlds copeland --algorithms colstim,gnt,rucb,ttg --repetitions 3" in text
+    assert "conquer arena --worlds copeland --algorithms colstim,gnt,rucb,ttg --repetitions 3 --seed 0" in text
+    assert "--rounds 60</code>" in text  # not the world's own number
     assert text.count("<polyline") == 7
     cells[3].write_bytes(cells[3].read_bytes()[:-40])
     kept = {path: path.stat().st_mtime_ns for path in cells}
@@ -47,6 +48,38 @@ def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
     assert table.count("\n") == 3
     assert "colstim" in table
     assert table in (tmp_path / "verdicts.md").read_text()
+
+
+def test_rivals_as_published_come_first_and_with_the_worlds_rounds(tmp_path):
+    names = ("rucb", "rucb (published)", "interleaved-filter (published)", "gnt")
+    spec = replace(SMALL, worlds=("copeland",), algorithms=names, repetitions=2)
+    text = study_arena(spec, tmp_path).read_text()
+    first, second = (text.index(f"<h3>{title}</h3>") for title in PARTS)
+    assert first < text.index("rucb (published)", first) < second
+    assert "(published)" not in text[second:]
+    cells = {cell["algorithm"]: cell for cell in json.loads((tmp_path / "results.json").read_text())["cells"]}
+    assert cells["interleaved-filter (published)"]["parameters"] == {
+        "model": "diagonal", "published": True, "horizon": 60,
+    }  # fmt: skip
+    assert {name for name, cell in cells.items() if cell["published"]} == set(names[1:3])
+    tables = (tmp_path / "verdicts.md").read_text().split("\n\n")
+    assert [line for line in tables if line.startswith("Beside")] == [
+        f"{part}. {regret}:" for part in PARTS for regret in ("Regret of the better shown", "Regret of both shown")
+    ]
+    assert "--algorithms &#39;gnt,interleaved-filter (published),rucb,rucb (published)&#39; " in text
+
+
+def test_every_published_rival_is_a_contender():
+    assert [entry.algorithm for entry in published().values()] == [row.name for row in algorithms() if row.published]
+    assert set(published()) == set(names_of(("published",))) <= set(names_of(("rivals",)))
+    assert names_of(("published", "ttg", "maxinp (published)"))[-1] == "ttg"
+    assert not set(published()) & set(names_of(("paper",)))
+    for setting in SETTINGS.values():
+        for entry in published().values():
+            for point in entry.grid:
+                told = {**entry.options(setting), **point}
+                assert told.get("horizon", setting.rounds) == setting.rounds
+                make(entry.algorithm, dim=setting.dim, **told)
 
 
 def untimed(result):
