@@ -84,6 +84,12 @@ def legend(figure: Figure, axis: Any, cast: Cast) -> None:
     figure.legend(*chosen, loc="outside upper center", ncols=6, fontsize=7, frameon=False)
 
 
+def ink(picture: Any, value: float) -> str:
+    """Black or white, whichever can be read on the colour that an image has for this value."""
+    red, green, blue, _ = picture.cmap(picture.norm(value))
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "black"
+
+
 def sizes_of(results: Frame) -> list[int]:
     """The values of K in a study."""
     return sorted(results["items"].unique().to_list())
