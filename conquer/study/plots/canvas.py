@@ -85,9 +85,10 @@ def legend(figure: Figure, axis: Any, cast: Cast) -> None:
 
 
 def ink(picture: Any, value: float) -> str:
-    """Black or white, whichever can be read on the colour that an image has for this value."""
+    """Black or white, whichever can be read better on the colour that an image has for this value."""
     red, green, blue, _ = picture.cmap(picture.norm(value))
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "black"
+    luminance = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+    return "white" if luminance < 0.179 else "black"  # there both have the same contrast
 
 
 def sizes_of(results: Frame) -> list[int]:
