@@ -3,7 +3,7 @@
 from conquer.metrics import half_width
 from conquer.study.plots.canvas import Cast, Figure, Frames, domains_of, legend, panels, sizes_of
 
-_BARS = 135
+_BARS = 140
 """So many bars can be told apart side by side on the width of a page."""
 
 

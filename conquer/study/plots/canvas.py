@@ -84,6 +84,13 @@ def legend(figure: Figure, axis: Any, cast: Cast) -> None:
     figure.legend(*chosen, loc="outside upper center", ncols=6, fontsize=7, frameon=False)
 
 
+def ink(picture: Any, value: float) -> str:
+    """Black or white, whichever can be read better on the colour that an image has for this value."""
+    red, green, blue, _ = picture.cmap(picture.norm(value))
+    luminance = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+    return "white" if luminance < 0.179 else "black"  # there both have the same contrast
+
+
 def sizes_of(results: Frame) -> list[int]:
     """The values of K in a study."""
     return sorted(results["items"].unique().to_list())

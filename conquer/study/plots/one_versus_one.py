@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.study.plots.canvas import Cast, Figure, Frames, new
+from conquer.study.plots.canvas import Cast, Figure, Frames, ink, new
 
 
 def competition(frames: Frames, cast: Cast) -> Figure:
@@ -27,9 +27,8 @@ def competition(frames: Frames, cast: Cast) -> Figure:
         for j, two in enumerate(names):
             if i != j:
                 row = found[one, two]
-                dark = abs(share[i, j] - 0.5) > 0.32
                 weight = "bold" if row["p"] < 0.05 else "normal"
-                colour = "white" if dark else "black"
+                colour = ink(picture, share[i, j])
                 axis.text(j, i, row["wins"], ha="center", va="center", fontsize=7, color=colour, fontweight=weight)
     edge = len(cast.names) - 0.5
     for line in (axis.axhline, axis.axvline):

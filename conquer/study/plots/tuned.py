@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.study.plots.canvas import Cast, Figure, Frames, new
+from conquer.study.plots.canvas import Cast, Figure, Frames, ink, new
 
 
 def tuned_parameters(frames: Frames, cast: Cast) -> Figure:
@@ -14,14 +14,13 @@ def tuned_parameters(frames: Frames, cast: Cast) -> Figure:
     counts = np.zeros((max(1, len(names)), max((len(points[name]) for name in names), default=1)))
     for i, name in enumerate(names):
         total = max(1, sum(row["all"] for row in points[name]))
+        counts[i, : len(points[name])] = [row["all"] / total for row in points[name]]
+    picture = axis.imshow(counts, cmap="Blues", vmin=0, vmax=0.7, aspect="auto")
+    for i, name in enumerate(names):
         for j, row in enumerate(points[name]):
-            counts[i, j] = row["all"] / total
             label = row["parameters"].replace("lam", "λ").replace("eta", "η").replace("gamma", "γ").replace(", ", "\n")
-            colour = "white" if counts[i, j] > 0.45 else "black"
-            axis.text(
-                j, i, f"{label}\n{100 * counts[i, j]:.0f} %", ha="center", va="center", fontsize=5.5, color=colour
-            )
-    axis.imshow(counts, cmap="Blues", vmin=0, vmax=0.7, aspect="auto")
+            text, colour = f"{label}\n{100 * counts[i, j]:.0f} %", ink(picture, counts[i, j])
+            axis.text(j, i, text, ha="center", va="center", fontsize=5.5, color=colour)
     axis.set_yticks(range(len(names)), names)
     axis.set_xticks([])
     axis.set_title("share of (domain, K) that chose each grid point", fontsize=8)
