@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conquer.study.backends import choose
+from conquer.study.cells import output
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
 from conquer.study.reviews import files
 from conquer.study.reviews.spec import EMBEDDED, PAPER, Spec, preset
@@ -50,7 +51,6 @@ def run_study(
             sources(specs[0])
         Path(out).mkdir(parents=True, exist_ok=True)
         from conquer.study.plots.reviews import FIGURES
-        from conquer.study.reviews import publish as publishing
         from conquer.study.reviews import report, summary
         from conquer.study.reviews.run import study
     unknown = dict.fromkeys((READING, BUILDING, TUNING, RUNNING), math.inf) | {BUILDING: 0.0}
@@ -61,7 +61,7 @@ def run_study(
         page = report.write(finished, shlex.join(command) or "conquer study", bars)
     summary.show(finished, console)
     if publish is not None:
-        copied = publishing.publish(Path(out), Path(publish))
+        copied = output.publish(Path(out), Path(publish))
         console.print(f"{len(copied)} tables and figures in {publish}")
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
     return 0

@@ -11,9 +11,9 @@ from study.studies import numbers, tiny
 from conquer.registry import find, make
 from conquer.simulation import simulate
 from conquer.study.backends import processes
+from conquer.study.cells.output import publish
 from conquer.study.reviews import domains, learning, lengths, report, sources, tables, work
 from conquer.study.reviews.claims.verdicts import compared
-from conquer.study.reviews.publish import publish
 from conquer.study.reviews.readings import ETAS, READINGS, points, reading_of
 from conquer.study.reviews.run import study
 from conquer.study.reviews.spec import CEILING, PAPER, Spec, preset
