@@ -11,6 +11,7 @@ from study.studies import numbers, tiny
 from conquer.registry import find, make
 from conquer.simulation import simulate
 from conquer.study.backends import processes
+from conquer.study.cells.output import publish
 from conquer.study.reviews import domains, learning, lengths, report, sources, tables, work
 from conquer.study.reviews.claims.verdicts import compared
 from conquer.study.reviews.readings import ETAS, READINGS, points, reading_of
@@ -24,6 +25,7 @@ from conquer.study.reviews.trials import trial
 
 def test_the_paper_to_the_letter() -> None:
     assert (LITERAL.update, LITERAL.features, LITERAL.lam, LITERAL.model) == ("coordinate", "binary", 1.0, "diagonal")
+    assert (OWN.update, OWN.features, OWN.tuning, OWN.tune_at) == ("implicit", "idf", "all", "several")
     assert (LITERAL.tuning, LITERAL.tune_at, LITERAL.ngrams) == ("eta", "run", (1, 2))
     for name in ("ttg", "gnr", "gnw"):
         assert points(LITERAL, name) == [{"lam": 1.0}]
@@ -57,7 +59,7 @@ def test_names_tell_what_is_run() -> None:
     assert [spec.reviews for spec in preset("small")] == [24_000, 24_000]
     assert reading_of(preset("paper", update="margin")[0]) == "margin"
     assert reading_of(preset("paper", ngrams=(2,))[0]) == "paper, ngrams 2"
-    assert reading_of(preset("ours", features="idf", update="coordinate")[0]) == "ours, features idf, update coordinate"
+    assert reading_of(preset("ours", features="tfidf", lam=2.0)[0]) == "ours, features tfidf, lam 2.0"
     assert preset("paper", ("paper", "margin", "ours"), update="margin", seed=4)[0].seed == 4
     assert len(preset("paper", ("paper", "margin"), update="margin")) == 1
     for fields in READINGS.values():
@@ -164,6 +166,11 @@ def test_one_report_of_two_readings(both) -> None:
         assert (folder / "tables" / name / "mean_error.md").exists()
         assert (folder / "figures" / name / "errors.png").exists()
     assert (folder / "figures" / "readings.png").exists()
+    place = folder / "published"
+    copied = {str(path.relative_to(place)) for path in publish(folder, place)}
+    assert {"claims.md", "readings.md", "readings.png", "paper/errors.png", "ours/mean_error.md"} <= copied
+    assert (place / "claims.md").read_text() == (folder / "tables" / "claims.md").read_text()
+    assert all(name.endswith((".md", ".png")) for name in copied)
     lines = (folder / "tables" / "readings.md").read_text().splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| paper", "| ours"]
     mean = finished.results.filter(reading="paper", algorithm="ttg", items=3)["error"].mean()
