@@ -12,6 +12,8 @@ from conquer.metrics import log_slope
 from conquer.policies import GNC
 from conquer.registry import make
 from conquer.rows import Rounds
+from conquer.service.commands.pick_learner import check_settings
+from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.session.session import Session
 from conquer.simulation import simulate
 from conquer.theory import lemma1, questions, theorem1, theorem2
@@ -232,6 +234,9 @@ def test_eta_bounds_are_refused_where_they_do_not_hold():
             make("gnc", dim=3, model=model, eta="theory", Q=0.5, projection=projection)
 
 
+SERVED = {"model": "full", "parameters": {"eta": "tight"}, "features": FeatureSettings(16), "covariance": "on-show"}
+
+
 def test_a_bound_is_refused_where_pairs_count_on_show():
     """Widths that shrink without an answer do not cover: see the next test."""
     X, tight = np.eye(3), {"dim": 3, "model": "full", "eta": "tight"}
@@ -243,6 +248,7 @@ def test_a_bound_is_refused_where_pairs_count_on_show():
         lambda: learner.expose(X, choice),
         lambda: Session(make("gnc", **tight), covariance="on-show"),
         lambda: Session(make("gnc", explore=0.1, **tight), covariance="on-show"),
+        lambda: check_settings(ModelSettings(**SERVED)),
         lambda: simulate(
             "gnc", Rounds(X, [[0, 1, 2]] * 5, [1, 0, -1]), covariance="on-show", model="full", eta="tight"
         ),

@@ -131,7 +131,8 @@ class Conquer:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the state of `arrays()`, checked; a fresh learner only."""
-        self._check_bound(arrays["stats"][st.EXPOSED] if np.shape(arrays.get("stats")) == (st.STATS_SIZE,) else 0)
+        stats = arrays.get("stats", self.model.stats)
+        self._check_bound(stats[st.EXPOSED] if stats.shape == self.model.stats.shape else 0)  # else refused below
         self.model.restore(arrays)
 
     def begin_exposing(self) -> None:
