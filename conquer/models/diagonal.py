@@ -89,7 +89,8 @@ class Diagonal(CompiledModel):
         return self.cells[:, W].astype(np.float64)
 
     def _inverse_times(self, x: Floats) -> Floats:
-        return x * self.cells[:, -1]
+        product: Floats = x * self.cells[:, -1]
+        return product
 
     def precision(self) -> Floats:
         """(D,): the diagonal of A, counting answered pairs."""

@@ -119,7 +119,7 @@ class Kernel(CompiledModel):
         sizes, owner = self._stored()
         each = factors * self.item[: owner.size, COEFFICIENT]
         values = self.data[: int(self.counts[ENTRIES])] * np.repeat(each, sizes)
-        return np.bincount(self.indices[: values.size], values, self.dim)
+        return np.bincount(self.indices[: values.size], values, self.dim).astype(np.float64)
 
     def _inverse_times(self, x: Floats) -> Floats:
         # (x - U' (lam I + G)^-1 U x) / lam.

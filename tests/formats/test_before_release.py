@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from formats.test_old_formats import MORE, go_on
+from formats.test_old_formats import MORE, go_on, redrawn
 from service.conftest import Local, run
 from service.folds import loaded, slow_fold
 
@@ -96,6 +96,8 @@ def test_model_files_go_on(name, tmp_path):
     assert not is_earlier((tmp_path / "again").read_bytes())
     choices, scores = go_on(learner, name, told)
     assert len(choices) == MORE
+    if redrawn(name.partition("-")[0], told["parameters"]["model"]):
+        return  # other draws of the same law
     assert [said.rpartition(" ")[0] for said in choices] == told["choices"]
     # With cells of float32 the last bit is the seventh digit.
     room = 1e-6 if told["parameters"].get("storage") == "float32" else 1e-12

@@ -1,4 +1,9 @@
-"""Files and stores of version 0.1 go on here bit for bit; README.md beside it says how they were written."""
+"""Files and stores of version 0.1 go on here bit for bit; README.md beside it says how they were written.
+
+Two things have changed since, on purpose. Kernel models take products and distances from differences of items: their
+choices are the same, their numbers to nine digits. And gnt draws for differences of items on full and kernel models:
+its files are read to the bit and go on, with other draws of the same law.
+"""
 
 import gzip
 import hashlib
@@ -40,9 +45,21 @@ EXACT = blas() == "d2896748f8370824"
 """Whether this is the kind of machine that wrote the files. CONQUER's own arithmetic gives the same bits on all."""
 
 
+MOVED = "moved"
+"""In place of an algorithm: its numbers are no longer the bits of version 0.1."""
+
+
+def resummed(model):
+    return model == "kernel"
+
+
+def redrawn(algorithm, model):
+    return algorithm == "gnt" and model in ("full", "kernel")
+
+
 def same(said, expected, algorithm):
     """Equal to the bit; on another processor, rivals on numpy may differ from the sixth digit on."""
-    if EXACT or algorithm in groups()["paper"]:
+    if algorithm != MOVED and (EXACT or algorithm in groups()["paper"]):
         return said == expected
     if isinstance(said, dict) and isinstance(expected, dict):
         return said.keys() == expected.keys() and all(same(said[k], expected[k], algorithm) for k in said)
@@ -130,11 +147,16 @@ def test_models_go_on(name, origin, tmp_path):
     file, told = unpacked("models.zip", name, tmp_path), MODELS[name]
     learner = conquer.load(file) if origin == "loaded" else made(name, told)
     conquer.save(learner, tmp_path / "again")
-    if origin == "loaded" or EXACT or told["algorithm"] in groups()["paper"]:
+    algorithm, model = told["algorithm"], told["parameters"].get("model")
+    moved = resummed(model) or redrawn(algorithm, model)
+    if origin == "loaded" or (not moved and (EXACT or algorithm in groups()["paper"])):
         assert arrays_of(tmp_path / "again") == arrays_of(file)
     choices, scores = go_on(learner, name, told)
+    if redrawn(algorithm, model):
+        assert len(choices) == MORE
+        return
     assert choices == told["choices"]
-    assert same(scores, told["scores"], told["algorithm"]), (scores, told["scores"])
+    assert same(scores, told["scores"], MOVED if moved else algorithm), (scores, told["scores"])
 
 
 def perform(session, step):
@@ -162,7 +184,8 @@ def test_sessions_go_on(name, tmp_path):
     session = conquer.load(tmp_path / "again")
     assert list(session.pending) == told["pending"]
     assert [perform(session, step) for step in told["steps"]] == [step["result"] for step in told["steps"]]
-    assert same(weights(session), told["weights"], session.learner.name), weights(session)
+    model = session.learner.parameters.get("model")
+    assert same(weights(session), told["weights"], MOVED if resummed(model) else session.learner.name), weights(session)
 
 
 def conquer_parse(*arguments, folder):
@@ -224,4 +247,5 @@ def test_stores_go_on(name, tmp_path):
     for step, said in zip(asked, run(go()), strict=True):
         request = f"{step['method']} {step['path']} {step.get('body', '')}"
         expected = {"status": step["status"], "reply": step["reply"]}
-        assert same(said, expected, "rival" if name in ("rival", "three") else "gnc"), (request, said, expected)
+        algorithm = {"rival": "rival", "three": "rival", "kernel": MOVED}.get(name, "gnc")
+        assert same(said, expected, algorithm), (request, said, expected)
