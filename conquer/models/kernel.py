@@ -13,7 +13,7 @@ from conquer.kernels.models.pairs import ALPHA, COEFFICIENT, ENTRIES, ITEMS, NOR
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel, check_mergeable
 from conquer.rows import SparseRows
-from conquer.types import Ints
+from conquer.types import Floats, Ints
 
 KERNELS = {"linear": st.LINEAR, "rbf": st.RBF, "poly": st.POLY}
 _BLOCK = 256
@@ -40,6 +40,13 @@ class Kernel(CompiledModel):
 
     calls = dual_calls
     exact = True
+    indptr: Ints
+    owner: Ints
+    indices: NDArray[np.int32]
+    data: Floats
+    item: Floats
+    pair: Floats
+    factor: Floats
 
     def __init__(
         self,
