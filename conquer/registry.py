@@ -14,7 +14,7 @@ from conquer.types import Learner
 
 LAM = Parameter("lam", 1.0, "a number above 0: how strongly w is pulled to 0 at the start")
 UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
-STORAGE = Parameter("storage", "float64", "'float64', or 'float32' for half the memory and seven digits", ("diagonal",))
+STORAGE = Parameter("storage", "float64", "'float64', or 'float32': half the memory, 5 to 7 digits", ("diagonal",))
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
 SECOND_ORDER = (LAM, UPDATE, STORAGE, PROJECTION, *KERNEL)
 BOUND = (

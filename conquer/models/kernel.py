@@ -33,6 +33,13 @@ class Kernel(CompiledModel):
 
     calls = dual_calls
     exact = True
+    indptr: Ints
+    owner: Ints
+    indices: NDArray[np.int32]
+    data: Floats
+    item: Floats
+    pair: Floats
+    factor: Floats
 
     def __init__(
         self,

@@ -88,8 +88,8 @@ def contextual(select: Callable[[int, Values], Selector]) -> MethodBuilder:
 
 def eta_of(dim: int, values: Values) -> float:
     """The factor of the widths."""
-    eta = values["eta"]
-    return practice(dim, values) if eta == "practice" else number("eta", eta, 0.0)
+    eta, usual = values["eta"], practice(dim, values)  # a wrong horizon is refused where eta is given, too
+    return usual if eta == "practice" else number("eta", eta, 0.0)
 
 
 def practice(dim: int, values: Values) -> float:
