@@ -85,7 +85,7 @@ CONTEXTUAL = (
             "variance, alpha = T^-1.5 (r); its experiments tune the radius' factor, and so does the arena; of the "
             "pairs too little known it takes any, we the least known",
             ("horizon",),
-            grid(radius=(1.0, 0.1, 0.01, 0.001)),
+            grid(radius=(1.0, 0.01, 0.001, 0.0001)),
         ),
     ),
     rival(

@@ -44,7 +44,7 @@ class View:
     def relative(self) -> Floats:
         """(K, K): Y V^-1 Y' with y_i = x_i - x_0, the covariance of all differences from the first item."""
         first = self.between[0]
-        return 0.5 * (first[:, None] + first[None, :] - self.between)
+        return np.asarray(0.5 * (first[:, None] + first[None, :] - self.between))
 
     @cached_property
     def lead(self) -> Floats:

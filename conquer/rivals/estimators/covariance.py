@@ -41,7 +41,7 @@ class FullSpread:
 
     def variances(self, X: Floats, columns: Columns) -> Floats:
         """(n,): x'S x of every row."""
-        return np.maximum(((X @ self.S) * X).sum(axis=1), 0.0)
+        return np.asarray(np.maximum(((X @ self.S) * X).sum(axis=1), 0.0))
 
     def add(self, z: Floats, columns: Columns, weight: float) -> None:
         """V += weight z z'."""

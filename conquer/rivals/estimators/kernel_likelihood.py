@@ -89,7 +89,8 @@ class KernelLikelihood:
     def _left(self, squares: Floats, cross: Floats) -> Floats:
         """(n,): squared widths, from squared lengths in the kernel's space and products with the pairs learnt."""
         weighed = cross * np.sqrt(self.shares)
-        return np.maximum(squares - ((weighed @ self.inverse) * weighed).sum(axis=1), 0.0) / self.lam
+        left = squares - ((weighed @ self.inverse) * weighed).sum(axis=1)
+        return np.asarray(np.maximum(left, 0.0) / self.lam)
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         trial = copy.copy(self)

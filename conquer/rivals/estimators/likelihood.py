@@ -33,7 +33,7 @@ def fit(Z: Floats, targets: Floats, weights: Floats, lam: float, start: Floats) 
         up, down = np.exp(-np.logaddexp(0.0, -margins)), np.exp(-np.logaddexp(0.0, margins))
         slope = lam * theta + Z.T @ (weights * ((1.0 - targets) * up - targets * down))
         bend = lam * np.eye(theta.size) + (Z * (weights * up * down)[:, None]).T @ Z
-        return np.linalg.solve(bend, slope)
+        return np.asarray(np.linalg.solve(bend, slope), np.float64)
 
     return minimise(start, loss, step, "logistic")
 
