@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help install study test test-long check bench serve test-deps soak clean
+.PHONY: help install study results test test-long check bench serve test-deps soak clean
 
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
+	@echo "make results    run every published study again and put its tables and figures into docs/results (an hour)"
 	@echo "make test       lint, types, layers and all tests"
 	@echo "make soak       what takes longer: 1,300 crashes and 100,000 fuzzed calls; a second call goes on; writes out/soak"
 	@echo "make bench      measure speed beside other packages; writes out/bench"
@@ -27,6 +28,19 @@ install: $(VENV)/.study
 
 study: $(VENV)/.study
 	$(BIN)/conquer study --preset small --out out/study
+
+# Every published review study: each resumes in out/, and a finished one is only reported again.
+DATA ?= ../shared/data
+STUDY = $(BIN)/conquer study --jobs $(JOBS)
+BOTH = --preset paper --readings paper,ours
+
+results: $(VENV)/.study
+	$(STUDY) --preset small --out out/study --publish docs/results/small
+	$(STUDY) --data $(DATA)/reviews --preset paper --readings paper,margin,ours --out out/reviews --publish docs/results/reviews
+	$(STUDY) --data $(DATA)/reviews $(BOTH) --ngrams 2 --repetitions 3 --out out/bigrams --publish docs/results/bigrams
+	$(STUDY) --data $(DATA)/reviews $(BOTH) --algorithms gnc,random --passes 3 --repetitions 3 --out out/passes --publish docs/results/passes
+	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
+	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

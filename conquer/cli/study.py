@@ -36,6 +36,7 @@ def study(
     jobs: Jobs = 2,
     cluster: Cluster = None,
     out: Out = Path("study"),
+    publish: Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and figures (PNG) there too.")] = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
     need("study")
@@ -45,7 +46,7 @@ def study(
 
     chosen = None if readings is None else tuple(name.strip() for name in readings.split(","))
     where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out, "command": ["conquer", *sys.argv[1:]]}
-    run_study(preset=preset, readings=chosen, **where, **changes)
+    run_study(preset=preset, readings=chosen, publish=publish, **where, **changes)
 
 
 @filled(ArenaSpec)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +53,18 @@ def write_page(path: Path, template: Path, **values: Any) -> Path:
     environment.filters["number"] = number
     write_text(path, environment.get_template(template.name).render(values))
     return path
+
+
+def publish(study: Path, place: Path) -> list[Path]:
+    """Copy tables and figures of the folder `study` to `place`, those of a reading into a folder of its own.
+
+    Files of the same names are replaced, others are left alone. Returns what was written.
+    """
+    written = []
+    for folder, ending in (("tables", "*.md"), ("figures", "*.png")):
+        for path in sorted((study / folder).rglob(ending)):
+            target = place / path.relative_to(study / folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+            written.append(target)
+    return written

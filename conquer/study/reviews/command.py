@@ -24,14 +24,15 @@ def run_study(
     jobs: int = 1,
     cluster: str | None = None,
     out: str | Path = "study",
+    publish: str | Path | None = None,
     command: Sequence[str] = (),
     **changes: Any,
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
 
     `readings` are run in place of the preset's, `changes` are fields of `Spec` in place of theirs; `command` is what
-    the user typed, for the report. What can be refused is refused before anything is compiled, and what needs no look
-    at the algorithms before they are imported.
+    the user typed, for the report. Tables and figures are also copied to the folder `publish`. What can be refused is
+    refused before anything is compiled, and what needs no look at the algorithms before they are imported.
     """
     from rich.console import Console
 
@@ -48,6 +49,7 @@ def run_study(
 
             sources(specs[0])
         Path(out).mkdir(parents=True, exist_ok=True)
+        from conquer.study.cells import output
         from conquer.study.plots.reviews import FIGURES
         from conquer.study.reviews import report, summary
         from conquer.study.reviews.run import study
@@ -58,6 +60,9 @@ def run_study(
         finished: Finished = study(specs, out, backend, bars)
         page = report.write(finished, shlex.join(command) or "conquer study", bars)
     summary.show(finished, console)
+    if publish is not None:
+        copied = output.publish(Path(out), Path(publish))
+        console.print(f"{len(copied)} tables and figures in {publish}")
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
     return 0
 
@@ -85,7 +90,7 @@ def specifications(name: str, readings: tuple[str, ...] | None = None, **changes
     """The preset of this name with some fields changed; the algorithms may be "paper", "rivals" or "all".
 
     >>> [spec.features for spec in specifications("small", items=(5, 10), algorithms=("ttg", "gnc"))]
-    ['binary', 'tfidf']
+    ['binary', 'idf']
     """
     if "algorithms" in changes:
         changes["algorithms"] = _algorithms(changes["algorithms"])

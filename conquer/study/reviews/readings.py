@@ -14,7 +14,7 @@ _LITERAL: dict[str, Any] = {
 READINGS: dict[str, dict[str, Any]] = {
     "paper": _LITERAL,
     "margin": _LITERAL | {"update": "margin"},
-    "ours": _LITERAL | {"features": "tfidf", "update": "implicit", "tuning": "all", "tune_at": "several"},
+    "ours": _LITERAL | {"features": "idf", "update": "implicit", "tuning": "all", "tune_at": "several"},
 }
 """{name: fields of `Spec`}. `paper` is the paper's line with A_0 = I, `margin` its table's form of the update."""
 
@@ -33,8 +33,8 @@ def reading_of(spec: "Spec") -> str:
     """The reading's name, or the nearest one's with everything that differs from it: a name cannot lie.
 
     >>> from conquer.study.reviews.spec import Spec
-    >>> reading_of(Spec()), reading_of(Spec(features="idf")), reading_of(Spec(**READINGS["paper"], seed=3))
-    ('ours', 'ours, features idf', 'paper')
+    >>> reading_of(Spec(features="idf")), reading_of(Spec(features="tfidf")), reading_of(Spec(**READINGS["paper"]))
+    ('ours', 'ours, features tfidf', 'paper')
     """
     others = {
         name: [field for field, value in fields.items() if getattr(spec, field) != value]

@@ -1,17 +1,20 @@
 """Readings of the paper: what each one runs exactly, several of them side by side, and what n-grams they see."""
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 from study.studies import numbers, tiny
 
 from conquer.registry import find, make
 from conquer.simulation import simulate
 from conquer.study.backends import processes
-from conquer.study.reviews import domains, learning, lengths, report, sources, tables, work
+from conquer.study.cells.output import publish
+from conquer.study.reviews import domains, learning, lengths, report, sources, summary, tables, work
 from conquer.study.reviews.claims.verdicts import compared
 from conquer.study.reviews.readings import ETAS, READINGS, points, reading_of
 from conquer.study.reviews.run import study
@@ -24,6 +27,7 @@ from conquer.study.reviews.trials import trial
 
 def test_the_paper_to_the_letter() -> None:
     assert (LITERAL.update, LITERAL.features, LITERAL.lam, LITERAL.model) == ("coordinate", "binary", 1.0, "diagonal")
+    assert (OWN.update, OWN.features, OWN.tuning, OWN.tune_at) == ("implicit", "idf", "all", "several")
     assert (LITERAL.tuning, LITERAL.tune_at, LITERAL.ngrams) == ("eta", "run", (1, 2))
     for name in ("ttg", "gnr", "gnw"):
         assert points(LITERAL, name) == [{"lam": 1.0}]
@@ -57,7 +61,7 @@ def test_names_tell_what_is_run() -> None:
     assert [spec.reviews for spec in preset("small")] == [24_000, 24_000]
     assert reading_of(preset("paper", update="margin")[0]) == "margin"
     assert reading_of(preset("paper", ngrams=(2,))[0]) == "paper, ngrams 2"
-    assert reading_of(preset("ours", features="idf", update="coordinate")[0]) == "ours, features idf, update coordinate"
+    assert reading_of(preset("ours", features="tfidf", lam=2.0)[0]) == "ours, features tfidf, lam 2.0"
     assert preset("paper", ("paper", "margin", "ours"), update="margin", seed=4)[0].seed == 4
     assert len(preset("paper", ("paper", "margin"), update="margin")) == 1
     for fields in READINGS.values():
@@ -164,14 +168,35 @@ def test_one_report_of_two_readings(both) -> None:
         assert (folder / "tables" / name / "mean_error.md").exists()
         assert (folder / "figures" / name / "errors.png").exists()
     assert (folder / "figures" / "readings.png").exists()
+    place = folder / "published"
+    copied = {str(path.relative_to(place)) for path in publish(folder, place)}
+    assert {"claims.md", "readings.md", "readings.png", "paper/errors.png", "ours/mean_error.md"} <= copied
+    assert (place / "claims.md").read_text() == (folder / "tables" / "claims.md").read_text()
+    assert all(name.endswith((".md", ".png")) for name in copied)
     lines = (folder / "tables" / "readings.md").read_text().splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| paper", "| ours"]
     mean = finished.results.filter(reading="paper", algorithm="ttg", items=3)["error"].mean()
-    assert tables.readings(finished.results)["ttg"][0].split()[0] == f"{mean:.3f}"
+    assert float(tables.readings(finished.results)["ttg"][0].split()[0]) == pytest.approx(mean, abs=6e-4)
     head = (folder / "tables" / "claims.md").read_text().splitlines()[0]
     assert head == "| claim | paper | ours | why they differ |"
     found = compared({name: finished.results.filter(reading=name) for name in ("paper", "ours")})
     assert all(set(each.views) == {"paper", "ours"} for each in found)
+
+
+def test_one_table_on_the_terminal(both) -> None:
+    _, finished = both
+    console = Console(width=80, file=io.StringIO())
+    summary.show(finished, console)
+    said = console.file.getvalue().splitlines()
+    heading = next(line for line in said if "K=3" in line)
+    assert heading.split() == ["algorithm", "K=3", "K=4", "K=3", "K=4"]
+    row = next(line.split() for line in said if line.split()[:1] == ["confidit"])
+    means = [
+        finished.results.filter(reading=reading, algorithm="confidit", items=items)["error"].mean()
+        for reading in ("paper", "ours")
+        for items in (3, 4)
+    ]
+    assert [float(cell) for cell in row[1:]] == pytest.approx(means, abs=6e-4)
 
 
 def test_what_is_recorded_about_lengths(both) -> None:

@@ -25,7 +25,8 @@ def _between(first: str, other: str, about: tuple[str, ...], facts: Mapping[str,
         return f"{first} and {other} have no algorithm of this claim in common."
     most = max(moves, key=lambda name: abs(moves[name]))
     rest = [value for name, value in moves.items() if name != most]
-    beside = f"; the others change by {min(rest):+.3f} to {max(rest):+.3f}" if rest else ""
+    ends = dict.fromkeys(f"{value:+.3f}" for value in (min(rest), max(rest))) if rest else {}
+    beside = f"; the others change by {' to '.join(ends)}" if ends else ""
     words = f"From {first} to {other} {most} changes most, {one.mean[most]:.3f} to {two.mean[most]:.3f}{beside}."
     reason = counting_words(first, other, "confidit", one, two) if "confidit" in about and "confidit" in moves else ""
     return f"{words} {reason}".strip()
