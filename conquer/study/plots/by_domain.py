@@ -39,7 +39,7 @@ def bars(frames: Frames, cast: Cast) -> Figure:
         axis.set_title(domain, fontsize=8, pad=3)
         axis.set_xticks([left + (len(names) - 1) / 2 for left in lefts], [f"K = {items}" for items in sizes])
         axis.tick_params(axis="x", length=0, pad=1)
-    axes[0].set_ylim(0, 1.15 * top)  # the ends of a few wide intervals would make all bars small
+    axes[0].set_ylim(0, 1.15 * top or 1.0)  # the ends of a few wide intervals would make all bars small
     figure.supylabel("test error", fontsize=8)
     legend(figure, axes[0], cast)
     return figure

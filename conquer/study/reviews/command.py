@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conquer.study.backends import choose
-from conquer.study.cells import output
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
 from conquer.study.reviews import files
 from conquer.study.reviews.spec import EMBEDDED, PAPER, Spec, preset
@@ -50,6 +49,7 @@ def run_study(
 
             sources(specs[0])
         Path(out).mkdir(parents=True, exist_ok=True)
+        from conquer.study.cells import output
         from conquer.study.plots.reviews import FIGURES
         from conquer.study.reviews import report, summary
         from conquer.study.reviews.run import study

@@ -37,15 +37,15 @@ def readings(results: Frame) -> Frame:
     import polars as pl
 
     names = ordered(results["algorithm"].to_list())
-    means = results.group_by("reading", "algorithm", "items").agg(pl.col("error").mean()).sort("items")
-    found = {key: part["error"].to_list() for key, part in means.group_by("reading", "algorithm")}
-    return pl.DataFrame(
-        [
-            {"reading": reading}
-            | {name: " ".join(f"{e:.3f}" for e in found.get((reading, name), ())) for name in names}
-            for reading in in_order(results["reading"])
-        ]
-    )
+    means = results.group_by("reading", "algorithm", "items", maintain_order=True).agg(pl.col("error").mean())
+    found: dict[tuple[str, str], list[str]] = {}
+    for reading, name, _, error in means.sort("items").iter_rows():
+        found.setdefault((reading, name), []).append(f"{error:.3f}")
+    rows = [
+        {"reading": reading} | {name: " ".join(found[reading, name]) for name in names}
+        for reading in in_order(results["reading"])
+    ]
+    return pl.DataFrame(rows)
 
 
 def online(results: Frame) -> Frame:

@@ -97,3 +97,10 @@ def test_thirty_three_domains_do_not_overlap(looks: Cast, draw: Any) -> None:
 
 def test_both_are_figures_of_a_study() -> None:
     assert (FIGURES["domains"], FIGURES["regret_by_domain"]) == (bars, cumulative_regret)
+
+
+def test_domains_without_a_single_mistake_can_be_drawn(looks: Cast) -> None:
+    made = frames(("android",))
+    made["results"] = made["results"].with_columns(error=pl.lit(0.0))
+    (axis,) = bars(made, looks).axes
+    assert axis.get_ylim() == (0.0, 1.0)

@@ -1,18 +1,20 @@
 """Readings of the paper: what each one runs exactly, several of them side by side, and what n-grams they see."""
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 from study.studies import numbers, tiny
 
 from conquer.registry import find, make
 from conquer.simulation import simulate
 from conquer.study.backends import processes
 from conquer.study.cells.output import publish
-from conquer.study.reviews import domains, learning, lengths, report, sources, tables, work
+from conquer.study.reviews import domains, learning, lengths, report, sources, summary, tables, work
 from conquer.study.reviews.claims.verdicts import compared
 from conquer.study.reviews.readings import ETAS, READINGS, points, reading_of
 from conquer.study.reviews.run import study
@@ -174,11 +176,27 @@ def test_one_report_of_two_readings(both) -> None:
     lines = (folder / "tables" / "readings.md").read_text().splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| paper", "| ours"]
     mean = finished.results.filter(reading="paper", algorithm="ttg", items=3)["error"].mean()
-    assert tables.readings(finished.results)["ttg"][0].split()[0] == f"{mean:.3f}"
+    assert float(tables.readings(finished.results)["ttg"][0].split()[0]) == pytest.approx(mean, abs=6e-4)
     head = (folder / "tables" / "claims.md").read_text().splitlines()[0]
     assert head == "| claim | paper | ours | why they differ |"
     found = compared({name: finished.results.filter(reading=name) for name in ("paper", "ours")})
     assert all(set(each.views) == {"paper", "ours"} for each in found)
+
+
+def test_one_table_on_the_terminal(both) -> None:
+    _, finished = both
+    console = Console(width=80, file=io.StringIO())
+    summary.show(finished, console)
+    said = console.file.getvalue().splitlines()
+    heading = next(line for line in said if "K=3" in line)
+    assert heading.split() == ["algorithm", "K=3", "K=4", "K=3", "K=4"]
+    row = next(line.split() for line in said if line.split()[:1] == ["confidit"])
+    means = [
+        finished.results.filter(reading=reading, algorithm="confidit", items=items)["error"].mean()
+        for reading in ("paper", "ours")
+        for items in (3, 4)
+    ]
+    assert [float(cell) for cell in row[1:]] == pytest.approx(means, abs=6e-4)
 
 
 def test_what_is_recorded_about_lengths(both) -> None:

@@ -51,7 +51,10 @@ def refused(tmp_path: Path, *options: str) -> tuple[str, list[str]]:
         ("--items 5,x", "conquer: items must be numbers separated by commas, got '5,x'"),
         ("--penalties 2,1", "conquer: penalties must be rising numbers above 0, got (2.0, 1.0)"),
         ("--test 2", "conquer: test must be a share between 0 and 1, got 2.0"),
-        ("--preset big", "conquer: no preset 'big'"),
+        ("--preset big", "conquer: no preset 'big'; there are small, paper, ours"),
+        ("--readings paper,theirs", "conquer: no reading theirs; there are paper, margin, ours"),
+        ("--ngrams 2,1", "conquer: ngrams must be numbers in a row from 1 to 2, got (2, 1)"),
+        ("--lam 0", "conquer: lam must be a number above 0, got 0.0"),
         ("--judge raters", "conquer: synthetic has no individual ratings for judge 'raters'"),
     ],
 )
