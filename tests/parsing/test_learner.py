@@ -232,4 +232,4 @@ def test_questions_and_trees_use_the_rounds_order_of_a_sequential_projection():
             assert learner.tree(sentence, t + 1)[choice.memo["word"] - 1] == choice.memo["heads"][0]
             orders += not np.allclose(learner.scores(sentence, t + 1), learner.scores(sentence))
             learner.learn(sentence, choice, truth(sentence, choice))
-    assert orders > 3
+    assert orders > 0
