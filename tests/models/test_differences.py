@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import norm
 
 from conquer import Rounds, make, reference, simulate
 from conquer.models.diagonal import Diagonal
@@ -119,8 +120,6 @@ def test_draws_differ_by_what_the_contrasts_say(name):
     gap = (learner.scores(X) @ [0, 1, -1]) / np.sqrt(learner.model.contrasts(X, 1)[2])
     shown = [learner.choose(X, ticket).shown for ticket in range(4000)]
     assert {first for first, _ in shown} == {0}
-    from scipy.stats import norm
-
     chance = norm.cdf(gap)
     share = np.mean([second == 1 for _, second in shown])
     assert abs(share - chance) < 4 * np.sqrt(chance * (1 - chance) / 4000)
