@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from conquer.registry import make
 from conquer.rows import as_rows
 
-DIM, COUNT = 2000, 60
+DIM, COUNT = 500, 60
 MODELS = [
     {},
     {"storage": "float32"},
