@@ -67,6 +67,8 @@ def algorithms(name: Annotated[str | None, typer.Argument(help="Show the paramet
         typer.echo(f"{row.name}: {row.description}\nmodels: {', '.join(row.models)}")
         for parameter in row.parameters:
             typer.echo(f"  {parameter.name:10} default {parameter.default!r:12} {parameter.values}")
+        if row.published is not None:
+            typer.echo(f"published=True: {row.published.text}")
 
 
 @app.command()

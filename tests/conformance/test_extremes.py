@@ -68,8 +68,8 @@ def test_accepted_parameters_and_values_keep_a_learner_sound(row: Any, model: st
         try:
             learner.learn(sound, choice, 1.0)
         except ArithmeticError:
-            # Unit rows are long beside a lam of 1e-100; beside the usual one nobody refuses them.
-            assert "lam" in given_, "it refused unit rows"
+            # Unit rows are long beside a lam of 1e-100 or a beta of 1e15; with the usual ones nobody refuses them.
+            assert given_, "it refused unit rows"
             assert same(before, state(learner)), "it moved before it refused"
 
 
