@@ -70,7 +70,7 @@ def panels(count: int, columns: int, height: float, **options: Any) -> tuple[Fig
     """A figure of so many panels, at most `columns` in a row, each row `height` inches; the axes one after another."""
     columns = min(columns, 2 if count == 4 else count)
     rows = -(-count // columns)
-    figure, axes = new(rows, columns, height * rows + 0.8, **options)
+    figure, axes = new(rows, columns, max(2.8, height * rows + 0.8), **options)
     for axis in axes.ravel()[count:]:
         axis.set_visible(False)
     return figure, list(axes.ravel()[:count])

@@ -4,6 +4,9 @@ from typing import Any
 
 from conquer.study.plots.canvas import MARKERS, Cast, Figure, Frames, new, sizes_of
 
+# The marker shows a single K, of which there is no line.
+_REFERENCE: dict[str, Any] = {"color": "0.35", "linestyle": "--", "linewidth": 1.1, "marker": "_", "markersize": 9}
+
 
 def asked(frames: Frames, cast: Cast) -> Figure:
     """Left: rounds without a question by K (or by pass), and those with a single best item, the most it can rightly be.
@@ -48,14 +51,7 @@ def _silence_by_size(axis: Any, frames: Frames, cast: Cast) -> None:
             colour, _, marker = cast.styles[name]
             axis.plot(part["items"], part["silent"], color=colour, marker=marker, ms=4, linewidth=1.1, label=name)
     single = results.group_by("items").agg(pl.col("unique_in_sets").mean() * 100).sort("items")
-    axis.plot(
-        single["items"],
-        single["unique_in_sets"],
-        "--",
-        color="0.35",
-        linewidth=1.1,
-        label="rounds with a single best item",
-    )
+    axis.plot(single["items"], single["unique_in_sets"], label="rounds with a single best item", **_REFERENCE)
     axis.set_xticks(sizes_of(results))
     axis.set_xlabel("K", fontsize=8)
 
@@ -68,7 +64,7 @@ def _equal_pairs(axis: Any, frames: Frames, cast: Cast) -> None:
             colour, _, marker = cast.styles[row["algorithm"]]
             axis.plot(sizes, values, color=colour, marker=marker, ms=4, linewidth=1.1, label=row["algorithm"])
         elif row["algorithm"] == "in sets":
-            axis.plot(sizes, values, "--", color="0.35", linewidth=1.1, label="any pair")
+            axis.plot(sizes, values, label="any pair", **_REFERENCE)
     axis.set_xticks(sizes)
     axis.set_xlabel("K", fontsize=8)
     axis.set_ylabel("questions between equal items, %", fontsize=8)
