@@ -42,7 +42,7 @@ def readings(results: Frame) -> Frame:
     for reading, name, _, error in means.sort("items").iter_rows():
         found.setdefault((reading, name), []).append(f"{error:.3f}")
     rows = [
-        {"reading": reading} | {name: " ".join(found[reading, name]) for name in names}
+        {"reading": reading} | {name: " ".join(found.get((reading, name), [])) for name in names}
         for reading in in_order(results["reading"])
     ]
     return pl.DataFrame(rows)
