@@ -82,5 +82,8 @@ class Full(CompiledModel):
         w = inverse @ (mine @ self.w + theirs @ other.w)
         if not (np.isfinite(w).all() and np.isfinite(inverse).all() and (inverse.diagonal() > 0).all()):
             raise ArithmeticError(f"the sum of the two has no inverse in sixteen digits; {self.remedy}")
+        # The losses' sum is E - Y + w'Aw, where E and Y, sums over answers, add; w'Aw does not.
+        gained = w @ total @ w - self.w @ mine @ self.w - other.w @ theirs @ other.w
         self.w[:], self.inverse[:], self.shown[:] = w, inverse, inverse
         self.stats += other.stats
+        self.stats[st.SUM_LOSS_H] = max(0.0, self.stats[st.SUM_LOSS_H] + gained)

@@ -192,7 +192,7 @@ class Kernel(CompiledModel):
         items, pairs, entries = (int(n) for n in other.counts)
         stored = SparseRows(other.indptr[: items + 1], other.indices[:entries], other.data[:entries], self.dim)
         before, alpha = self.counts.copy(), self.pair[ALPHA, : self.counts[PAIRS]].copy()
-        own, stats = self.stats.copy(), self.stats + other.stats
+        stats = self.stats.copy()
         merged = False
         try:
             for pair in range(pairs):
@@ -201,5 +201,4 @@ class Kernel(CompiledModel):
             merged = True
         finally:
             if not merged:  # pairs are only ever added here, so the old counts are the old model
-                self.counts[:], self.pair[ALPHA, : alpha.size] = before, alpha
-            self.stats[:] = stats if merged else own
+                self.counts[:], self.pair[ALPHA, : alpha.size], self.stats[:] = before, alpha, stats
