@@ -8,7 +8,7 @@ from typing import Any
 from conquer import policies
 from conquer.checks import checked_dim, number
 from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Values, grid
-from conquer.learners.conquer import Conquer
+from conquer.learners.conquer import Conquer, as_stored
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -171,7 +171,8 @@ def describe(learner: Learner) -> dict[str, Any]:
 
 def rebuild(description: Mapping[str, Any]) -> Learner:
     """A fresh learner from `describe`'s result."""
-    return make(description["algorithm"], dim=description["dim"], **description["parameters"])
+    with as_stored():
+        return make(description["algorithm"], dim=description["dim"], **description["parameters"])
 
 
 __all__ = ["MODELS", "algorithms", "build_model", "describe", "find", "groups", "make", "rebuild", "table"]

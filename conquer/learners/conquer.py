@@ -1,7 +1,9 @@
 """The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron differ only in these two."""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,18 @@ from conquer.types import Choice, Floats, Query
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
+
+_STORED = ContextVar("stored", default=False)
+
+
+@contextmanager
+def as_stored() -> Iterator[None]:
+    """Learners made within may break a bound's conditions, as older versions let them: what is on disk is opened."""
+    token = _STORED.set(True)
+    try:
+        yield
+    finally:
+        _STORED.reset(token)
 
 
 class Conquer:
@@ -67,6 +81,7 @@ class Conquer:
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
+        self._stored = _STORED.get()
         self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
         self._set_eta(policy.eta if eta is None else eta)
         if policy.second == st.THOMPSON and model.exact:
@@ -85,7 +100,7 @@ class Conquer:
                 raise ValueError(f"eta={eta!r} is a bound for the full and kernel models only")
             if self.model.projection is None and eta == "theory":
                 raise ValueError("eta='theory' holds only with projection='sequential' or 'exact'")
-            if self.model.projection is None and (drift := self.knobs[st.DRIFT]) > 0:
+            if self.model.projection is None and (drift := self.knobs[st.DRIFT]) > 0 and not self._stored:
                 raise ValueError(
                     f"eta={eta!r} with Q = {drift:g} holds only with projection='sequential' or 'exact': unprojected "
                     "scores are not bounded, so what the drift adds to the errors is not either; give Q = 0 or project"
@@ -98,7 +113,7 @@ class Conquer:
 
     def _check_bound(self, exposed: float) -> None:
         """Raise if eta follows a bound and pairs without answers count in the widths."""
-        if exposed > 0 and self.plan[st.ETA_MODE] != st.CONSTANT:
+        if exposed > 0 and self.plan[st.ETA_MODE] != st.CONSTANT and not self._stored:
             mode = next(name for name, code in ETA_MODES.items() if code == self.plan[st.ETA_MODE])
             raise ValueError(
                 f"eta={mode!r} is a bound for widths of answered pairs, so pairs cannot be counted on show: widths "

@@ -1,9 +1,9 @@
 """Files and stores of version 0.1 go on here bit for bit; README.md beside it says how they were written.
 
-Two things have changed since, on purpose. Kernel models, and projections of diagonal ones, take their sums in another
-way: their choices are the same, their numbers to nine digits. And gnt draws for differences of items on full and
-kernel models:
-its files are read to the bit and go on, with other draws of the same law.
+What has changed since, on purpose: kernel models, projections of diagonal ones and some rivals take their sums in
+another way, and float32 rounds by chance. Their choices are the same, their numbers to five digits. gnt on full and
+kernel models and twots draw for differences of items: their files are read to the bit and go on, with other draws of
+the same law.
 """
 
 import gzip
@@ -22,6 +22,7 @@ from safetensors.numpy import load
 from service.conftest import Local, run
 
 import conquer
+from conquer.learners.conquer import as_stored
 from conquer.registry import groups
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -50,16 +51,18 @@ MOVED = "moved"
 """In place of an algorithm: its numbers are no longer the bits of version 0.1."""
 
 
-def resummed(parameters):
-    return parameters.get("model") == "kernel" or parameters.get("projection") is not None
+def resummed(algorithm, parameters):
+    kernel, projected = parameters.get("model") == "kernel", parameters.get("projection") is not None
+    rival = algorithm == "vacdb" or parameters.get("robust") is not None
+    return kernel or projected or rival or parameters.get("storage") == "float32"
 
 
 def redrawn(algorithm, model):
-    return algorithm == "gnt" and model in ("full", "kernel")
+    return algorithm == "twots" or (algorithm == "gnt" and model in ("full", "kernel"))
 
 
 def same(said, expected, algorithm):
-    """Equal to the bit; on another processor, rivals on numpy may differ from the sixth digit on."""
+    """Equal to the bit; what has moved, and rivals on another processor's numpy, may differ from the fifth digit on."""
     if algorithm != MOVED and (EXACT or algorithm in groups()["paper"]):
         return said == expected
     if isinstance(said, dict) and isinstance(expected, dict):
@@ -67,7 +70,7 @@ def same(said, expected, algorithm):
     if isinstance(said, list) and isinstance(expected, list):
         return len(said) == len(expected) and all(map(same, said, expected, itertools.repeat(algorithm)))
     try:
-        return float.fromhex(said) == pytest.approx(float.fromhex(expected), rel=1e-6, abs=1e-9)
+        return float.fromhex(said) == pytest.approx(float.fromhex(expected), rel=1e-5, abs=1e-6)
     except (TypeError, ValueError):
         return said == expected
 
@@ -137,7 +140,8 @@ def go_on(learner, name, told):
 
 def made(name, told):
     """The learner of the file `name`, trained here from nothing."""
-    learner = conquer.make(told["algorithm"], dim=DIM, **told["parameters"])
+    with as_stored():
+        learner = conquer.make(told["algorithm"], dim=DIM, **told["parameters"])
     play(learner, rounds(name, told["fixed"]), told["rounds"], told["on_show"])
     return learner
 
@@ -149,7 +153,7 @@ def test_models_go_on(name, origin, tmp_path):
     learner = conquer.load(file) if origin == "loaded" else made(name, told)
     conquer.save(learner, tmp_path / "again")
     algorithm, model = told["algorithm"], told["parameters"].get("model")
-    moved = resummed(told["parameters"]) or redrawn(algorithm, model)
+    moved = resummed(algorithm, told["parameters"]) or redrawn(algorithm, model)
     if origin == "loaded" or (not moved and (EXACT or algorithm in groups()["paper"])):
         assert arrays_of(tmp_path / "again") == arrays_of(file)
     choices, scores = go_on(learner, name, told)
@@ -188,7 +192,7 @@ def test_sessions_go_on(name, tmp_path):
     if redrawn(learner.name, learner.parameters.get("model")):
         return
     assert results == [step["result"] for step in told["steps"]]
-    assert same(weights(session), told["weights"], MOVED if resummed(learner.parameters) else learner.name)
+    assert same(weights(session), told["weights"], MOVED if resummed(learner.name, learner.parameters) else learner.name)
 
 
 def conquer_parse(*arguments, folder):
@@ -250,5 +254,5 @@ def test_stores_go_on(name, tmp_path):
     for step, said in zip(asked, run(go()), strict=True):
         request = f"{step['method']} {step['path']} {step.get('body', '')}"
         expected = {"status": step["status"], "reply": step["reply"]}
-        algorithm = {"rival": "rival", "three": "rival", "kernel": MOVED}.get(name, "gnc")
+        algorithm = {"rival": MOVED, "three": "rival", "kernel": MOVED, "float32": MOVED}.get(name, "gnc")
         assert same(said, expected, algorithm), (request, said, expected)

@@ -12,7 +12,7 @@ import numpy as np
 
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
-from conquer.learners.conquer import Conquer
+from conquer.learners.conquer import Conquer, as_stored
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
 from conquer.service.errors import invalid
@@ -128,7 +128,8 @@ class PickLearner:
 def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str | None]:
     """What learns, fresh or from a snapshot, and the tally stored beside it."""
     if data is None:
-        return PickLearner(settings, _fresh(settings)), None
+        with as_stored():
+            return PickLearner(settings, _fresh(settings)), None
     learner, extra, arrays = saving.loads(data)
     return PickLearner(settings, learner, stored_featurizer(extra, arrays)), extra.get("service", {}).get("tally")
 
@@ -166,7 +167,7 @@ def check_settings(settings: ModelSettings) -> None:
     if _square(settings) and settings.features.dim > _LARGEST_SQUARE:
         most = f"a full model takes at most {_LARGEST_SQUARE} features here"
         raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
-    learner, _ = build(settings, None)
+    learner = PickLearner(settings, _fresh(settings))
     if settings.default_answer is not None:
         _check_default(learner, settings.default_answer)
 
