@@ -192,7 +192,8 @@ def test_sessions_go_on(name, tmp_path):
     if redrawn(learner.name, learner.parameters.get("model")):
         return
     assert results == [step["result"] for step in told["steps"]]
-    assert same(weights(session), told["weights"], MOVED if resummed(learner.name, learner.parameters) else learner.name)
+    moved = resummed(learner.name, learner.parameters)
+    assert same(weights(session), told["weights"], MOVED if moved else learner.name)
 
 
 def conquer_parse(*arguments, folder):

@@ -1,16 +1,23 @@
 """What a study says on the terminal when it is over."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from conquer.study.reviews import tables
 from conquer.study.reviews.run import Finished
 from conquer.study.reviews.spec import CEILING
 
+_NAMES, _NUMBER = 13, 7
+"""Columns of a terminal that the names and a number with its gap take."""
+
 
 def show(finished: Finished, console: Any) -> None:
     """Print the mean errors, of several readings side by side, and what was left out."""
-    single = len(finished.specs) == 1
-    console.print(_table(tables.mean_errors(finished.results)) if single else _readings(finished.results))
+    if len(finished.specs) == 1:
+        console.print(_table(tables.mean_errors(finished.results)))
+    else:
+        for table in _readings(finished.results, console.width):
+            console.print(table)
     for name, why in finished.left_out.items():
         console.print(f"left out {name}: {why}")
     uneven = [name for name, facts in finished.domains.items() if facts.get("balanced") is False]
@@ -33,18 +40,20 @@ def _table(frame: Any) -> Any:
     return table
 
 
-def _readings(results: Any) -> Any:
-    """One table of all readings: a column for each of them and each K."""
-    table = _grid("mean test error under each reading; intervals are in the report")
-    frame = tables.readings(results)
-    sizes = sorted(results["items"].unique().to_list())
-    table.add_column("algorithm", no_wrap=True)
-    for reading in frame["reading"]:
-        for position, items in enumerate(sizes):
-            table.add_column(f"{reading if position == 0 else ''}\nK={items}", justify="right")
-    for name in frame.columns[1:]:
-        table.add_row(_short(name), *(error for errors in frame[name] for error in errors.split()))
-    return table
+def _readings(results: Any, width: int) -> Iterator[Any]:
+    """All readings side by side, a column for each of them and each K; in several tables where one is too wide."""
+    frame, sizes = tables.readings(results), sorted(results["items"].unique().to_list())
+    beside = max(1, (width - _NAMES) // (_NUMBER * len(sizes)))
+    for first in range(0, len(frame), beside):
+        some = frame[first : first + beside]
+        table = _grid("mean test error under each reading; intervals are in the report")
+        table.add_column("algorithm", no_wrap=True)
+        for reading in some["reading"]:
+            for position, items in enumerate(sizes):
+                table.add_column(f"{reading if position == 0 else ''}\nK={items}", justify="right")
+        for name in some.columns[1:]:
+            table.add_row(_short(name), *(error for errors in some[name] for error in errors.split()))
+        yield table
 
 
 def _grid(title: str) -> Any:

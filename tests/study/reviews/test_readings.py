@@ -217,3 +217,12 @@ def test_answers_alone_give_the_coordinate_weights() -> None:
     rows = given.course.sets[np.arange(trace.query.size), trace.shown[:, 0]]
     weights = lengths.answer_weights(given.part, rows, trace.answers, 1.0)
     np.testing.assert_allclose(weights, learner.model.weights(), atol=1e-12)
+
+
+def test_a_narrow_terminal_has_one_table_after_the_other(both) -> None:
+    _, finished = both
+    console = Console(width=30, file=io.StringIO())
+    summary.show(finished, console)
+    said = console.file.getvalue()
+    assert "…" not in said
+    assert [line.split() for line in said.splitlines() if "K=3" in line] == 2 * [["algorithm", "K=3", "K=4"]]
