@@ -7,7 +7,7 @@ from typing import Any
 
 from conquer import policies
 from conquer.checks import checked_dim, number
-from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Values, grid
+from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid
 from conquer.learners.conquer import Conquer, as_stored
 from conquer.policies import Policy
 from conquer.types import Learner
@@ -34,6 +34,7 @@ _CLASSES = {"diagonal": "Diagonal", "full": "Full", "kernel": "Kernel", "percept
 
 LAM_GRID = grid(lam=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0))
 _ABSOLUTE = grid(eta=(0.01, 0.1, 1.0, 10.0), lam=(0.3, 3.0))
+_GAMMAS = grid(gamma=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5))
 _RELATIVE = grid(eta=(0.3, 1.0, 3.0, 10.0), lam=(0.3, 3.0))
 
 
@@ -48,6 +49,7 @@ def _family(
     policy: Policy,
     parameters: tuple[Parameter, ...] = SECOND_ORDER,
     points: tuple[Values, ...] = LAM_GRID,
+    published: Published | None = None,
 ) -> Algorithm:
     """A row of CONQUER's family. Without `lam` it has no second order: a perceptron."""
 
@@ -62,7 +64,7 @@ def _family(
         built = build_model(model if "lam" in values else "perceptron", dim, **settings)
         return Conquer(built, policy, name=name, parameters={"model": model, **values}, **rest)
 
-    return Algorithm(name, description, build, parameters, points, policy=policy)
+    return Algorithm(name, description, build, parameters, points, policy=policy, published=published)
 
 
 def _bounded(name: str, description: str, policy: Policy, points: tuple[Values, ...] = _ABSOLUTE) -> Algorithm:
@@ -91,13 +93,19 @@ _ROWS = (
         policies.CONFIDIT,
         BEST,
         grid(eta=(0.01, 0.1, 1.0, 10.0), lam=(1.0, 4.0)),
+        Published(
+            {"model": "full", "alpha": 1.0, "lam": 4.0},
+            "a full matrix from A_0 = (1 + alpha)^2 I with alpha = 1, eta tuned (r); items instead of classes",
+            grid=grid(eta=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)),
+        ),
     ),
     _family(
         "banditron",
         "Banditron: one item, explored at rate gamma, for a perceptron; is it the best?",
         policies.BANDITRON,
         SHARE,
-        grid(gamma=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)),
+        _GAMMAS,
+        Published({}, "gamma tuned; items instead of classes, so one weight vector for all", grid=_GAMMAS),
     ),
     _family("random", "Random: any two items; learns nothing", policies.RANDOM, (), ({},)),
 )

@@ -138,7 +138,9 @@ def contender(name: str) -> Contender:
     """
     if name in VARIANTS or name in published():
         return {**VARIANTS, **published()}[name]
-    return Contender(name, name, find(name).grid, ours=name in groups()["paper"])
+    row = find(name)
+    # The two baselines of the paper have papers of their own, and choosing at random is nobody's.
+    return Contender(name, name, row.grid, ours=row.policy is not None and row.published is None and "lam" in row.takes)
 
 
 def names_of(algorithms: tuple[str, ...]) -> tuple[str, ...]:
