@@ -25,8 +25,6 @@ TUNINGS = ("eta", "all")
 TUNED_AT = ("run", "several")
 ETAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """The eight points of every rule that has an eta, where nothing else is tuned."""
-GATED = (0.3, 0.6, 1.0, 2.0, 3.0, 6.0, 10.0, 30.0)
-"""Those of a rule that may stay silent: with less it does so in far more rounds than the paper's 8.27 % at most."""
 
 
 def reading_of(spec: "Spec") -> str:
@@ -64,9 +62,8 @@ def points(spec: "Spec", algorithm: str) -> list[dict[str, Any]]:
 
     >>> from conquer.study.reviews.spec import preset
     >>> points(preset("paper")[0], "ttg"), points(preset("paper")[0], "gnc")[0], len(points(preset("paper")[0], "gnc"))
-    ([{'lam': 1.0}], {'eta': 0.3, 'lam': 1.0}, 8)
+    ([{'lam': 1.0}], {'eta': 0.01, 'lam': 1.0}, 8)
     """
-    from conquer.policies import ALWAYS
     from conquer.registry import find, groups
 
     row = find(algorithm)
@@ -75,5 +72,4 @@ def points(spec: "Spec", algorithm: str) -> list[dict[str, Any]]:
         return [dict(point) for point in row.grid]
     if "eta" not in names:
         return [{"lam": spec.lam}]
-    gated = row.policy is not None and row.policy.gate != ALWAYS
-    return [{"eta": eta, "lam": spec.lam} for eta in (GATED if gated else ETAS)]
+    return [{"eta": eta, "lam": spec.lam} for eta in ETAS]
