@@ -164,6 +164,14 @@ def test_evidence_says_what_an_interval_is_over() -> None:
     assert "over 48 trials" in advantage.bounds(few).evidence
 
 
+def test_silence_is_put_beside_what_it_can_rightly_be() -> None:
+    evidence = silence.does_not_hurt(crafted()).evidence  # silent in 10 % of the rounds at every K
+    assert "is in 57.00 % at K = 5, 29.00 % at K = 10, 13.00 % at K = 15, 6.00 % at K = 20; " in evidence
+    assert "it passes that at K = 20 by 4.00 points: silent between equally good items." in evidence
+    seldom = crafted().results.with_columns(query_rate=pl.lit(0.95))
+    assert "it nowhere passes that." in silence.does_not_hurt(Facts(seldom)).evidence
+
+
 def test_a_median_eta_is_one_that_was_chosen() -> None:
     results = crafted(domains=2).results
     etas = pl.when(pl.col("domain") == "d0").then(pl.lit('{"eta": 1.0}')).otherwise(pl.lit('{"eta": 10.0}'))

@@ -42,7 +42,8 @@ def abstract(facts: Facts) -> Claim | None:
 def _at(facts: Facts, rules: list[str], rivals: list[str], gaps: Mapping[tuple[str, int], Gap], items: int) -> str:
     low, high = (end(rules, key=lambda name: facts.at[name, items]) for end in (min, max))
     less = "; ".join(f"less {name} {facts.at[name, items]:.3f}: {spread(gaps[name, items])}" for name in rivals)
-    ours = "".join(f"; beside them our {name} {facts.at[name, items]:.3f}" for name in _OURS if facts.has(name))
+    own = ", ".join(f"{name} {facts.at[name, items]:.3f}" for name in _OURS if facts.has(name))
+    ours = f"; ours beside them {own}" if own else ""
     return f"K = {items}, {low} {facts.at[low, items]:.3f} to {high} {facts.at[high, items]:.3f}: {less}{ours}"
 
 

@@ -59,9 +59,10 @@ def order(facts: Facts) -> Claim | None:
     ours = [name for name in ("gnt", "gnw") if facts.has(name)]
     extra = " Ours beside them: " + ", ".join(f"{name} {facts.mean[name]:.3f}" for name in ours) + "." if ours else ""
     wrong = "; ".join(f"{one} less {two} {spread(gaps[one, two])}" for one, two in turned)
+    level = f"{100 * gaps[pairs[0]].level:.3g} % intervals {over(gaps[pairs[0]])}"
     evidence = (
         f"From best to worst here: {order}. Of {len(pairs)} pairs {len(held)} are clearly the paper's way round and "
-        f"{len(turned)} clearly the other{f': {wrong}' if wrong else ''} ({over(gaps[pairs[0]])}).{extra}"
+        f"{len(turned)} clearly the other ({level}){f': {wrong}' if wrong else ''}.{extra}"
     )
     claim = "Top Two Greedy is best, Greedy + Random second, GNC third, then Confidit and GNU."
     return Claim(claim, verdict, evidence, (*paper,))
