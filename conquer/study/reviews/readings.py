@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 _LITERAL: dict[str, Any] = {
     "features": "binary", "ngrams": (1, 2), "model": "diagonal", "update": "coordinate", "lam": 1.0, "tuning": "eta",
-    "tune_at": "run",
+    "tune_at": "run", "hashing": None, "balance": "stars",
 }  # fmt: skip
 
 READINGS: dict[str, dict[str, Any]] = {
@@ -29,6 +29,8 @@ ETAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 def reading_of(spec: "Spec") -> str:
     """The reading's name, or the nearest one's with everything that differs from it: a name cannot lie.
+
+    What all readings of a study share (data, judge, passes, seed, sizes) is no part of it: the report's head has it.
 
     >>> from conquer.study.reviews.spec import Spec
     >>> reading_of(Spec(features="idf")), reading_of(Spec(features="tfidf")), reading_of(Spec(**READINGS["paper"]))
