@@ -68,6 +68,8 @@ class Comparison:
 def compare(a: ArrayLike, b: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Comparison:
     """Compare two costs measured on the same trials; the interval is a bootstrap over trials.
 
+    With ten trials it covers 90 %, with sixty 95 %; `half_width` covers 95 % with few, where they are about normal.
+
     >>> result = compare([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])
     >>> result.mean, result.wins, result.losses
     (-1.0, 3, 0)
@@ -94,15 +96,15 @@ def sign_test(wins: int, losses: int) -> float:
     return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
-def half_width(units: Floats) -> Floats:
-    """Half of the 95 % interval of the mean of (n, ...) values, by Student's t.
+def half_width(units: Floats, *, level: float = 0.95) -> Floats:
+    """Half of the interval of the mean of (n, ...) values that covers at this level, by Student's t.
 
     >>> half_width(np.array([1.0, 2.0, 3.0])).round(3).tolist()
     2.484
     """
     from scipy.stats import t
 
-    return np.asarray(t.ppf(0.975, len(units) - 1) * units.std(axis=0, ddof=1) / np.sqrt(len(units)))
+    return np.asarray(t.ppf((1.0 + level) / 2.0, len(units) - 1) * units.std(axis=0, ddof=1) / np.sqrt(len(units)))
 
 
 def log_slope(regret: ArrayLike) -> float:

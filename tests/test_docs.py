@@ -64,3 +64,11 @@ def test_prose_is_a_hundred_columns_wide(page):
     """Tables and code are as wide as they must be."""
     prose = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     assert [line for line in prose.splitlines() if len(line) > 100 and not re.match(r" *\||    ", line)] == []
+
+
+def test_a_version_says_everything_once() -> None:
+    for version in re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]:
+        headings = re.findall(r"^### .*", version, re.MULTILINE)
+        assert len(headings) == len(set(headings)), headings
+        items = [" ".join(item.split("\n\n")[0].split()) for item in re.split(r"^- ", version, flags=re.MULTILINE)[1:]]
+        assert len(items) == len(set(items)), sorted(item for item in items if items.count(item) > 1)

@@ -8,7 +8,10 @@ _BARS = 140
 
 
 def bars(frames: Frames, cast: Cast) -> Figure:
-    """Test error in each domain: a block for each K, a bar for each algorithm, 95 % intervals over repetitions."""
+    """Test error in each domain: a block for each K, a bar for each algorithm, 95 % intervals over repetitions.
+
+    A triangle at the top marks an interval that goes on above the scale; below, all are cut at 0.
+    """
     import polars as pl
 
     results, names = frames["results"], cast.names
@@ -16,7 +19,7 @@ def bars(frames: Frames, cast: Cast) -> Figure:
     wide = len(names) + 1.5
     lefts = [block * wide for block in range(len(sizes))]
     figure, axes = panels(len(domains), max(1, min(3, int(_BARS / (wide * len(sizes))))), 1.25, sharey=True)
-    top = 0.0
+    top, ends = 0.0, []
     for axis, domain in zip(axes, domains, strict=True):
         part = results.filter(pl.col("domain") == domain)
         trials = {key: group["error"].to_numpy() for key, group in part.group_by("algorithm", "items")}
@@ -30,16 +33,21 @@ def bars(frames: Frames, cast: Cast) -> Figure:
                 error_kw={"lw": 0.6, "ecolor": "0.25"},
             )  # fmt: skip
             top = max(top, *means)
+            ends += [(axis, left + i, mean + half) for left, mean, half in zip(lefts, means, halves, strict=True)]
         for name, (colour, line) in cast.references.items():
             if (name, sizes[0]) in trials:
                 means = [trials[name, items].mean() for items in sizes]
-                ends = [left - 0.6 for left in lefts], [left + len(names) - 0.4 for left in lefts]
+                across = [left - 0.6 for left in lefts], [left + len(names) - 0.4 for left in lefts]
                 top = max(top, *means)
-                axis.hlines(means, *ends, color=colour, linestyle=line, lw=1.0, label=name)
+                axis.hlines(means, *across, color=colour, linestyle=line, lw=1.0, label=name)
         axis.set_title(domain, fontsize=8, pad=3)
         axis.set_xticks([left + (len(names) - 1) / 2 for left in lefts], [f"K = {items}" for items in sizes])
         axis.tick_params(axis="x", length=0, pad=1)
-    axes[0].set_ylim(0, 1.15 * top or 1.0)  # the ends of a few wide intervals would make all bars small
+    limit = 1.15 * top or 1.0  # the ends of a few wide intervals would make all bars small
+    axes[0].set_ylim(0, limit)
+    for axis, x, end in ends:
+        if end > limit:
+            axis.plot(x, limit, "^", color="0.25", ms=3, mew=0, clip_on=False)
     figure.supylabel("test error", fontsize=8)
     legend(figure, axes[0], cast)
     return figure

@@ -1,6 +1,11 @@
 """Test errors over all domains: bars for each K, and lines under several readings."""
 
+import itertools
+
 from conquer.study.plots.canvas import Cast, Figure, Frames, legend, new, sizes_of
+
+_BESIDE = 0.04
+"""How far two algorithms are apart at the same K, as a share of the least step from one K to the next."""
 
 
 def errors_by_items(frames: Frames, cast: Cast) -> Figure:
@@ -36,14 +41,22 @@ def errors_by_items(frames: Frames, cast: Cast) -> Figure:
 
 
 def errors_by_reading(means: Frames, cast: Cast) -> Figure:
-    """Mean test error by K under each reading of the paper: one panel each, the same rounds and the same scale."""
+    """Mean test error by K under each reading of the paper, with 95 % intervals: the same rounds and the same scale.
+
+    Algorithms stand a little beside each other at each K, so that their intervals can be told apart.
+    """
     figure, axes = new(1, len(means), 3.2, sharey=True)
     for axis, (reading, table) in zip(axes[0], means.items(), strict=True):
         sizes = [int(name.removeprefix("K=")) for name in table.columns if name.startswith("K=")]
-        rows = {row["algorithm"]: [row[f"K={items}"] for items in sizes] for row in table.iter_rows(named=True)}
-        for name in cast.names:
+        step = _BESIDE * min((b - a for a, b in itertools.pairwise(sizes)), default=1)
+        lines = {row["algorithm"]: row for row in table.iter_rows(named=True)}
+        rows = {name: [row[f"K={items}"] for items in sizes] for name, row in lines.items()}
+        for i, name in enumerate(cast.names):
             colour, _, marker = cast.styles[name]
-            axis.plot(sizes, rows[name], color=colour, marker=marker, markersize=4, linewidth=1.2, label=name)
+            places = [items + step * (i - (len(cast.names) - 1) / 2) for items in sizes]
+            axis.plot(places, rows[name], color=colour, marker=marker, markersize=4, linewidth=1.2, label=name)
+            halves = [lines[name][f"±{items}"] or 0.0 for items in sizes]
+            axis.errorbar(places, rows[name], halves, fmt="none", ecolor=colour, elinewidth=0.8, alpha=0.4)
         for name, (colour, line) in cast.references.items():
             if name in rows:
                 axis.plot(sizes, rows[name], color=colour, linestyle=line, linewidth=1.2, label=name)

@@ -48,7 +48,10 @@ def run_study(
             from conquer.study.reviews.sources import sources
 
             sources(specs[0])
-        Path(out).mkdir(parents=True, exist_ok=True)
+        for place in [Path(each) for each in (publish, out) if each is not None]:
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=place):
+                pass  # what cannot be written there is known before the study, not after it
         from conquer.study.cells import output
         from conquer.study.plots.reviews import FIGURES
         from conquer.study.reviews import report, summary

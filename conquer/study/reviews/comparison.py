@@ -10,6 +10,9 @@ from conquer.types import Floats
 
 Frame = Any
 
+DOMAINS = 5
+"""From so many domains on they are the sample; with fewer it is single trials."""
+
 
 def ordered(names: Any) -> list[str]:
     """Algorithms in the study's order, unknown ones after the known, references last.
@@ -39,7 +42,7 @@ def interval(results: Frame, algorithm: str, items: int) -> tuple[float, float |
         (pl.col("error") - pl.col("error").mean().over("domain", "repetition") + pl.col("error").mean()).alias("level")
     ).filter(pl.col("algorithm") == algorithm)
     mean = float(level["error"].mean())
-    many = level["domain"].n_unique() >= 5
+    many = level["domain"].n_unique() >= DOMAINS
     domains = level.group_by("domain", maintain_order=True).agg(pl.col("level").mean())
     units = (domains if many else level)["level"].to_numpy()
     names = part["algorithm"].n_unique()
@@ -54,7 +57,7 @@ def by_domain(domains: Any, values: Floats) -> Floats:
     [0.5, 2.5, 4.5, 6.5, 8.5]
     """
     names, place = np.unique(domains, return_inverse=True)
-    if names.size < 5:
+    if names.size < DOMAINS:
         return values
     return np.asarray(np.bincount(place, values) / np.bincount(place), np.float64)
 

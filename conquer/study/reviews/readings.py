@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 _LITERAL: dict[str, Any] = {
     "features": "binary", "ngrams": (1, 2), "model": "diagonal", "update": "coordinate", "lam": 1.0, "tuning": "eta",
-    "tune_at": "run",
+    "tune_at": "run", "hashing": None, "balance": "stars",
 }  # fmt: skip
 
 READINGS: dict[str, dict[str, Any]] = {
@@ -25,12 +25,12 @@ TUNINGS = ("eta", "all")
 TUNED_AT = ("run", "several")
 ETAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """The eight points of every rule that has an eta, where nothing else is tuned."""
-GATED = (0.3, 0.6, 1.0, 2.0, 3.0, 6.0, 10.0, 30.0)
-"""Those of a rule that may stay silent: with less it does so in far more rounds than the paper's 8.27 % at most."""
 
 
 def reading_of(spec: "Spec") -> str:
     """The reading's name, or the nearest one's with everything that differs from it: a name cannot lie.
+
+    What all readings of a study share (data, judge, passes, seed, sizes) is no part of it: the report's head has it.
 
     >>> from conquer.study.reviews.spec import Spec
     >>> reading_of(Spec(features="idf")), reading_of(Spec(features="tfidf")), reading_of(Spec(**READINGS["paper"]))
@@ -64,9 +64,8 @@ def points(spec: "Spec", algorithm: str) -> list[dict[str, Any]]:
 
     >>> from conquer.study.reviews.spec import preset
     >>> points(preset("paper")[0], "ttg"), points(preset("paper")[0], "gnc")[0], len(points(preset("paper")[0], "gnc"))
-    ([{'lam': 1.0}], {'eta': 0.3, 'lam': 1.0}, 8)
+    ([{'lam': 1.0}], {'eta': 0.01, 'lam': 1.0}, 8)
     """
-    from conquer.policies import ALWAYS
     from conquer.registry import find, groups
 
     row = find(algorithm)
@@ -75,5 +74,4 @@ def points(spec: "Spec", algorithm: str) -> list[dict[str, Any]]:
         return [dict(point) for point in row.grid]
     if "eta" not in names:
         return [{"lam": spec.lam}]
-    gated = row.policy is not None and row.policy.gate != ALWAYS
-    return [{"eta": eta, "lam": spec.lam} for eta in (GATED if gated else ETAS)]
+    return [{"eta": eta, "lam": spec.lam} for eta in ETAS]

@@ -66,6 +66,7 @@ def write(finished: Finished, command: str, progress: StudyProgress = QUIET) -> 
         Path(__file__).with_suffix(".html"),
         command=command,
         data=finished.specs[0].data,
+        shared=finished.specs[0],
         results=results,
         reviews=sum(facts["reviews"] for facts in finished.domains.values()),
         claims=claims,

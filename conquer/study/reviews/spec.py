@@ -17,6 +17,7 @@ PROTOCOL = 4
 EMBEDDED = ("synthetic", "digits")
 CEILING = "full-information"
 PAPER = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "gnt", "gnw", "confidit", "banditron", "random")
+_UNUSED = "{} {} would not be used: {}"
 _SMALL_DOMAINS = ("baby products", "electronics", "kindle", "watches")
 
 
@@ -82,6 +83,8 @@ class Spec:
             raise ValueError(f"ngrams must be numbers in a row from 1 to {most}, got {self.ngrams}")
         if not 0.0 < self.lam < math.inf:
             raise ValueError(f"lam must be a number above 0, got {self.lam}")
+        if self.tuning == "all" and self._changed("lam"):
+            raise ValueError(_UNUSED.format("lam", self.lam, "tuning 'all' chooses it"))
         if self.hashing is not None and not 4 <= self.hashing <= 25:
             raise ValueError(f"hashing must be 4 to 25 bits, got {self.hashing}")
         for name in ("development", "test"):
@@ -100,6 +103,9 @@ class Spec:
         for name, known in _choices().items():
             if getattr(self, name) not in (*known,):
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        from conquer.checks import positive
+
+        positive("lam", self.lam)
 
     def settings(self) -> dict[str, Any]:
         """What a single cell's numbers depend on beside its own domain, items, algorithm and repetition."""
@@ -156,4 +162,10 @@ def preset(name: str, readings: tuple[str, ...] | None = None, **changes: Any) -
         given.setdefault("repetitions", 10)
     if given.get("data") == "digits":
         given.setdefault("items", (10,))
-    return tuple(dict.fromkeys(Spec(**(READINGS[each] | base | given)) for each in chosen))
+        for option in ("features", "ngrams", "hashing", "balance"):
+            if option in given:
+                raise ValueError(_UNUSED.format(option, given[option], "digits are no texts"))
+    specs = tuple(dict.fromkeys(Spec(**(READINGS[each] | base | given)) for each in chosen))
+    if "lam" in given and any(spec.tuning == "all" for spec in specs):
+        raise ValueError(_UNUSED.format("lam", given["lam"], "tuning 'all' chooses it"))
+    return specs

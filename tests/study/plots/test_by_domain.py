@@ -57,6 +57,22 @@ def test_a_bar_for_each_algorithm_and_k_in_each_domain(looks: Cast) -> None:
     assert np.diff(lefts).min() >= 1 - 1e-9
 
 
+def test_an_interval_that_leaves_the_scale_is_marked(looks: Cast) -> None:
+    made = frames(("android", "MP3"))
+    wide = (pl.col("domain") == "MP3") & (pl.col("items") == 10) & (pl.col("algorithm") == "gnc")
+    errors = pl.when(wide).then(0.9 * (pl.col("repetition") == 2).cast(pl.Float64)).otherwise(0.2)
+    made["results"] = made["results"].with_columns(error=errors)
+    shown = titled(bars(made, looks))
+    assert shown["android"].get_lines() == []
+    (mark,) = [line for line in shown["MP3"].get_lines() if line.get_marker() == "^"]
+    bar = shown["MP3"].containers[3][1]
+    assert mark.get_xdata()[0] == pytest.approx(bar.get_x() + bar.get_width() / 2)
+    assert (
+        mark.get_ydata()[0] == shown["MP3"].get_ylim()[1] < bar.get_height() + float(half_width(np.array([0, 0, 0.9])))
+    )
+    assert "A triangle" in str(bars.__doc__)
+
+
 def test_regret_is_drawn_over_the_rounds_themselves(looks: Cast) -> None:
     made = frames(("MP3", "android"))
     figure = cumulative_regret(made, looks)

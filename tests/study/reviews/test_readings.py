@@ -32,9 +32,8 @@ def test_the_paper_to_the_letter() -> None:
     for name in ("ttg", "gnr", "gnw"):
         assert points(LITERAL, name) == [{"lam": 1.0}]
     for name in ("gnu", "gnc", "ttu", "unr", "gnt", "confidit"):
-        assert len({point["eta"] for point in points(LITERAL, name)}) == len(points(LITERAL, name)) == 8
-        assert {point["lam"] for point in points(LITERAL, name)} == {1.0}
-    assert min(point["eta"] for point in points(LITERAL, "gnc")) > min(ETAS)
+        assert points(LITERAL, name) == [{"eta": eta, "lam": 1.0} for eta in ETAS], name
+    assert len(set(ETAS)) == 8
     assert [set(point) for point in points(LITERAL, "banditron")] == [{"gamma"}] * 8
     assert points(LITERAL, "random") == [{}]
     assert points(replace(LITERAL, lam=0.5), "confidit")[0]["lam"] == 0.5
@@ -61,7 +60,10 @@ def test_names_tell_what_is_run() -> None:
     assert [spec.reviews for spec in preset("small")] == [24_000, 24_000]
     assert reading_of(preset("paper", update="margin")[0]) == "margin"
     assert reading_of(preset("paper", ngrams=(2,))[0]) == "paper, ngrams 2"
-    assert reading_of(preset("ours", features="tfidf", lam=2.0)[0]) == "ours, features tfidf, lam 2.0"
+    assert reading_of(preset("ours", features="tfidf")[0]) == "ours, features tfidf"
+    assert reading_of(preset("paper", lam=2.0)[0]) == "paper, lam 2.0"
+    assert reading_of(preset("paper", hashing=18)[0]) == "paper, hashing 18"
+    assert reading_of(preset("ours", balance="none")[0]) == "ours, balance none"
     assert preset("paper", ("paper", "margin", "ours"), update="margin", seed=4)[0].seed == 4
     assert len(preset("paper", ("paper", "margin"), update="margin")) == 1
     for fields in READINGS.values():
@@ -76,6 +78,11 @@ def test_names_tell_what_is_run() -> None:
         ({"ngrams": (0, 1)}, "ngrams must be numbers in a row"),
         ({"ngrams": (1, 2, 3)}, "ngrams must be numbers in a row from 1 to 2"),
         ({"lam": 0.0}, "lam must be a number above 0, got 0.0"),
+        ({"lam": 1e300}, r"lam must be a finite number in \[1e-100, 1e\+100\], got 1e\+300"),
+        ({"tuning": "all", "lam": 2.0}, "lam 2.0 would not be used: tuning 'all' chooses it"),
+        ({"readings": ("paper", "ours"), "lam": 1.0}, "lam 1.0 would not be used: tuning 'all' chooses it"),
+        ({"data": "digits", "features": "idf"}, "features idf would not be used: digits are no texts"),
+        ({"data": "digits", "ngrams": (1,)}, "would not be used: digits are no texts"),
         ({"tuning": "lam"}, "tuning must be one of eta, all, got 'lam'"),
         ({"tune_at": "5"}, "tune_at must be one of run, several, got '5'"),
         ({"readings": ("theirs",)}, "no reading theirs; there are paper, margin, ours"),
@@ -162,6 +169,7 @@ def test_one_report_of_two_readings(both) -> None:
     _, finished = both
     page = report.write(finished, "conquer study").read_text()
     folder = finished.folder
+    assert "judge linear, 1 pass, seed 0," in page
     assert "Reading: paper" in page
     assert "Reading: ours" in page
     for name in ("paper", "ours"):

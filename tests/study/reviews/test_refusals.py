@@ -18,6 +18,9 @@ print(json.dumps([code, heavy]))
 """
 
 
+_PROC = pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder that not even root can write to")
+
+
 def refused(tmp_path: Path, *options: str) -> tuple[str, list[str]]:
     """(the line said, heavy modules imported) of a real process with an empty compiler's cache."""
     cache = tmp_path / "cache"
@@ -93,6 +96,14 @@ def test_names_are_looked_up_but_nothing_is_compiled(options: str, message: str,
     line, heavy = refused(tmp_path, *options.split())
     assert line.startswith(message)
     assert not {"polars", "matplotlib", "joblib", "distributed"} & set(heavy)
+
+
+@pytest.mark.parametrize("place", ["taken", "taken/below", pytest.param("/proc", marks=_PROC)])
+def test_a_place_to_publish_that_cannot_be_written(tmp_path: Path, place: str) -> None:
+    (tmp_path / "taken").write_text("")
+    line, _ = refused(tmp_path, "--publish", place)
+    assert line.startswith("conquer: [Errno ")
+    assert place in line
 
 
 def test_a_file_in_the_folders_place(tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
 """What claims are made of: verdicts, and the means and paired comparisons that several claims look at."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median_low
 from typing import Any
 
-from conquer.metrics import Comparison, compare
-from conquer.study.reviews.comparison import by_domain
+import numpy as np
+
+from conquer.metrics import half_width
+from conquer.study.reviews.comparison import DOMAINS, by_domain
+from conquer.types import Floats
 
 HOLDS, FAILS, PARTLY, OPEN = "holds", "does not hold", "holds in part", "cannot be said"
 
@@ -23,6 +27,21 @@ class Claim:
     """The algorithms it speaks of; none: all of them."""
     turns_on: str = ""
     """What the verdict hangs on under this reading, beside the errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A mean of paired differences and its interval, over so many units; without end for a single one.
+
+    `level` is what the interval covers: 0.95, or more where a verdict looks at several.
+    """
+
+    mean: float
+    low: float
+    high: float
+    units: int
+    unit: str
+    level: float = 0.95
 
 
 class Facts:
@@ -48,7 +67,7 @@ class Facts:
         return all(name in self.names for name in names)
 
     def etas(self, *names: str) -> str:
-        """The median eta that tuning chose for each of these algorithms, in words; nothing where there is none.
+        """The lower median of the etas that tuning chose for each of these, in words; nothing where there is none.
 
         Cells that share a choice count once each: the median is over domains, K and repetitions.
         """
@@ -58,24 +77,29 @@ class Facts:
         for name in names:
             texts = self.results.filter(pl.col("algorithm") == name)["parameters"].to_list()
             values = [eta for text in texts if (eta := json.loads(text).get("eta")) is not None]
-            found += [f"{name}'s median eta is {median(values):g}"] if values else []
+            found += [f"{name}'s median eta is {median_low(values):g}"] if values else []
         return ", ".join(found)
 
-    def difference(self, one: Sequence[str], two: Sequence[str], items: int | None = None) -> Comparison:
+    def difference(self, one: Sequence[str], two: Sequence[str], items: int | None = None, *, looks: int = 1) -> Gap:
         """The mean error of some algorithms less that of others in the same trials, at one K or at all.
 
-        The interval is over domains where there are five, else over trials.
+        `looks`: how many such intervals a verdict hangs on. They are widened so that all of them cover with 95 %.
         """
         import polars as pl
 
         part = self.trials if items is None else self.trials.filter(pl.col("items") == items)
-        costs = [part.select(pl.mean_horizontal(*names)).to_series().to_numpy() for names in (one, two)]
-        domains = part["domain"].to_numpy()
-        return compare(*(by_domain(domains, cost) for cost in costs))
+        return _gap(part["domain"], _less(part, one, two), looks)
 
-    def versus(self, one: str, two: str) -> tuple[str, bool, bool]:
+    def faster(self, one: Sequence[str], two: Sequence[str]) -> Gap:
+        """By how much more the mean error of some algorithms rises from the smallest to the largest K than others'."""
+        import polars as pl
+
+        low, high = (self.trials.filter(pl.col("items") == items) for items in (self.sizes[0], self.sizes[-1]))
+        return _gap(low["domain"], _less(high, one, two) - _less(low, one, two), 1)
+
+    def versus(self, one: str, two: str, *, looks: int = 1) -> tuple[str, bool, bool]:
         """(words, one is better, significantly so)."""
-        result = self.difference([one], [two])
+        result = self.difference([one], [two], looks=looks)
         gaps = (self.trials[one] - self.trials[two]).to_numpy()
         words = (
             f"{one} {self.mean[one]:.3f} against {two} {self.mean[two]:.3f} (difference {spread(result)}; "
@@ -84,15 +108,41 @@ class Facts:
         return words, result.mean < 0, clear(result)
 
 
-def clear(result: Comparison) -> bool:
+def _less(trials: Any, one: Sequence[str], two: Sequence[str]) -> Floats:
+    """(trials,): the mean error of some algorithms less that of others."""
+    import polars as pl
+
+    gap = trials.select(pl.mean_horizontal(*one) - pl.mean_horizontal(*two)).to_series()
+    return np.asarray(gap.to_numpy(), np.float64)
+
+
+def _gap(domains: Any, values: Floats, looks: int) -> Gap:
+    """The mean of each trial's value; its interval is over domains where there are enough of them, else over trials."""
+    units, level = by_domain(domains.to_numpy(), values), 1.0 - 0.05 / looks
+    mean, half = float(units.mean()), float(half_width(units, level=level)) if len(units) > 1 else math.inf
+    unit = "domains" if domains.n_unique() >= DOMAINS else "trials"
+    return Gap(mean, mean - half, mean + half, len(units), unit, level)
+
+
+def clear(result: Gap) -> bool:
     """Whether the interval leaves out 0."""
     return result.low > 0 or result.high < 0
 
 
-def spread(result: Comparison) -> str:
-    """A difference with its interval, in words.
+def spread(result: Gap) -> str:
+    """A difference with its interval and what that is over, in words.
 
-    >>> spread(Comparison(-0.1, -0.2, -0.05, 3, 0, 0.25))
-    '-0.1000, 95 % interval -0.2000 to -0.0500'
+    >>> spread(Gap(-0.1, -0.2, -0.05, 10, "domains"))
+    '-0.1000, 95 % interval -0.2000 to -0.0500 over 10 domains'
+    >>> spread(Gap(-0.1, -0.2, -0.05, 12, "trials", 0.9875))
+    '-0.1000, 98.8 % interval -0.2000 to -0.0500 over 12 trials, which share data and tuning'
     """
-    return f"{result.mean:+.4f}, 95 % interval {result.low:+.4f} to {result.high:+.4f}"
+    if result.units == 1:
+        return f"{result.mean:+.4f}, a single trial without an interval"
+    level = f"{100 * result.level:.3g} % interval"
+    return f"{result.mean:+.4f}, {level} {result.low:+.4f} to {result.high:+.4f} {over(result)}"
+
+
+def over(result: Gap) -> str:
+    """What an interval is over, in words."""
+    return f"over {result.units} {result.unit}{', which share data and tuning' if result.unit == 'trials' else ''}"

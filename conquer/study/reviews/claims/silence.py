@@ -25,7 +25,10 @@ def does_not_hurt(facts: Facts) -> Claim | None:
     words, better, clear = facts.versus("gnc", reference)
     harmless = better or not clear
     verdict = HOLDS if harmless and trend == "falls" else PARTLY if harmless or trend == "falls" else FAILS
-    evidence = f"GNC stays silent in {rates}: the rate {trend} with K. Beside one that always asks: {words}."
+    evidence = (
+        f"GNC stays silent in {rates}: the rate {trend} with K. {_ceiling(part, silent)}"
+        f"Beside one that always asks: {words}."
+    )
     chosen = part["parameters"].mode().sort()[0]
     fixed = _silent(part.filter(pl.col("parameters") == chosen))
     if len(fixed) == len(facts.sizes) > 1 and any(fixed.values()):
@@ -42,6 +45,20 @@ def _silent(part: Any) -> dict[int, float]:
 
     table = part.group_by("items").agg((100 * (1 - pl.col("query_rate").mean())).alias("silent")).sort("items")
     return dict(zip(table["items"].to_list(), table["silent"].to_list(), strict=True))
+
+
+def _ceiling(part: Any, silent: dict[int, float]) -> str:
+    """The share of rounds with a single best item at each K, and by how much silence passes it; nothing if unknown."""
+    import polars as pl
+
+    table = part.group_by("items").agg(pl.col("unique_in_sets").mean() * 100).drop_nulls().sort("items")
+    single = dict(zip(table["items"].to_list(), table["unique_in_sets"].to_list(), strict=True))
+    if not single:
+        return ""
+    passed = {items: silent[items] - share for items, share in single.items() if silent[items] > share}
+    words = ", ".join(f"at K = {items} by {points:.2f} points" for items, points in passed.items())
+    beyond = f"it passes that {words}: silent between equally good items" if passed else "it nowhere passes that"
+    return f"A single best item, without which nobody can rightly be sure, is in {_listed(single)}; {beyond}. "
 
 
 def _listed(silent: dict[int, float]) -> str:

@@ -1,0 +1,184 @@
+"""Verdicts say no more than their intervals: both ways where it is clear, nothing where algorithms are alike."""
+
+import json
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import polars as pl
+import pytest
+
+from conquer.study.reviews.claims import advantage, ranking, silence
+from conquer.study.reviews.claims.facts import FAILS, HOLDS, OPEN, PARTLY, Facts
+
+SIZES = (5, 10, 15, 20)
+NAMES = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "confidit", "banditron")
+Level = float | Mapping[int, float]
+
+
+def crafted(
+    changes: Mapping[str, Level] | None = None,
+    *,
+    seed: int = 0,
+    noise: float = 0.004,
+    domains: int = 10,
+    trials: int = 1,
+) -> Facts:
+    """Every algorithm errs by 0.2, but for `changes`, plus what a domain adds to all and noise of its own."""
+    rng = np.random.default_rng(seed)
+    levels = dict.fromkeys(NAMES, 0.2) | dict(changes or {})
+    rows = [
+        {
+            "domain": f"d{domain}", "items": items, "repetition": repetition, "algorithm": name,
+            "error": (level if isinstance(level, float) else level[items]) + 0.01 * domain + noise * rng.normal(),
+            "parameters": json.dumps({"eta": 1.0}), "equal_pairs": 0.2, "equal_in_sets": 0.2, "query_rate": 0.9,
+            "unique_in_sets": {5: 0.57, 10: 0.29, 15: 0.13, 20: 0.06}[items],
+        }
+        for domain in range(domains) for items in SIZES for repetition in range(trials)
+        for name, level in levels.items()
+    ]  # fmt: skip
+    return Facts(pl.DataFrame(rows))
+
+
+def growing(step: float, start: float = 0.2) -> dict[int, float]:
+    return {items: start + step * i for i, items in enumerate(SIZES)}
+
+
+def only(rules: tuple[str, ...], level: Level) -> dict[str, Level]:
+    return dict.fromkeys(rules, level)
+
+
+RULES, BOUNDS = NAMES[:6], ("gnu", "gnc", "ttu", "unr")
+FAR = {"confidit": 0.3, "banditron": 0.4}
+
+
+def test_intervals_cover_what_they_say() -> None:
+    """Over ten domains 95 % of the intervals, give or take four deviations, hold the true difference."""
+    count, rng = 800, np.random.default_rng(0)
+    errors = rng.normal(size=(10, count, 2))
+    names = [f"{side}{i}" for i in range(count) for side in "ab"]
+    rows = pl.DataFrame(
+        {
+            "domain": np.repeat([f"d{d}" for d in range(10)], len(names)), "items": 5, "repetition": 0,
+            "algorithm": names * 10, "error": errors.ravel(),
+        }
+    )  # fmt: skip
+    facts = Facts(rows)
+    gaps = [facts.difference([f"a{i}"], [f"b{i}"]) for i in range(count)]
+    missed = np.mean([gap.low > 0 or gap.high < 0 for gap in gaps])
+    assert abs(missed - 0.05) < 4 * np.sqrt(0.05 * 0.95 / count)
+    assert {(gap.units, gap.unit) for gap in gaps} == {(10, "domains")}
+
+
+def test_a_verdict_by_several_intervals_is_wrong_no_more_often() -> None:
+    wide, narrow = (crafted().difference(["gnc"], ["gnu"], 5, looks=looks) for looks in (10, 1))
+    assert (wide.level, narrow.level) == (0.995, 0.95)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [advantage.abstract, advantage.relative, advantage.bounds, ranking.order, ranking.degrading, ranking.ucb_first],
+)
+def test_nothing_is_said_of_equal_algorithms(claim: Callable) -> None:
+    """At most 5 % of the frames have a verdict; four deviations of sixty frames are allowed."""
+    count = 60
+    verdicts = [claim(crafted(seed=seed)).verdict for seed in range(count)]
+    assert sum(verdict != OPEN for verdict in verdicts) <= 0.05 * count + 4 * np.sqrt(0.05 * 0.95 * count)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        (FAR, HOLDS),
+        (FAR | {"ttg": growing(0.04)}, PARTLY),
+        (FAR | {"confidit": 0.2}, PARTLY),
+        (FAR | {"confidit": 0.15}, FAILS),
+        (FAR | {"confidit": {5: 0.3, 10: 0.1, 15: 0.1, 20: 0.1}}, FAILS),
+        (FAR | {"confidit": {5: 0.3, 10: 0.3, 15: 0.1, 20: 0.1}}, PARTLY),
+        (FAR | {"banditron": 0.1}, FAILS),
+        # Better than four rules and worse than two, at every K: the mean of the six is clearly behind.
+        (FAR | only(("ttg", "gnr", "gnu", "gnc"), 0.24) | {"confidit": 0.21}, FAILS),
+    ],
+)  # fmt: skip
+def test_the_abstracts_claim(changes: dict[str, Level], verdict: str) -> None:
+    assert advantage.abstract(crafted(changes)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        (only(BOUNDS, growing(0.02)), HOLDS),
+        (only(BOUNDS[:3], growing(0.02)), PARTLY),
+        (only(("ttg", "gnr"), growing(0.02)), FAILS),
+    ],
+)
+def test_who_gets_worse_faster(changes: dict[str, Level], verdict: str) -> None:
+    claim = ranking.degrading(crafted(changes))
+    assert claim.verdict == verdict
+    assert "over 10 domains" in claim.evidence
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"ttg": 0.16, "gnr": 0.18, "confidit": 0.22, "gnu": 0.24}, HOLDS),
+        ({"confidit": 0.3}, PARTLY),  # clearly behind three as in the paper, and behind gnu
+        ({"confidit": 0.1}, FAILS),
+        ({"ttg": 0.24, "gnr": 0.22, "confidit": 0.18, "gnu": 0.16}, FAILS),
+    ],
+)
+def test_the_order(changes: dict[str, Level], verdict: str) -> None:
+    assert ranking.order(crafted(changes)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("ttu", "unr", "verdict"),
+    [
+        (0.3, 0.3, HOLDS), (0.3, 0.2, PARTLY), (0.2, 0.3, PARTLY), (0.3, 0.1, OPEN), (0.1, 0.3, OPEN),
+        (0.1, 0.2, FAILS), (0.1, 0.1, FAILS),
+    ],
+)  # fmt: skip
+def test_a_first_item_by_upper_bound(ttu: float, unr: float, verdict: str) -> None:
+    assert ranking.ucb_first(crafted({"ttu": ttu, "unr": unr})).verdict == verdict
+
+
+def test_banditron_is_worst_of_the_papers_own() -> None:
+    held = ranking.banditron(crafted({"banditron": 0.4, "gnt": 0.5, "gnw": 0.5}))
+    assert held.verdict == HOLDS
+    near = crafted({"banditron": 0.29996 - 0.045, "confidit": 0.255}, noise=0.0)
+    claim = ranking.banditron(near)
+    assert claim.verdict == FAILS
+    assert "0.29996 at K = 5" in claim.evidence
+    assert "not the worst of the paper's algorithms (0.29996; confidit 0.30000)" in claim.evidence
+
+
+def test_evidence_says_what_an_interval_is_over() -> None:
+    claims = (advantage.abstract, advantage.relative, advantage.bounds, ranking.order, ranking.degrading,
+              ranking.ucb_first, silence.does_not_hurt)  # fmt: skip
+    few, many = crafted(domains=4, trials=3), crafted(domains=5, trials=3)
+    for claim in claims:
+        assert " trials, which share data and tuning" in claim(few).evidence
+        assert "over 5 domains" in claim(many).evidence
+        assert "over 5 domains" not in claim(few).evidence
+    assert "over 12 trials" in advantage.relative(few).evidence  # of one K
+    assert "over 48 trials" in advantage.bounds(few).evidence
+
+
+def test_silence_is_put_beside_what_it_can_rightly_be() -> None:
+    evidence = silence.does_not_hurt(crafted()).evidence  # silent in 10 % of the rounds at every K
+    assert "is in 57.00 % at K = 5, 29.00 % at K = 10, 13.00 % at K = 15, 6.00 % at K = 20; " in evidence
+    assert "it passes that at K = 20 by 4.00 points: silent between equally good items." in evidence
+    seldom = crafted().results.with_columns(query_rate=pl.lit(0.95))
+    assert "it nowhere passes that." in silence.does_not_hurt(Facts(seldom)).evidence
+
+
+def test_a_median_eta_is_one_that_was_chosen() -> None:
+    results = crafted(domains=2).results
+    etas = pl.when(pl.col("domain") == "d0").then(pl.lit('{"eta": 1.0}')).otherwise(pl.lit('{"eta": 10.0}'))
+    assert Facts(results.with_columns(parameters=etas)).etas("gnc") == "gnc's median eta is 1"
+
+
+def test_a_single_trial_is_no_evidence() -> None:
+    alone = crafted({"gnc": 0.5}, domains=1)
+    assert advantage.relative(alone).verdict == OPEN
+    assert "a single trial without an interval" in advantage.relative(alone).evidence
