@@ -120,8 +120,8 @@ class Conquer:
         """
         if self._bound and (self.model.stats[st.EXPOSED] if exposed is None else exposed) > 0:
             raise ValueError(
-                f"eta={self._bound!r} is a bound for widths of answered pairs, so pairs cannot be counted on show: widths "
-                "would shrink without an answer; give eta as a number, or count pairs when they are answered"
+                f"eta={self._bound!r} is a bound for widths of answered pairs, so pairs cannot be counted on show: "
+                "widths would shrink without an answer; give eta as a number, or count pairs when they are answered"
             )
 
     @property

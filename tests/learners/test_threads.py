@@ -141,5 +141,6 @@ def test_a_run_makes_room_while_it_is_inside():
 
     learner.model.make_room = watched
     simulate(learner, Rounds(np.eye(3), [[0, 1, 2]] * 40, [1, 0, -1]))
-    assert inside and all(inside)
+    assert inside
+    assert all(inside)
     assert learner.model.user == 0
