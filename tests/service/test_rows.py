@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conquer.service.errors import RefusalError
-from conquer.service.log.records import Answered
+from conquer.service.log.records import FOLD, Answered
 
 from .conftest import run
 from .folds import rows_of, sqlite
@@ -96,7 +96,7 @@ def test_a_log_that_is_whole_has_no_quarantine(local, tmp_path) -> None:
     with sqlite3.connect(tmp_path / "store.db") as connection:
         rows = connection.execute("SELECT format, checksum FROM log").fetchall()
     assert len(rows) == 12
-    assert all(form == 1 and isinstance(total, int) for form, total in rows)
+    assert all(form == FOLD and isinstance(total, int) for form, total in rows)
 
 
 SNAPSHOTS = {
