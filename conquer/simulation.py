@@ -188,26 +188,25 @@ def _run_compiled(
     model, X, total = learner.model, rounds.X, len(rounds)
     if total == 0:
         return
-    model.reserve(rounds[int(rounds.sizes.argmax())].items)
     plan = learner.plan.copy()
     plan[st.COVARIANCE] = on_show and learner.duels
-    if on_show and learner.duels:
-        learner.begin_exposing()
+    with model.held():
+        model.reserve(rounds[int(rounds.sizes.argmax())].items)
+        if on_show and learner.duels:
+            learner.begin_exposing()
     chunk = max(1, total // 200) if progress else total
     limit = chunk
     while log.cursor.min() < total:
-        model.enter()
-        try:
+        with model.held():
+            learner.check_bound()
             status = model.calls.run(
                 X.indptr, X.indices, X.data, X.rows, *model.state, plan, learner.knobs, model.work, world, log, limit
             )
-        finally:
-            model.user = 0
-        if status == st.FULL:
-            model.make_room(rounds[int(log.cursor.min())].items)
-        elif status != st.OK:
+            if status == st.FULL:
+                model.make_room(rounds[int(log.cursor.min())].items)
+        if status not in (st.OK, st.FULL):
             model.fail(status, X)
-        elif progress:
+        if status == st.OK and progress:
             progress(int(log.cursor[CHOSEN]))
             limit = min(total, limit + chunk)
 

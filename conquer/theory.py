@@ -11,7 +11,6 @@ _MOST = 2**62
 def _check(T: int, D: int, lam: float, U: float, Q: float, delta: float) -> None:
     whole("T", T, 1, _MOST)
     whole("D", D, 1, _MOST)
-    number("lam", lam, 1, LARGEST)
     number("U", U, 0, LARGEST)
     number("Q", Q, 0, LARGEST)
     number("delta", delta, 0, 1, above=True, below=True)
@@ -31,6 +30,7 @@ def theorem1(
     (0.33, 6.35)
     """
     _check(T, D, lam, U, Q, delta)
+    number("lam", lam, 1, LARGEST)
     a = 0.5 * lam * U**2 + 36.0 * math.log((T + 4) / delta)
     b = 2.0 * D * math.log(1.0 + T / (lam * D))
     return 2.0 * Q + (1.0 if paper else 2.0) * math.sqrt(2.0 * T) * (math.sqrt((2.0 * Q + a) * b) + b)
@@ -80,8 +80,9 @@ def questions(
 ) -> int:
     """With chance 1 - delta gnc asks at most so often in rounds whose best item leads the second by at least `gap`.
 
-    N ln(1 + gap^2 / (16 beta)) <= D ln(1 + M / (lam D)) for N such questions among M, rows of at most unit norm, no
-    drift (Q = 0), full or kernel model (decision 0056). beta is the factor under the root of the widths: a number
+    N ln(1 + gap^2 / (16 beta)) <= D ln(1 + M / (lam D)) for N such questions among M, rows of at most unit norm,
+    rewards within [-1, 1] (so no gap is above 2), any lam > 0, no drift (Q = 0), full model or linear kernel (the
+    others have more than D features; decision 0056). beta is the factor under the root of the widths: a number
     `eta` (the learner's own at the end; then it holds where the widths cover), or the largest that eta="tight" or
     "theory" can reach with projection. `asked` is M; without it every round has the gap, so M = N, and how many
     rounds there are does not enter. 2**62 says nothing.
@@ -90,6 +91,7 @@ def questions(
     (24877, 501789)
     """
     _check(1, D, lam, U, 0.0, delta)
+    number("lam", lam, 0, LARGEST, above=True)
     number("gap", gap, 0, 2, above=True)
     if isinstance(eta, str) and eta not in ("tight", "theory"):
         raise ValueError(f"eta must be a number, 'theory' or 'tight', got {eta!r}")

@@ -204,7 +204,7 @@ NO_NUMBERS = (math.nan, math.inf, -math.inf, True, "1")
         (lambda **bad: questions(**{"gap": 1, "D": 2, **bad}), "D", (0, 1.5)),
         (lambda **bad: questions(1, 2, **bad), "eta", (0, -1)),
         (lambda **bad: questions(1, 2, **bad), "asked", (-1, 1.5)),
-        (lambda **bad: questions(1, 2, **bad), "lam", (0.5,)),
+        (lambda **bad: questions(1, 2, **bad), "lam", (0, -1)),
         (lambda **bad: questions(1, 2, **bad), "U", (-1,)),
         (lambda **bad: questions(1, 2, **bad), "delta", (0, 1)),
     ],
@@ -263,6 +263,22 @@ def test_a_bound_is_refused_where_pairs_count_on_show():
     counting.expose(X, counting.choose(X, 0))
     with pytest.raises(ValueError, match=why):
         Conquer(counting.model, GNC, eta="tight")
+    shared = make("gnc", **tight)
+    rounds, other = Rounds(X, [[0, 1, 2]] * 5, [1, 0, -1]), Conquer(shared.model, GNC, eta=3.0)
+    simulate(shared, rounds)
+    other.expose(X, other.choose(X, 0))
+    before = {name: array.copy() for name, array in shared.arrays().items()}
+    for refused in (
+        lambda: shared.eta,
+        lambda: shared.choose(X, 0),
+        lambda: shared.choose_and_score(X, 0),
+        lambda: simulate(shared, rounds),
+        lambda: simulate(shared, rounds, compiled=False),
+    ):
+        with pytest.raises(ValueError, match=why):
+            refused()
+    assert all((shared.arrays()[name] == array).all() for name, array in before.items())
+    simulate(other, rounds)
     with pytest.raises(ValueError, match=why):
         make("gnc", **tight).restore(counting.arrays())
 

@@ -109,7 +109,9 @@ def test_it_says_something_in_two_dimensions(eta, rounds):
 
 
 @pytest.mark.parametrize("eta", ["tight", "theory", 0.5, 40.0])
-@pytest.mark.parametrize(("gap", "D", "lam", "U"), [(1.0, 2, 1.0, 1.0), (2.0, 3, 4.0, 0.5), (1.3, 5, 1.0, 2.0)])
+@pytest.mark.parametrize(
+    ("gap", "D", "lam", "U"), [(1.0, 2, 1.0, 1.0), (2.0, 3, 4.0, 0.5), (1.3, 5, 1.0, 2.0), (2, 2, 0.1, 1)]
+)
 def test_it_is_the_last_count_that_fits(eta, gap, D, lam, U):
     N = np.arange(1.0, 1_500_000.0)
     growth = D * np.log1p(N / (lam * D))
@@ -128,6 +130,7 @@ def test_extreme_values_give_a_number():
         (1e-300, 1, 1.0, 1.0, 1e100),
         (2.0, 10**6, 1e100, 1e100, "tight"),
         (1.0, 2, 1e9, 1, 6e7),
+        (1.0, 2, 1e-300, 1.0, "tight"),
     ]:
         assert 0 <= questions(gap, D, lam=lam, U=U, eta=eta) <= 2**62
     assert questions(1.0, 2, asked=0) == 0

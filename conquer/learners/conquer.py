@@ -93,6 +93,7 @@ class Conquer:
             raise ValueError("gamma must be above 0, or Banditron would never explore")
 
     def _set_eta(self, eta: float | str | None) -> None:
+        self._bound = ""
         if isinstance(eta, str):
             if eta not in ETA_MODES:
                 raise ValueError(f"eta must be a number, 'theory' or 'tight', got {eta!r}")
@@ -106,23 +107,27 @@ class Conquer:
                     "scores are not bounded, so what the drift adds to the errors is not either; give Q = 0 or project"
                 )
             self.plan[st.ETA_MODE] = ETA_MODES[eta]
-            self._check_bound(self.model.stats[st.EXPOSED])
+            self._bound = "" if self._stored else eta
+            self.check_bound()
         else:
             self.plan[st.ETA_MODE] = st.CONSTANT
             self.knobs[st.ETA] = number("eta", 0.0 if eta is None else eta, 0, LARGEST)
 
-    def _check_bound(self, exposed: float) -> None:
-        """Raise if eta follows a bound and pairs without answers count in the widths."""
-        if exposed > 0 and self.plan[st.ETA_MODE] != st.CONSTANT and not self._stored:
-            mode = next(name for name, code in ETA_MODES.items() if code == self.plan[st.ETA_MODE])
+    def check_bound(self, exposed: float | None = None) -> None:
+        """Raise if eta follows a bound and `exposed` pairs, by default the model's, count in the widths unanswered.
+
+        Asked before every use of eta: another learner on the same model may count pairs on show.
+        """
+        if self._bound and (self.model.stats[st.EXPOSED] if exposed is None else exposed) > 0:
             raise ValueError(
-                f"eta={mode!r} is a bound for widths of answered pairs, so pairs cannot be counted on show: widths "
-                "would shrink without an answer; give eta as a number, or count pairs when they are answered"
+                f"eta={self._bound!r} is a bound for widths of answered pairs, so pairs cannot be counted on show: "
+                "widths would shrink without an answer; give eta as a number, or count pairs when they are answered"
             )
 
     @property
     def eta(self) -> float:
         """The factor under the root of the widths in the next round."""
+        self.check_bound()
         return float(current_eta(self.plan, self.knobs, self.model.stats))
 
     @property
@@ -147,12 +152,12 @@ class Conquer:
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the state of `arrays()`, checked; a fresh learner only."""
         stats = arrays.get("stats", self.model.stats)
-        self._check_bound(stats[st.EXPOSED] if stats.shape == self.model.stats.shape else 0)  # else refused below
+        self.check_bound(stats[st.EXPOSED] if stats.shape == self.model.stats.shape else 0)  # else refused below
         self.model.restore(arrays)
 
     def begin_exposing(self) -> None:
         """Prepare to count pairs on show; a ValueError where that has no meaning."""
-        self._check_bound(1)
+        self.check_bound(1)
         self.model.begin_exposing()
 
     def scores(self, X: Any, ticket: int = 0) -> Floats:
@@ -165,6 +170,10 @@ class Conquer:
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
+        return self._choose(X, rng, None)
+
+    def _choose(self, X: Any, rng: np.random.Generator | int, scores: Floats | None) -> Choice:
+        """The choice; a compiled round's scores are written into `scores` (K,), if there is one."""
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         if rows.rows.size < 2 and self.duels:
             raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
@@ -178,6 +187,8 @@ class Conquer:
         try:
             if model.work.shape[1] < rows.rows.size:
                 model.reserve(rows)
+            if self._bound:
+                self.check_bound()
             model.ticket[0] = ticket
             status, a, b, query, chance = model.calls.choose(
                 rows.indptr,
@@ -190,6 +201,8 @@ class Conquer:
                 model.work,
                 model.ticket,
             )
+            if scores is not None:
+                scores[:] = model.work[st.SCORES, : scores.size]
         finally:
             model.user = 0
         if status != st.OK:
@@ -204,10 +217,11 @@ class Conquer:
     def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
         """`choose` and `scores` for the price of one, wherever the round has scored all items anyway."""
         rows = as_rows(X, self.dim)
-        choice, uniform = self.choose(rows, rng), self.policy.first == self.policy.second == st.UNIFORM
-        if not self._compiled or uniform:
+        if not self._compiled or self.policy.first == self.policy.second == st.UNIFORM:
+            choice = self.choose(rows, rng)
             return choice, self.scores(rows, choice.ticket)
-        return choice, self.model.work[st.SCORES, : len(rows)].copy()
+        scores = np.empty(len(rows))
+        return self._choose(rows, rng, scores), scores
 
     def learn(self, X: Any, choice: Choice, answer: float) -> None:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
@@ -260,15 +274,12 @@ class Conquer:
         if choice.memo.get("exposed"):
             raise ValueError("this choice has been counted already")
         model = self.model
-        self.begin_exposing()
-        if self.policy.reply != st.REPLY_IGNORE:
-            arrays = rows.indptr, rows.indices, rows.data, rows.rows
-            model.enter()
-            try:
+        arrays, status = (rows.indptr, rows.indices, rows.data, rows.rows), st.OK
+        with model.held():
+            self.begin_exposing()
+            if self.policy.reply != st.REPLY_IGNORE:
                 model.reserve(rows)
                 status = model.calls.expose(*arrays, *model.state, self.plan, self.knobs, a, b)
-            finally:
-                model.user = 0
-            if status != st.OK:
-                model.fail(status, rows)
+        if status != st.OK:
+            model.fail(status, rows)
         return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})

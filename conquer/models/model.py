@@ -1,7 +1,8 @@
 """What every model shares: its settings as the kernels take them, scratch that grows, and calls into the kernels."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import get_ident
 from types import ModuleType
 from typing import Any, NoReturn
@@ -87,6 +88,17 @@ class CompiledModel:
             raise RuntimeError("another thread is using this learner: learners are not thread-safe, use a lock")
         self.user = me
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The scratch is this thread's within: what a kernel left there is read before another can overwrite it."""
+        outer = self.user == get_ident()
+        self.enter()
+        try:
+            yield
+        finally:
+            if not outer:
+                self.user = 0
+
     def fail(self, status: int, X: SparseRows) -> NoReturn:
         """Raise what a kernel's status means; `X`: the items that it speaks of."""
         raise ArithmeticError(
@@ -104,14 +116,11 @@ class CompiledModel:
         rows = as_rows(X, self.dim)
         out = np.empty(len(rows))
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
-        self.enter()
-        try:
+        with self.held():
             self.reserve(rows)
             self.ticket[0] = ticket
             common = self.plan, self.knobs, self.work, self.ticket
             status = self.calls.measure(*arrays, *self.state, *common, pivot, out)
-        finally:
-            self.user = 0
         if status != st.OK:
             self.fail(status, rows)
         return out
@@ -126,13 +135,14 @@ class CompiledModel:
         `ticket`, the round's, orders a sequential projection. Without a projection this is w.
         """
         rows = as_rows(X, self.dim)
-        self.scores(rows, ticket)
-        mu = self.work[st.MULTIPLIERS, : len(rows)]
         entries = [slice(rows.indptr[row], rows.indptr[row + 1]) for row in rows.rows]
         pull = np.zeros(self.dim)
-        for k, entry in enumerate(entries):
-            pull[rows.indices[entry]] += mu[k] * rows.data[entry]
-        return self.weights() - self._inverse_times(pull) if mu.any() else self.weights()
+        with self.held():
+            self.scores(rows, ticket)
+            mu = self.work[st.MULTIPLIERS, : len(rows)]
+            for k, entry in enumerate(entries):
+                pull[rows.indices[entry]] += mu[k] * rows.data[entry]
+            return self.weights() - self._inverse_times(pull) if mu.any() else self.weights()
 
     def _inverse_times(self, x: Floats) -> Floats:
         """(D,): A^-1 x."""
@@ -160,15 +170,12 @@ class CompiledModel:
         if not (np.isfinite(values).all() and is_real(target) and math.isfinite(target)):
             raise ValueError(f"weights and target must be finite numbers, got {dict(pairs)!r} and {target!r}")
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
-        self.enter()
-        try:
+        with self.held():
             self.reserve(rows)
             self.make_room(rows)
             self.ticket[0] = ticket
             common = self.plan, self.knobs, self.work, self.ticket
             status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
-        finally:
-            self.user = 0
         if status != st.OK:
             self.fail(status, rows)
 

@@ -7,19 +7,22 @@ from conquer.rows import SparseRows
 
 def expose_pair(model: CompiledModel, two: SparseRows) -> None:
     """Count the two rows in the widths."""
-    model.reserve(two)
     arrays = two.indptr, two.indices, two.data, two.rows
-    status = model.calls.expose(*arrays, *model.state, model.plan, model.knobs, 0, 1)
+    with model.held():
+        model.reserve(two)
+        status = model.calls.expose(*arrays, *model.state, model.plan, model.knobs, 0, 1)
     if status != st.OK:
         model.fail(status, two)
 
 
 def learn_exposed(model: CompiledModel, two: SparseRows, target: float, ticket: int) -> None:
     """One step along half the difference of two rows that have been counted already."""
-    model.reserve(two)
-    model.make_room(two)
-    model.ticket[0] = ticket
-    arrays, common = (two.indptr, two.indices, two.data, two.rows), (model.plan, model.knobs, model.work)
-    status = model.calls.learn(*arrays, *model.state, *common, model.ticket, 0, 1, target, True)
+    arrays = two.indptr, two.indices, two.data, two.rows
+    with model.held():
+        model.reserve(two)
+        model.make_room(two)
+        model.ticket[0] = ticket
+        common = model.plan, model.knobs, model.work, model.ticket
+        status = model.calls.learn(*arrays, *model.state, *common, 0, 1, target, True)
     if status != st.OK:
         model.fail(status, two)

@@ -142,7 +142,7 @@ def test_a_choice_comes_with_the_scores_of_its_round(name, model, projection):
         X = rng.normal(size=(5, 4))
         choice, scores = learner.choose_and_score(X, ticket)
         assert choice == learner.choose(X, ticket)
-        assert scores.tolist() == learner.scores(X).tolist()
+        assert scores.tolist() == learner.scores(X, ticket).tolist()
         if choice.query is not Query.NONE:
             learner.learn(X, choice, 1.0)
 

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from conquer.learners.conquer import Conquer
+from conquer.models.full import Full
+from conquer.parsing.exposing import expose_pair, learn_exposed
+from conquer.policies import GNC
 from conquer.registry import make
-from conquer.rows import as_rows
+from conquer.rows import Rounds, as_rows
+from conquer.simulation import simulate
 
 DIM, COUNT = 500, 60
 MODELS = [
@@ -74,12 +79,20 @@ def test_a_second_thread_is_told_whatever_it_calls():
         lambda: learner.learn(X, choice, 1.0),
         lambda: learner.expose(X, choice),
         lambda: learner.scores(X),
+        lambda: learner.choose_and_score(X, 1),
+        lambda: learner.model.projected(X),
         lambda: learner.model.update(X, {0: 1.0}, 1.0),
+        lambda: expose_pair(learner.model, as_rows(X[:2], 3)),
+        lambda: learn_exposed(learner.model, as_rows(X[:2], 3), 1.0, 1),
+        lambda: simulate(learner, Rounds(np.eye(3), [[0, 1, 2]], [1, 0, -1])),
+        lambda: simulate(learner, Rounds(np.eye(3), [[0, 1, 2, 0] * 5], [1, 0, -1]), covariance="on-show"),
     ]
+    arrays = [*learner.model.state, learner.model.work]
     for call in calls:
         with pytest.raises(RuntimeError, match="another thread is using this learner"):
             call()
     assert learner.fresh
+    assert all(now is then for now, then in zip([*learner.model.state, learner.model.work], arrays, strict=True))
     learner.model.user = 0
     learner.learn(X, choice, 1.0)
 
@@ -92,3 +105,42 @@ def test_a_refusal_lets_the_next_one_in():
         learner.learn(X * 1e30, choice, 1.0)
     assert learner.model.user == 0
     learner.learn(X, choice, 1.0)
+
+
+class Crowded(Full):
+    """A model whose scratch another thread overwrites as soon as it is free."""
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == "user" and value == 0 and hasattr(self, "work"):
+            self.work[:] = np.nan
+
+
+def test_scratch_is_read_before_it_is_anybodys():
+    X, results = np.eye(3), []
+    for kind in (Full, Crowded):
+        model = kind(3, lam=0.1, projection="exact")
+        learner = Conquer(model, GNC, eta=1.0)
+        for _ in range(4):
+            model.update(X, {0: 0.5, 1: -0.5}, 1.0)
+        results.append((model.projected(9 * X), *learner.choose_and_score(9 * X, 7)))
+    (plain, choice, scores), (shared, same, again) = results
+    assert np.abs(9 * plain).max() == pytest.approx(1.0)  # it was projected
+    np.testing.assert_array_equal(shared, plain)
+    np.testing.assert_array_equal(again, scores)
+    assert same == choice
+
+
+def test_a_run_makes_room_while_it_is_inside():
+    learner, inside = make("gnr", dim=3, model="kernel"), []
+    make_room = learner.model.make_room
+
+    def watched(rows):
+        inside.append(learner.model.user == threading.get_ident())
+        make_room(rows)
+
+    learner.model.make_room = watched
+    simulate(learner, Rounds(np.eye(3), [[0, 1, 2]] * 40, [1, 0, -1]))
+    assert inside
+    assert all(inside)
+    assert learner.model.user == 0

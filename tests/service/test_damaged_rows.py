@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from .attacks import make, pair, store, usable
+from .conftest import run
 from .folds import loaded, slow_fold, sqlite
+from .test_rows import MADE, play, spoil
 
 
 def damaged(start, tmp_path, statement: str):
@@ -55,3 +57,28 @@ def test_a_snapshot_that_cannot_be_read_is_made_anew(start, tmp_path, change):
         pair(server.address, f"later{k}")
     assert server.stop() == 0
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
+
+
+@pytest.mark.parametrize("fold", [1, 2, 3])
+def test_a_snapshot_folded_by_other_rules_is_passed_over(local, tmp_path, fold):
+    """It can be read and holds other weights: only where the rules were today's is it taken for what the rows give."""
+
+    async def go():
+        app = local(snapshot_every=4)
+        async with app.running() as client:
+            for name, seed in (("m", 0), ("other", 5)):
+                await client.post("/v1/models", json={**MADE, "name": name})
+                await play(client, 6, seed=seed, name=name)
+
+    run(go())
+    address = sqlite(tmp_path)
+    assert np.array_equal(loaded(address, "m"), slow_fold(address, "m"))
+    spoil(
+        tmp_path,
+        """UPDATE snapshots SET format = ?, data = (
+            SELECT s.data FROM snapshots s JOIN models o ON o.id = s.model_id
+            WHERE o.name = 'other' ORDER BY s.position DESC LIMIT 1
+        ) WHERE model_id = (SELECT id FROM models WHERE name = 'm')""",
+        fold,
+    )
+    assert np.array_equal(loaded(address, "m"), slow_fold(address, "m")) == (fold != 2)
