@@ -124,3 +124,38 @@ def test_draws_differ_by_what_the_contrasts_say(name):
     share = np.mean([second == 1 for _, second in shown])
     assert abs(share - chance) < 4 * np.sqrt(chance * (1 - chance) / 4000)
     assert 0.05 < chance < 0.95
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rbf_reads_sparse_rows_as_dense_ones(seed):
+    """Rows in no order, with stored zeros and features of their own; what was scattered is taken back."""
+    rng = np.random.default_rng(seed)
+    dim, scale, lam = 12, 0.3, 0.5
+    points = rng.normal(size=(6, dim)) * (rng.random((6, dim)) < rng.choice([0.2, 0.6, 1.0], (6, 1)))
+    points[5] = points[2]
+    rows = csr_array((6, dim))
+    order = [rng.permutation(dim)[: rng.integers(6, dim + 1)] for _ in points]
+    order = [np.union1d(one, np.flatnonzero(x))[::-1] for one, x in zip(order, points, strict=True)]
+    rows = csr_array(
+        (
+            np.concatenate([x[one] for one, x in zip(order, points, strict=True)]),
+            np.concatenate(order),
+            np.cumsum([0, *map(len, order)]),
+        ),
+        shape=(6, dim),
+    )
+    gram = np.exp(-scale * ((points[:, None] - points[None]) ** 2).sum(axis=2))
+    model, U, y = Kernel(dim, kernel="rbf", scale=scale, lam=lam), [], []
+    for turn in range(8):
+        a, b = rng.choice(6, 2, replace=False)
+        y.append((-1.0) ** turn)
+        U.append(0.5 * (np.eye(6)[a] - np.eye(6)[b]))
+        model.update(rows, {int(a): 0.5, int(b): -0.5}, y[-1])
+    inner, met = np.array(U) @ gram @ np.array(U).T + lam * np.eye(8), gram @ np.array(U).T
+    np.testing.assert_allclose(model.scores(rows), met @ np.linalg.solve(inner, y), rtol=0, atol=1e-12)
+    cover = (gram - met @ np.linalg.solve(inner, met.T)) / lam
+    for pivot in range(6):
+        gaps = np.eye(6) - np.eye(6)[pivot]
+        expected = np.einsum("ij,jk,ik->i", gaps, cover, gaps)
+        np.testing.assert_allclose(model.contrasts(rows, pivot), expected, rtol=0, atol=1e-12)
+    assert not model.dense.any()

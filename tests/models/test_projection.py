@@ -206,3 +206,20 @@ def test_a_step_that_diverges_leaves_w_where_it_was(kind):
     assert before.keys() == after.keys()
     for name, array in before.items():
         np.testing.assert_array_equal(after[name], array)
+
+
+def test_a_refused_step_puts_back_what_a_projection_stored_before_any_pair():
+    """Items of p and no pair: the counts of items and of their entries are two numbers."""
+    model = Kernel(3, kernel="linear", projection="exact")
+    arrays = dict(model.arrays())
+    arrays |= {"indptr": np.array([0, 2]), "indices": np.array([0, 1], np.int32), "data": np.ones(2)}
+    arrays |= {"owner": np.array([-1]), "item": np.array([[5.0, 2.0]])}
+    model.restore(arrays)
+    before = {name: array.copy() for name, array in model.arrays().items()}
+    X = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert model.scores(X) == pytest.approx([1.0, 0.0])  # 10 without the projection
+    with pytest.raises(ArithmeticError, match="diverged"):
+        model.update(X, {0: 1.0}, 1e150)
+    for name, array in model.arrays().items():
+        np.testing.assert_array_equal(array, before[name], err_msg=name)
+    model.update(X, {0: 1.0}, 1.0)

@@ -1,7 +1,8 @@
 """Rows less another row, entry by entry, so that what two items share cancels before anything is squared.
 
 v_i + v_p - 2 cross would lose all digits of a contrast where both items have one large feature. The other row's
-features are found by a small table of places of its own: nothing is written into the model.
+features are found by a small table of places of its own: nothing is written into the model. The kernel model has a
+dense row for them, which is scratch.
 """
 
 import numpy as np
@@ -62,17 +63,31 @@ def by_place(items, i):
 
 
 @part
-def distance(items, start, stop, slots, ids, shift, values, left):
-    """||y - x||^2, y being entries start to stop, x the row that was indexed; `left` is scratch as long as `values`."""
+def meet(others, start, stop, dense):
+    """||y - x||^2 over the features of y, entries start to stop of others, and how many of them x has: x is scattered.
+
+    Small enough to become part of its caller: called, it would take longer than its sum.
+    """
     total = 0.0
-    left[:] = values
+    met = np.int64(0)
     for j in range(start, stop):
-        n = place(slots, ids, shift, feature(items, j))
-        gap = items.data[j] - values[n]
+        value = dense[feature(others, j)]
+        gap = others.data[j] - value
         total += gap * gap
-        left[n] = 0.0
-    for n in range(left.size):
-        total += left[n] * left[n]
+        met += value != 0.0
+    return total, met
+
+
+@part
+def beyond(total, others, start, stop, items, i, dense):
+    """The sum of `meet` and what row i of items, which is scattered and stays so, has beside y."""
+    first, last = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[feature(others, j)] = 0.0
+    for j in range(first, last):
+        rest = dense[feature(items, j)]
+        total += rest * rest
+        dense[feature(items, j)] = items.data[j]
     return total
 
 
@@ -108,12 +123,12 @@ def less_row(items, pivot):
 
 
 @part
-def item_distance(items, i, j):
-    """||phi_i - phi_j||^2."""
-    slots, ids, shift = index_row(items, j)
-    values = by_place(items, j)
+def item_distance(items, i, j, dense):
+    """||phi_i - phi_j||^2, phi_j being scattered."""
     start, stop = row_bounds(items, i)
-    return distance(items, start, stop, slots, ids, shift, values, np.empty(values.size))
+    first, last = row_bounds(items, j)
+    total, met = meet(items, start, stop, dense)
+    return beyond(total, items, start, stop, items, j, dense) if met < np.int64(last - first) else total
 
 
 @part

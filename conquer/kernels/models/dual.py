@@ -10,7 +10,7 @@ import numpy as np
 
 from conquer.kernels.core.compile import implements, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
-from conquer.kernels.models.differences import by_place, combined, distance, index_row, item_distance, less_row
+from conquer.kernels.models.differences import beyond, combined, item_distance, less_row, meet
 from conquer.kernels.models.pairs import (
     ALPHA,
     COEFFICIENT,
@@ -69,13 +69,14 @@ def prepare(state, items, plan, knobs):
         scatter(items, i, state.dense)
         own[SELF] = dot(items, i, state.dense)
         own[SHIFT] = 0.0
-        slots, ids, shift = index_row(items, i)
-        values = by_place(items, i)
-        left = np.empty(values.size)
+        first, last = row_bounds(items, i)
+        size = np.int64(last - first)
         for q in range(state.counts[ITEMS]):
             if plan[st.KERNEL] == st.RBF:
                 start, stop = np.uint64(state.indptr[q]), np.uint64(state.indptr[q + 1])
-                between = distance(stored, start, stop, slots, ids, shift, values, left)
+                between, met = meet(stored, start, stop, state.dense)
+                if met < size:  # never for dense rows
+                    between = beyond(between, stored, start, stop, items, i, state.dense)
             else:
                 between = stored_dot(stored, q, state.dense)
             value = state.item[q, COEFFICIENT] * kernel(plan, knobs, between, state.item[q, SQUARE], own[SELF])
@@ -116,7 +117,7 @@ def self_kernel(state, i, plan, knobs):
 @part
 def item_kernel(state, items, i, j, plan, knobs):
     """k(phi_i, phi_j), phi_j being scattered."""
-    between = item_distance(items, i, j) if plan[st.KERNEL] == st.RBF else dot(items, i, state.dense)
+    between = item_distance(items, i, j, state.dense) if plan[st.KERNEL] == st.RBF else dot(items, i, state.dense)
     return kernel(plan, knobs, between, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
 
 
@@ -148,7 +149,7 @@ def contrasts(state, items, pivot, plan, knobs, out):
     for i in range(items.rows.size):
         if plan[st.KERNEL] == st.RBF:
             # 2 - 2 k without its cancellation.
-            total = -2.0 * math.expm1(-knobs[st.SCALE] * item_distance(items, i, pivot))
+            total = -2.0 * math.expm1(-knobs[st.SCALE] * item_distance(items, i, pivot, state.dense))
         else:
             total = 2.0 - 2.0 * item_kernel(state, items, i, pivot, plan, knobs)
         other = state.room[SOLVED, i]
@@ -205,8 +206,8 @@ def has_room(state, items, plan):
 def shift(state, items, plan, knobs, mu):
     """Items with a multiplier join p; the answers that alpha explains change by what p already explains."""
     pairs = state.counts[PAIRS]
-    before = np.empty((3, pairs + 1))
-    before[2, 0], before[2, pairs] = state.counts[ITEMS], state.counts[ENTRIES]
+    before = np.empty((3, pairs + 2))
+    before[2, 0], before[2, 1] = state.counts[ITEMS], state.counts[ENTRIES]
     for s in range(pairs):
         before[0, s], before[1, s] = state.pair[RHS, s], state.pair[ALPHA, s]
     for i in range(items.rows.size):
@@ -225,7 +226,7 @@ def shift(state, items, plan, knobs, mu):
 @implements(primitives.unshift, DualState)
 def unshift(state, items, plan, knobs, mu, before):
     pairs = state.counts[PAIRS]
-    state.counts[ITEMS], state.counts[ENTRIES] = int(before[2, 0]), int(before[2, pairs])
+    state.counts[ITEMS], state.counts[ENTRIES] = int(before[2, 0]), int(before[2, 1])
     for s in range(pairs):
         state.pair[RHS, s], state.pair[ALPHA, s] = before[0, s], before[1, s]
 
@@ -246,9 +247,7 @@ def extend(state, items, weights, target, plan, knobs):
     pairs, lam = state.counts[PAIRS], knobs[st.LAM]
     row = state.factor[pairs]
     ku = state.room[KU, 0]
-    margin = 0.0
-    pushed = 0.0
-    square = 0.0
+    margin, pushed, square = 0.0, 0.0, 0.0
     for k in range(items.rows.size):
         margin += weights[k] * inner(state.room[KU, k], state.pair[ALPHA], pairs)
         pushed += weights[k] * state.room[OWN, k, SHIFT]
