@@ -37,7 +37,6 @@ BOTH = --preset paper --readings paper,ours
 results: $(VENV)/.study
 	$(STUDY) --preset small --out out/study --publish docs/results/small
 	$(STUDY) --data $(DATA)/reviews --preset paper --readings paper,margin,ours --out out/reviews --publish docs/results/reviews
-	$(STUDY) --data $(DATA)/reviews $(BOTH) --ngrams 2 --repetitions 3 --out out/bigrams --publish docs/results/bigrams
 	$(STUDY) --data $(DATA)/reviews $(BOTH) --algorithms gnc,random --passes 3 --repetitions 3 --out out/passes --publish docs/results/passes
 	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
 	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
