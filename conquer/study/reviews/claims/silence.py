@@ -66,12 +66,12 @@ def _listed(silent: dict[int, float]) -> str:
 
 
 def _trend(values: list[float]) -> str:
-    """How a rate moves: only a step that every K confirms counts.
+    """How a rate moves, as printed: only a step that every K confirms counts.
 
-    >>> _trend([1.0, 2.0, 4.0]), _trend([1.0, 9.0, 2.0])
-    ('rises', 'shows no clear trend')
+    >>> _trend([1.0, 2.0, 4.0]), _trend([1.0, 9.0, 2.0]), _trend([0.0, 0.001])
+    ('rises', 'shows no clear trend', 'does not change')
     """
-    steps = [b - a for a, b in itertools.pairwise(values)]
+    steps = [b - a for a, b in itertools.pairwise(round(value, 2) for value in values)]
     if not any(steps):
         return "does not change"
     return "falls" if max(steps) <= 0 else "rises" if min(steps) >= 0 else "shows no clear trend"
