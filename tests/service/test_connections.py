@@ -199,6 +199,7 @@ def test_more_connections_than_open_files(tmp_path):
     port = free_port()
     options = {
         "PORT": port, "STORE": f"sqlite:///{tmp_path}/s.db", "CONNECTIONS_PER_ADDRESS": 0, "READ_SECONDS": 300,
+        "IDLE_SECONDS": 300,
     }  # fmt: skip
     environ = {f"CONQUER_{name}": str(value) for name, value in options.items()}
     code = "from conquer.service.serve import serve; serve()"
@@ -210,7 +211,9 @@ def test_more_connections_than_open_files(tmp_path):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (400, 512)),
         )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        # Its one connection is kept however long the others take to open: a new one would find no room.
+        kept = httpx.Limits(keepalive_expiry=None)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, limits=kept) as client:
 
             def up() -> bool:
                 with contextlib.suppress(httpx.TransportError):

@@ -73,7 +73,7 @@ def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) 
                 for name in names:
                     await play(client, 1, seed=seed, name=name)
             gc.collect()
-            alive = [one for one in gc.get_objects() if isinstance(one, Folded)]
+            alive = [one for one in gc.get_objects() if type(one) is Folded]
             # What is in memory, what is being read, and the one whose snapshot is being stored.
             assert len(alive) <= len(app.server.writer.models) + 3 < len(names)
 
