@@ -27,11 +27,8 @@ def test_before_the_first_counted_pair_widths_go_on_shrinking(kind):
     np.testing.assert_array_equal(ready.variances(X), plain.variances(X))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_merge_before_the_first_counted_pair_moves_both(kind):
-    if kind is not Full:
-        pytest.skip("only update='coordinate' merges, and its cells are merged in all columns")
-    plain, ready = teach(kind(4)), kind(4)
+def test_a_merge_before_the_first_counted_pair_moves_both():
+    plain, ready = teach(Full(4)), Full(4)
     ready.begin_exposing()
     ready.merge(plain)
     np.testing.assert_allclose(ready.variances(X), plain.variances(X), rtol=1e-12)

@@ -1,0 +1,79 @@
+"""The pages of a parser: trees that can be read."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from .test_pages import BROWSER, after, browser, page
+from .test_treebanks import MADE, TREEBANK
+
+__all__ = ["browser", "page"]
+
+
+@pytest.mark.skipif(not Path(BROWSER).exists(), reason=f"needs Chromium at {BROWSER}")
+@pytest.mark.filterwarnings("default")
+def test_the_page_draws_the_tree(page, start, tmp_path):
+    bank = tmp_path / "bank.conllu"
+    bank.write_text(TREEBANK)
+    server = start(treebank=bank)
+    page.goto(f"{server.address}/parse/bank")
+    page.fill("#voter", "Ann")
+    page.click("#who button")
+    after(page, 0)
+    assert page.locator("svg.tree path.arc.left, svg.tree path.arc.right").count() == 2
+    assert "head of" in page.inner_text("#question")
+    page.keyboard.press("2")
+    after(page, 1)
+    page.goto(f"{server.address}/models/bank")
+    page.wait_for_selector("#tiles .tile")
+    assert "1 of 21" in page.inner_text("#tiles")
+    assert "Ann" in page.inner_text("#people")
+    page.set_input_files("#heldout", bank)
+    page.wait_for_selector("#uas svg .now")
+    for link, name in (("#answers", "bank.answers.jsonl"), ("#trees", "bank.conllu")):
+        with page.expect_download() as download:
+            page.click(link)
+        assert download.value.suggested_filename == name
+        assert download.value.path().read_bytes()
+    assert page.problems == []
+
+
+def spans(page, selector: str) -> list[float]:
+    return page.eval_on_selector_all(selector, "(all) => all.map((one) => one.getBoundingClientRect().x)")
+
+
+@pytest.mark.skipif(not Path(BROWSER).exists(), reason=f"needs Chromium at {BROWSER}")
+@pytest.mark.filterwarnings("default")
+def test_long_and_right_to_left_sentences_can_be_read(page, start):
+    server = start()
+    hebrew = ["הילדה", "אכלה", "תפוח", "אדום", "בגן"]
+    for name, words in (("hebrew", hebrew), ("long", [f"word{k}" for k in range(110)])):
+        rows = "".join(f"{k}\t{word}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for k, word in enumerate(words, 1))
+        httpx.post(f"{server.address}/v1/models", json={**MADE, "name": name})
+        httpx.post(f"{server.address}/v1/models/{name}/items", content=f"{rows}\n".encode())
+    page.goto(f"{server.address}/parse/hebrew")
+    page.fill("#voter", "Ann")
+    page.click("#who button")
+    after(page, 0)
+    places = spans(page, "svg.tree text.word")
+    assert places == sorted(places, reverse=True), "the first word stands on the right"
+    for width, height in ((1200, 800), (390, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{server.address}/parse/long")
+        after(page, 0)
+        assert page.locator("svg.tree text.word").count() == 111
+        assert page.locator("svg.tree path.arc.left, svg.tree path.arc.right").count() in (2, 3, 4)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        rows = len(
+            {
+                round(y)
+                for y in page.eval_on_selector_all("svg.tree text.word", "(a) => a.map((t) => +t.getAttribute('y'))")
+            }
+        )
+        assert page.evaluate("document.querySelector('svg.tree').getBoundingClientRect().height") < 230 * rows
+    assert page.is_visible("#left"), "on a phone the answers stay on the screen"
+    assert page.evaluate("document.querySelector('#left').getBoundingClientRect().bottom") <= 800
+    page.keyboard.press("1")
+    after(page, 1)
+    assert page.problems == []

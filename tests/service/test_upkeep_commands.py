@@ -1,0 +1,93 @@
+"""Start-up, the store's commands, and snapshots that come late."""
+
+import asyncio
+import contextlib
+import json
+import random
+
+import httpx
+import numpy as np
+import pytest
+
+from conquer.service import admin
+from conquer.service.errors import RefusalError
+from conquer.service.jobs.erasure import Gone
+from conquer.service.jobs.retention import prune_all
+from conquer.service.log.loading import load
+from conquer.service.store import log_table, snapshots
+from conquer.service.store.database import Database, StoreError
+from conquer.service.tasks import build
+from conquer.service.writer.upkeep import _snapshot_part
+
+from .conftest import run
+from .folds import loaded, sqlite
+from .test_crashes import Diary
+from .test_upkeep import MADE, some_load
+
+
+def test_start_up_reads_a_snapshot_and_a_short_tail(start, tmp_path):
+    server = start(snapshot_every=20)
+    httpx.post(f"{server.address}/v1/models", json=MADE)
+    asyncio.run(some_load(server.address, 100))
+    server.stop()
+    database = Database(sqlite(tmp_path))
+    with contextlib.closing(database), database.reading() as connection:
+        header = log_table.headers(connection, ["m"], lock=False)["m"]
+        assert snapshots.complete(connection, header.id)[0] == header.position
+        folded = load(connection, header, build)
+        assert folded.since_snapshot == 0
+
+
+def test_commands_erase_and_replay(start, tmp_path):
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json=MADE)
+    asyncio.run(some_load(server.address, 20))
+    with pytest.raises(StoreError, match="being served"):
+        admin.erase("ann", store=sqlite(tmp_path))
+    ledger = tmp_path / "ledger.jsonl"
+    ledger.write_bytes(httpx.get(f"{server.address}/v1/models/m/log?format=ledger").content)
+    server.stop()
+    assert admin.erase("ann", store=sqlite(tmp_path)) == {"m": Gone(0, 0)}
+    fresh = f"sqlite:///{tmp_path}/fresh.db"
+    done = admin.replay(ledger, name="again", store=fresh, model=tmp_path / "again.safetensors")
+    assert done["learnt"] >= 20
+    answered = {row["event_id"] for row in map(json.loads, ledger.read_text().splitlines()) if row["kind"] == "answer"}
+    assert done["learnt"] == len(answered)
+    admin.replay(ledger, name="other", algorithm="ttg", parameters={"lam": 3.0}, store=fresh)
+    assert not np.array_equal(loaded(fresh, "again"), loaded(fresh, "other"))
+
+
+def test_serve_with_a_file_of_items(start, tmp_path):
+    items = tmp_path / "my teas!.csv"
+    items.write_text("id,text\na,green tea\nb,black tea\nc,no tea\n")
+    server = start(items=items)
+    question = httpx.post(f"{server.address}/v1/models/my-teas-/next", json={"voter": "ann"}).json()
+    assert len(question["items"]) == 2
+
+
+def test_a_snapshot_that_comes_late_does_not_bring_pruned_rows_back(local):
+    """Made before the pruning, stored after it: it may hold what was erased since."""
+
+    async def go():
+        app = local()
+        now = [0.0]
+        app.server.writer.clock = lambda: now[0]
+        diary = Diary(random.Random(4))
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            for _ in range(6):
+                event, items = diary.next()
+                offer = (await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})).json()
+                await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
+            folded = app.server.writer.models["m"]
+            late = _snapshot_part(folded.id, 4, 0, 0, 1, snapshots.pieces(folded.dumps())[0])
+            now[0] = 100 * 86400.0
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) > 0
+            assert app.server.writer.models["m"] is folded
+            with pytest.raises(RefusalError, match="begins at"):
+                await loop.run_in_executor(None, app.server.writer.call_now, "m", late)
+            with app.server.database.reading() as connection:
+                assert 4 not in snapshots.complete(connection, folded.id)
+
+    run(go())
