@@ -1,11 +1,14 @@
 """The folder of compiled code: keyed by what it was made from, and nobody else's."""
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import conquer
 from conquer.kernels.core import compile as compiling
 
 
@@ -41,6 +44,19 @@ def test_a_bad_override_is_named(tmp_path):
     code, said = run("import conquer.kernels.core.tickets", CONQUER_CACHE=str(tmp_path / "file"))
     assert code != 0
     assert str(tmp_path / "file") in said
+
+
+def test_two_copies_of_the_same_source_share_what_one_has_compiled(tmp_path):
+    found = []
+    for copy in ("one", "two"):
+        shutil.copytree(Path(conquer.__file__).parent, tmp_path / copy / "conquer", copy_function=shutil.copyfile)
+        code = (
+            "import numpy as np\nfrom conquer.kernels.core.tickets import fill_tickets as kernel\n"
+            "kernel(np.uint64(1), 0, np.zeros(2, np.uint64))\nprint(sum(kernel.stats.cache_hits.values()))"
+        )
+        place = {"PYTHONPATH": str(tmp_path / copy), "CONQUER_CACHE": str(tmp_path / "cache")}
+        found.append(run(code, **place))
+    assert found == [(0, "0\n"), (0, "1\n")]
 
 
 def test_without_any_folder_it_still_compiles(monkeypatch):

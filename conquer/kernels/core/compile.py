@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy
-from numba.core import config
+from numba.core import caching
 from numba.extending import overload
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,16 +80,40 @@ def _cache_folder(module: str) -> str | None:
     return None
 
 
+class _Folder(caching._CacheLocator):
+    """Numba's view of that folder. Its name says what is in it, so a file's date or place does not matter."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> "_Folder | None":
+        folder = _cache_folder(function.__module__.removeprefix("conquer.kernels"))
+        return None if folder is None else cls(folder)
+
+    def get_cache_path(self) -> str:
+        return self._folder
+
+    def get_source_stamp(self) -> str:
+        return "as its folder says"
+
+    def get_disambiguator(self) -> str:
+        return "kernel"
+
+
+class _Files(caching.CompileResultCacheImpl):
+    _locator_classes: list[Any] = [_Folder]  # noqa: RUF012, as in numba
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Files
+
+
 def jit(function: F) -> F:
     """Compile without fastmath: the same bits on every machine. Releases the interpreter lock."""
-    settings: Any = config
-    before = settings.CACHE_DIR
-    folder = _cache_folder(function.__module__.removeprefix("conquer.kernels"))
-    settings.CACHE_DIR = folder or before
-    try:
-        compiled = numba.njit(cache=folder is not None, error_model="numpy", nogil=True)(function)
-    finally:
-        settings.CACHE_DIR = before
+    compiled: Any = numba.njit(error_model="numpy", nogil=True)(function)
+    if _cache_folder(function.__module__.removeprefix("conquer.kernels")) is not None:
+        compiled._cache = _Cache(function)
     return cast(F, compiled)
 
 
