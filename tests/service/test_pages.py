@@ -31,15 +31,20 @@ def browser():
         opened.close()
 
 
+def new_page(browser):
+    """A page of its own. It waits for minutes: another's processes may have both cores."""
+    page = browser.new_context(viewport={"width": 1200, "height": 800}).new_page()
+    page.set_default_timeout(600_000)
+    return page
+
+
 @pytest.fixture
 def page(browser):
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(120_000)
+    page = new_page(browser)
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     yield page
-    context.close()
+    page.context.close()
 
 
 def upload(page, server, tmp_path):

@@ -12,7 +12,9 @@ from conquer.service.admin import keys_add, keys_revoke
 from conquer.service.http.auth import COOKIE
 
 from .conftest import run
-from .test_pages import BROWSER
+from .test_pages import BROWSER, browser, new_page
+
+__all__ = ["browser"]
 
 
 @pytest.fixture
@@ -156,10 +158,8 @@ def test_a_revoked_key_ends_while_every_thread_is_busy(local, store):
 
 @pytest.mark.skipif(not Path(BROWSER).exists(), reason=f"needs Chromium at {BROWSER}")
 @pytest.mark.filterwarnings("default")
-def test_signing_in_leads_nowhere_else(start, store):
+def test_signing_in_leads_nowhere_else(browser, start, store):
     """However the way back is written, it stays on this server."""
-    from playwright.sync_api import sync_playwright
-
     _, secret = keys_add("ann", roles=["admin"], store=store)
     server = start(probe="/healthz")
     ways = [
@@ -170,18 +170,14 @@ def test_signing_in_leads_nowhere_else(start, store):
         "/\t/evil.example",
         "http://[",
     ]
-    with sync_playwright() as playwright:
-        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=flags)
-        asked: list[str] = []
-        for way in [*ways, "/docs?a=b#c"]:
-            # A page of its own each time: the one before may still be on its way somewhere.
-            page = browser.new_context().new_page()
-            page.on("request", lambda request: asked.append(request.url))
-            page.goto(f"{server.address}/login?next={quote(way, safe='')}")
-            page.fill("#key", secret)
-            page.click("button.primary")
-            page.wait_for_url(lambda url: "/login" not in url, wait_until="commit", timeout=60_000)
-        assert page.url == f"{server.address}/docs?a=b#c"
-        browser.close()
+    asked: list[str] = []
+    for way in [*ways, "/docs?a=b#c"]:
+        # A page of its own each time: the one before may still be on its way somewhere.
+        page = new_page(browser)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{server.address}/login?next={quote(way, safe='')}")
+        page.fill("#key", secret)
+        page.click("button.primary")
+        page.wait_for_url(lambda url: "/login" not in url, wait_until="commit")
+    assert page.url == f"{server.address}/docs?a=b#c"
     assert [url for url in asked if not url.startswith((server.address, "data:"))] == []
