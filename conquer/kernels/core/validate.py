@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import jit, part
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.tiers import jit
 
 FINE, BAD_INDPTR, BAD_INDEX, NOT_FINITE, REPEATED = range(5)
 
@@ -15,7 +16,7 @@ def repeats(indices, start, stop, seen):
     """
     mask = seen.size - 1
     for j in range(start, stop):
-        slot = ((indices[j] * 2654435761) >> 15) & mask
+        slot = ((int(indices[j]) * 2654435761) >> 15) & mask
         while seen[slot] >= start:
             if indices[seen[slot]] == indices[j]:
                 return True

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import jit, part
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.tiers import jit
 
 
 @part

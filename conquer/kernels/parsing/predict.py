@@ -1,6 +1,6 @@
 """Parsing as a compiled loop over sentences."""
 
-from conquer.kernels.core.compile import jit
+from conquer.kernels.core.tiers import jit
 from conquer.kernels.core.sparse import dot
 from conquer.kernels.parsing.arborescence import span
 from conquer.kernels.parsing.edges import block, length

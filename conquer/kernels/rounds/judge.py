@@ -3,7 +3,8 @@
 import math
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
+from conquer.kernels.core.tiers import jit
 
 LINEAR, NOISY, LOGISTIC, PERFECT, RATERS = range(5)
 

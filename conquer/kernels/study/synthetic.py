@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
+from conquer.kernels.core.tiers import jit
 from conquer.kernels.core.tickets import mix64
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)

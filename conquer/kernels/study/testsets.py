@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import jit
+from conquer.kernels.core.tiers import jit
 
 
 @jit

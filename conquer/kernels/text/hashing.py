@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
+from conquer.kernels.core.tiers import jit
 from conquer.kernels.core.tickets import mix64
 
 EMPTY = np.uint64(0x243F6A8885A308D3)
