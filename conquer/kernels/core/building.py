@@ -1,172 +1,191 @@
-"""A process of its own that compiles kernels, one after the other, while this one goes on."""
+"""Machine code while others work: threads that load it, and processes of their own that make it."""
 
-import base64
-import contextlib
-import importlib
+import atexit
 import itertools
-import json
 import os
-import pickle
 import queue
-import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
 
-import numpy as np
+from conquer.kernels.core.builder import Builder
+from conquer.kernels.core.cache import folder_of, is_compiled
+from conquer.kernels.core.signatures import Signature
 
 
 class Buildable(Protocol):
     home: str
     name: str
 
-    def prepare(self, arguments: tuple[Any, ...]) -> None: ...
+    def load(self, key: Signature) -> bool: ...
 
-    def adopt(self) -> None: ...
+    def build(self, key: Signature) -> None: ...
 
 
-_IDLE_SECONDS = 20.0
-_LOCK = threading.Lock()
-_ASKED: dict[tuple[str, str], tuple[Buildable, tuple[Any, ...], threading.Event]] = {}
-_child: subprocess.Popen[str] | None = None
-_failed: dict[tuple[str, str], str] = {}
+@dataclass(slots=True, eq=False)
+class Order:
+    """One kernel for one signature."""
+
+    kernel: Buildable
+    key: Signature
+    done: threading.Event = field(default_factory=threading.Event)
+    taken: bool = False
+    problem: str = ""
+
+
+PATIENCE = 0.15
+"""Seconds of interpreted work after which machine code is worth its second of loading."""
+_BUILDERS = min(2, os.cpu_count() or 1)
+_WORDY = 0.7
 
 
 def _to_stderr(text: str) -> None:
-    print(f"conquer: {text} ...", file=sys.stderr, flush=True)
+    print(f"conquer: {text}", file=sys.stderr, flush=True)
 
 
 say: Callable[[str], None] = _to_stderr
-"""What is done with a line about a wait; a program with bars of its own puts its own function here."""
+"""What is done with a line about a wait; a program with bars or a log of its own puts its own function here."""
 
 
-def example(value: Any) -> Any:
-    """A small value of the same numba type.
+class _Works:
+    """All that is under way in this process."""
 
-    >>> example(np.zeros((3, 4))).shape
-    (1, 1)
-    """
-    if isinstance(value, np.ndarray):
-        small = np.zeros((1,) * value.ndim, value.dtype)
-        small.flags.writeable = value.flags.writeable
-        return small
-    if isinstance(value, tuple):
-        parts = [example(each) for each in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value
-
-
-def _packed(arguments: tuple[Any, ...]) -> str:
-    """As text; pickling forgets which arrays may not be written to, so that goes beside."""
-    fixed: list[bool] = []
-    _walk(arguments, lambda array: fixed.append(not array.flags.writeable))
-    return base64.b64encode(pickle.dumps((arguments, fixed))).decode()
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.native = threading.Lock()
+        """Held by a thread that is inside the compiler's library; whoever holds it at exit keeps the others out."""
+        self.orders: dict[tuple[str, str, Signature], Order] = {}
+        self.queue: queue.PriorityQueue[tuple[int, int, Order]] = queue.PriorityQueue()
+        self.numbers = itertools.count()
+        self.threads: list[threading.Thread] = []
+        self.builders: list[Builder] = []
+        self.left = 0
+        self.spent = 0.0
+        self.eager = False
+        self.told = False
 
 
-def _unpacked(text: str) -> tuple[Any, ...]:
-    arguments, fixed = pickle.loads(base64.b64decode(text))
-    flags = iter(fixed)
-
-    def fix(array: Any) -> None:
-        array.flags.writeable = not next(flags)
-
-    _walk(arguments, fix)
-    result: tuple[Any, ...] = arguments
-    return result
+_works = _Works()
 
 
-def _walk(value: Any, action: Callable[[Any], object]) -> None:
-    if isinstance(value, np.ndarray):
-        action(value)
-    elif isinstance(value, tuple):
-        for each in value:
-            _walk(each, action)
+def _begin_again() -> None:
+    """A forked child has none of its parent's threads."""
+    global _works
+    _works = _Works()
 
 
-def request(kernel: Buildable, arguments: tuple[Any, ...]) -> None:
-    """Have it compiled for arguments of these types; it adopts the code when it is there."""
-    global _child
-    small = tuple(example(each) for each in arguments)
-    line = json.dumps({"home": kernel.home, "name": kernel.name, "types": _packed(small)})
-    with _LOCK:
-        _ASKED[kernel.home, kernel.name] = kernel, small, threading.Event()
-        for _ in range(2):
-            if _child is None or _child.poll() is not None:
-                _child = _start()
-            try:
-                assert _child.stdin is not None
-                _child.stdin.write(line + "\n")
-                _child.stdin.flush()
-                return
-            except OSError:
-                _child = None  # it had just ended, with nothing left to do
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_again)
 
 
-def wait(kernel: Buildable) -> None:
-    """Until it is compiled, and say so."""
-    entry = _ASKED.get((kernel.home, kernel.name))
-    if entry is not None:
-        say(f"compiling {kernel.name}, once")
-        while not entry[2].wait(0.5):
-            if _child is None or _child.poll() is not None:
-                break
-    kernel.prepare(entry[1] if entry is not None else ())
-    kernel.adopt()
+def is_hot() -> bool:
+    """Whether interpreting has taken long enough to be worth machine code."""
+    return _works.eager or _works.spent > PATIENCE
 
 
-def _start() -> "subprocess.Popen[str]":
-    child = subprocess.Popen(
-        [sys.executable, "-m", "conquer.kernels.core.building"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,  # Ctrl-C is for us: what it has begun is there next time
-    )
-    threading.Thread(target=_adopt_all, args=(child,), name="conquer-kernels", daemon=True).start()
-    return child
+def count(seconds: float) -> None:
+    """Interpreted work was done for so long."""
+    works = _works
+    works.spent += seconds
+    if works.spent > 1.0 and not works.told and not works.eager:
+        works.told = True
+        if pending():
+            say("compiling in the background, once; until then slower")
 
 
-def _adopt_all(child: "subprocess.Popen[str]") -> None:
-    """Take over what the process has compiled, kernel by kernel."""
-    assert child.stdout is not None
-    for line in child.stdout:
-        home, name, problem = json.loads(line)
-        kernel, arguments, done = _ASKED[home, name]
-        if problem:
-            _failed[home, name] = problem
-        else:
-            kernel.prepare(arguments)
-            kernel.adopt()
-        done.set()
-    child.wait()
+def be_eager() -> None:
+    """From now on everything that is called is compiled, however little it is used."""
+    _works.eager = True
 
 
-def main() -> None:
-    """Compile what stands on the lines of the input, and end with it, or when nothing more came for a while."""
-    os.environ["CONQUER_TIER"] = "compiled"
-    os.nice(5)
-    orders: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=lambda: [orders.put(line) for line in itertools.chain(sys.stdin, [""])], daemon=True).start()
-    while line := _next(orders):
-        order = json.loads(line)
-        problem = ""
+def request(kernel: Buildable, key: Signature, urgent: bool = False) -> Order:
+    """Have machine code for these types as soon as there is some."""
+    works = _works
+    with works.lock:
+        name = kernel.home, kernel.name, key
+        order = works.orders.get(name)
+        if order is None:
+            order = works.orders[name] = Order(kernel, key)
+            works.left += 1
+        elif not urgent or order.taken:
+            return order
+        works.queue.put((0 if urgent else 1, next(works.numbers), order))
+        if len(works.threads) < _BUILDERS:
+            thread = threading.Thread(target=_serve, args=(works,), name="conquer-kernels", daemon=True)
+            works.threads.append(thread)
+            thread.start()
+    return order
+
+
+def wait(kernel: Buildable, key: Signature) -> bool:
+    """Until there is machine code, saying so after a moment; whether there is."""
+    order = request(kernel, key, urgent=True)
+    if not order.done.wait(_WORDY):
+        say(f"compiling {kernel.home.removeprefix('conquer.')}.{kernel.name}, once ...")
+        order.done.wait()
+    return not order.problem
+
+
+def pending() -> int:
+    """How many kernels are still to come."""
+    return _works.left
+
+
+def settle() -> Iterator[tuple[str, float]]:
+    """Wait for all that was asked for, yielding (kernel, seconds waited) as each is there."""
+    for order in list(_works.orders.values()):
+        began = time.perf_counter()
+        order.done.wait()
+        yield f"{order.kernel.home}.{order.kernel.name}", time.perf_counter() - began
+
+
+def _serve(works: _Works) -> None:
+    builder = Builder()
+    works.builders.append(builder)
+    while True:
+        *_, order = works.queue.get()
+        with works.lock:
+            mine, order.taken = not order.taken, True
+        if not mine:
+            continue
         try:
-            kernel = getattr(importlib.import_module(order["home"]), order["name"])
-            kernel.prepare(_unpacked(order["types"]))
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        with contextlib.suppress(OSError):  # whoever asked has gone: compiled it is all the same
-            os.write(1, json.dumps([order["home"], order["name"], problem]).encode() + b"\n")
+            order.problem = _fulfil(works, order, builder)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the kernel stays interpreted
+            order.problem = f"{type(error).__name__}: {error}"
+        with works.lock:
+            works.left -= 1
+        order.done.set()
+        if order.problem:
+            say(f"{order.kernel.home}.{order.kernel.name} stays interpreted: {order.problem}")
 
 
-def _next(orders: "queue.SimpleQueue[str]") -> str:
-    try:
-        return orders.get(timeout=_IDLE_SECONDS)
-    except queue.Empty:
+def _fulfil(works: _Works, order: Order, builder: Builder) -> str:
+    """Load it, after a process has made it if need be; what went wrong, or nothing."""
+    kernel = order.kernel
+    folder = folder_of(kernel.home)
+    if folder is None:  # nothing can be handed over on disk: made here, while the others take turns with it
+        with works.native:
+            kernel.build(order.key)
         return ""
+    if is_compiled(folder, kernel.name) and _load(works, order):
+        return ""
+    problem = builder.make(kernel.home, kernel.name, order.key)
+    if problem or _load(works, order):
+        return problem
+    return f"the code was not found in {folder}"
 
 
-if __name__ == "__main__":
-    main()
+def _load(works: _Works, order: Order) -> bool:
+    with works.native:
+        return order.kernel.load(order.key)
+
+
+@atexit.register
+def _leave() -> None:
+    """Nobody may be inside the compiler's library when the process ends; what is half made is made by the next."""
+    _works.native.acquire()
+    for builder in _works.builders:
+        builder.dismiss()

@@ -43,10 +43,14 @@ _ROOM = Path(__file__).parents[1]
 _IMPORT = re.compile(r"^from conquer\.kernels((?:\.\w+)*) import ([\w, ]+|\([^)]*\))", re.MULTILINE)
 
 
+_AROUND = {".core.tiers", ".core.cache"}
+"""Modules that decide when a kernel is compiled or where it lies, not what it becomes."""
+
+
 def _sources(module: str, found: dict[str, bytes]) -> dict[str, bytes]:
     """The source of a kernel module (".rounds.steps") and of every kernel module it imports, by name."""
     path = _ROOM.joinpath(*module.split(".")).with_suffix(".py")
-    if module not in found and path.exists():
+    if module not in found and module not in _AROUND and path.exists():
         found[module] = path.read_bytes()
         for home, names in _IMPORT.findall(found[module].decode()):
             for name in (home, *(f"{home}.{name}" for name in re.findall(r"\w+", names))):
@@ -66,9 +70,10 @@ def folder_of(module: str) -> Path | None:
 
     Numba's own check sees an edit in the compiled file but not in a function it calls from another file.
     """
+    module = module.removeprefix("conquer.kernels")
     digest = hashlib.blake2b(digest_size=8)
     digest.update(_made_with().encode())
-    for _, source in sorted(_sources(module, {}).items()):
+    for _, source in sorted(_sources(module, _sources(".core.native", {})).items()):
         digest.update(source)
     for folder in _candidates(f"{module.strip('.')}-{digest.hexdigest()}"):
         if _usable(folder):
@@ -78,24 +83,6 @@ def folder_of(module: str) -> Path | None:
     return None
 
 
-def _stamp(source: str) -> str:
-    """What numba compares of a source file: it compiles anew when the file was touched."""
-    info = os.stat(source)
-    return f"{info.st_mtime} {info.st_size}"
-
-
-def is_compiled(folder: Path | None, name: str, source: str) -> bool:
-    """Whether the function of this name was compiled from this source file by somebody before."""
-    try:
-        return folder is not None and (folder / f"{name}.ready").read_text() == _stamp(source)
-    except OSError:
-        return False
-
-
-def note_compiled(folder: Path | None, name: str, source: str) -> None:
-    """Say so to everybody who comes later; where the folder has gone they compile again."""
-    try:
-        if folder is not None:
-            (folder / f"{name}.ready").write_text(_stamp(source))
-    except OSError:
-        return
+def is_compiled(folder: Path, name: str) -> bool:
+    """Whether somebody has compiled the function of this name, for some types."""
+    return next(folder.glob(f"*.{name}-kernel.*.nbi"), None) is not None

@@ -68,6 +68,16 @@ def part(function: F) -> F:
     return _typed(function, _PART)
 
 
+def interpreted_as(plain: Callable[..., Any]) -> Callable[[F], F]:
+    """A part whose loops over long vectors are `plain` when interpreted: the same operations on whole vectors."""
+
+    def register(function: F) -> F:
+        when_loaded(lambda: stand_in(plain, function))
+        return plain  # type: ignore[return-value]
+
+    return register
+
+
 def primitive(function: F) -> F:
     """A name for kernels to call; what it does depends on the type of its first argument, see `implements`."""
     bodies: dict[type, Callable[..., Any]] = {}

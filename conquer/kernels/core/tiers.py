@@ -1,12 +1,13 @@
-"""Kernels that Python calls. Nobody waits for a compiler: until there is compiled code, the source itself runs.
+"""Kernels that Python calls. Nobody waits for a compiler: until there is machine code, the source itself runs.
 
-A kernel that lies compiled on disk is loaded at its first call. Else a process of its own compiles it, and meanwhile
-the source is interpreted, with the same bits. Kernels that would be slow so (`heavy`) wait, and say that they do.
-CONQUER_TIER=plain always interprets; CONQUER_TIER=compiled compiles here, at once.
+A kernel is interpreted at first. Once that has taken a moment, its machine code is loaded from disk by a thread, or
+made by a process of its own if there is none; both tiers give the same bits. A call that would be slow interpreted
+waits for the machine code, and says so. CONQUER_TIER=plain always interprets, CONQUER_TIER=compiled compiles here.
 """
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Protocol
@@ -14,10 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from conquer.kernels.core import building
-from conquer.kernels.core.cache import folder_of, is_compiled, note_compiled
 from conquer.kernels.core.compile import toolchain
+from conquer.kernels.core.signatures import Signature, signature
 
-Heavy = Callable[..., bool]
+Steps = Callable[..., int]
+
+MOST = 1_000_000
+"""Innermost steps that are interpreted while the compiler works: a few tenths of a second."""
 
 
 class Kernel(Protocol):
@@ -28,102 +32,92 @@ class Kernel(Protocol):
 
 def tier() -> str:
     """auto, plain or compiled."""
-    name = os.environ.get("CONQUER_TIER", "auto")
+    name = os.environ.get("CONQUER_TIER") or "auto"
     if name not in ("auto", "plain", "compiled"):
         raise ValueError(f"CONQUER_TIER must be auto, plain or compiled, got {name!r}")
     return name
 
 
 class Entry:
-    """One kernel, in the tier it has reached; once compiled its module holds the compiled function itself."""
+    """One kernel in both tiers. As soon as the compiler is loaded, its module holds the compiled function itself."""
 
-    def __init__(self, function: Callable[..., Any], heavy: Heavy | None) -> None:
+    def __init__(self, function: Callable[..., Any], steps: Steps | None) -> None:
         update_wrapper(self, function)
-        self.function, self._heavy = function, heavy
-        self.home = function.__module__
-        self.name = function.__qualname__
-        self.source = function.__code__.co_filename
-        self.folder = folder_of(self.home.removeprefix("conquer.kernels"))
+        self.function, self._steps = function, steps
+        self.home, self.name = function.__module__, function.__qualname__
+        self.entry = self
         self._made: Any = None
-        self.run: Callable[..., Any] = self._first
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.run(*arguments)
+        if self._made is not None:
+            return self._made(*arguments)
+        return self.run_for(*arguments)(*arguments)
+
+    def run_for(self, *arguments: Any) -> Callable[..., Any]:
+        """What to call with these arguments, there being no machine code for their types in this process."""
+        name = tier()
+        if name == "plain":
+            return self.interpret
+        if name == "compiled":
+            return self._compile(arguments)
+        key = signature(arguments)
+        if self._steps is not None and self._steps(*arguments) > MOST:
+            return self.made if building.wait(self, key) else self._compile(arguments)
+        if building.is_hot():
+            building.request(self, key)
+        return self.interpret
+
+    def interpret(self, *arguments: Any) -> Any:
+        """Run the source, with the arithmetic of machine code: words wrap around, 1/0 is infinite."""
+        began = time.thread_time()
+        try:
+            with np.errstate(all="ignore"):
+                return self.function(*arguments)
+        finally:
+            building.count(time.thread_time() - began)
+
+    def _compile(self, arguments: tuple[Any, ...]) -> Any:
+        toolchain()
+        made = self.made
+        return type(made)._compile_for_args(made, *arguments)
 
     @property
-    def dispatcher(self) -> Any:
-        """Numba's own, which compiles at its first call or finds the code on disk."""
+    def made(self) -> Any:
+        """Numba's dispatcher. It asks us whenever it has no code for some types."""
         if self._made is None:
-            numba = toolchain()
-            config = numba.core.config
-            before = config.CACHE_DIR
-            config.CACHE_DIR = str(self.folder or before)
-            try:
-                self._made = numba.njit(cache=self.folder is not None, error_model="numpy", nogil=True)(self.function)
-            finally:
-                config.CACHE_DIR = before
+            from conquer.kernels.core import native
+
+            made = native.dispatcher(self.function, self.run_for)
+            made.entry = self
+            self._made = made
+            module = sys.modules.get(self.home)
+            if getattr(module, self.name, None) is self:
+                setattr(module, self.name, self._made)
         return self._made
 
     @property
     def _numba_type_(self) -> Any:
-        return toolchain().types.Dispatcher(self.dispatcher)
+        return toolchain().types.Dispatcher(self.made)
 
-    def _first(self, *arguments: Any) -> Any:
-        name = tier()
-        if name == "plain":
-            self.run = self._interpret
-        elif name == "compiled" or is_compiled(self.folder, self.name, self.source):
-            return self.compile(arguments)
-        elif self.folder is None or (self._heavy is not None and self._heavy(*arguments)):
-            building.say(f"compiling {self.name}, once")
-            return self.compile(arguments)
-        else:
-            self.run = self._meanwhile
-            building.request(self, arguments)
-        return self.run(*arguments)
+    def load(self, key: Signature) -> bool:
+        """Take the code for these types from disk; whether there is some."""
+        from conquer.kernels.core import native
 
-    def _meanwhile(self, *arguments: Any) -> Any:
-        if self._heavy is not None and self._heavy(*arguments):
-            building.wait(self)
-            return self.run(*arguments)
-        return self._interpret(*arguments)
+        return native.load(self.made, native.types_of(key))
 
-    def _interpret(self, *arguments: Any) -> Any:
-        # As compiled code has it: words wrap around, and 1/0 is infinite.
-        with np.errstate(all="ignore"):
-            return self.function(*arguments)
+    def build(self, key: Signature) -> None:
+        """Have the code for these types, on disk too where there is a folder for it."""
+        from conquer.kernels.core import native
 
-    def compile(self, arguments: tuple[Any, ...]) -> Any:
-        """Call it with these, compiled here or loaded from disk."""
-        result = self.dispatcher(*arguments)
-        note_compiled(self.folder, self.name, self.source)
-        self.adopt()
-        return result
-
-    def prepare(self, arguments: tuple[Any, ...]) -> None:
-        """Compile it for arguments of these types, or load it, without a call."""
-        numba = toolchain()
-        self.dispatcher.compile(tuple(numba.typeof(each) for each in arguments))
-        note_compiled(self.folder, self.name, self.source)
-
-    def adopt(self) -> None:
-        """From now on the compiled function runs."""
-        self.run = self.dispatcher
-        module = sys.modules.get(self.home)
-        if getattr(module, self.name, None) is self:
-            setattr(module, self.name, self.dispatcher)
+        toolchain()
+        self.made.compile(native.types_of(key))
 
 
 def jit(function: Callable[..., Any]) -> Kernel:
-    """A kernel that Python calls: the same bits on every machine. Compiled it releases the interpreter lock."""
+    """A kernel that Python calls: the same bits on every machine. Machine code releases the interpreter lock."""
     return Entry(function, None)
 
 
-def heavy(when: Heavy) -> Callable[[Callable[..., Any]], Kernel]:
-    """The same, but where `when(*arguments)` it waits for the compiler: interpreted it would take longer."""
-    return lambda function: Entry(function, when)
-
-
-def always(*arguments: Any) -> bool:
-    """For `heavy`: loops over many rounds."""
-    return True
+def sized(steps: Steps) -> Callable[[Callable[..., Any]], Kernel]:
+    """The same; `steps(*arguments)` says about how many innermost steps a call takes, and large calls wait."""
+    return lambda function: Entry(function, steps)

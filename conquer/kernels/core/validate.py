@@ -3,7 +3,7 @@
 import numpy as np
 
 from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import jit
+from conquer.kernels.core.tiers import sized
 
 FINE, BAD_INDPTR, BAD_INDEX, NOT_FINITE, REPEATED = range(5)
 
@@ -25,7 +25,7 @@ def repeats(indices, start, stop, seen):
     return False
 
 
-@jit
+@sized(lambda indptr, indices, *_: 2 * indices.size)
 def check_rows(indptr, indices, data, dim):
     """(code, row): the first thing wrong with a sparse matrix and the row it is in; a repeated index last."""
     rows = indptr.size - 1
@@ -55,7 +55,7 @@ def check_rows(indptr, indices, data, dim):
     return FINE, 0
 
 
-@jit
+@sized(lambda dense, *_: dense.size)
 def compress(dense, indptr, indices, data):
     """Write the non-zeros of a dense (K, D) array into room made for K * D; returns the first bad row or -1."""
     count = 0
@@ -73,7 +73,7 @@ def compress(dense, indptr, indices, data):
     return -1
 
 
-@jit
+@sized(lambda sets, *_: sets.size)
 def check_sets(sets, sizes, items):
     """Fill `sizes` with the number of items of each round; returns the first bad round or -1.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import jit
+from conquer.kernels.core.tiers import sized
 
 
 @part
@@ -148,6 +148,6 @@ def span(scores, fixed, several_roots, heads):
             return
 
 
-@jit
+@sized(lambda scores, *_: scores.size * len(scores))
 def arborescence(scores, fixed, several_roots, heads):
     span(scores, fixed, several_roots, heads)
