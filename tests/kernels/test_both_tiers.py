@@ -14,7 +14,7 @@ from conquer import tickets
 from conquer.features.hashing import hash_texts
 from conquer.features.vocabulary import restrict, tabulate
 from conquer.kernels.bench.streaming import read_rows
-from conquer.kernels.core.tiers import Entry
+from conquer.kernels.core.tiers import TwoTier
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
@@ -31,13 +31,13 @@ from conquer.simulation import simulate
 from conquer.study.reviews.command import rehearse, specifications
 
 
-def entries() -> list[Entry]:
+def entries() -> list[TwoTier]:
     """Every kernel that Python calls."""
     found = []
     for info in pkgutil.walk_packages(conquer.kernels.__path__, "conquer.kernels."):
         for value in vars(importlib.import_module(info.name)).values():
             entry = getattr(value, "entry", None)
-            if isinstance(entry, Entry) and entry.home == info.name:
+            if isinstance(entry, TwoTier) and entry.home == info.name:
                 found.append(entry)
     return found
 

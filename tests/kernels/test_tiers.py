@@ -25,7 +25,7 @@ import numpy as np
 from conquer import Session, make
 session = Session(make("gnr", dim=4), seed=1)
 for _ in range(5):
-    session.tell(session.ask(np.eye(4)), "left")
+    session.tell(session.ask(np.eye(4)).id, "first")
 print("numba" in sys.modules, session.learner.model.weights().tolist())
 """
 

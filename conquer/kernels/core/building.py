@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from conquer.kernels.core.builder import Builder
-from conquer.kernels.core.cache import folder_of, is_compiled
 from conquer.kernels.core.signatures import Signature
+
+if TYPE_CHECKING:
+    from conquer.kernels.core.builder import Builder
 
 
 class Buildable(Protocol):
@@ -36,7 +37,7 @@ class Order:
     problem: str = ""
 
 
-PATIENCE = 0.15
+PATIENCE = 0.5
 """Seconds of interpreted work after which machine code is worth its second of loading."""
 _BUILDERS = min(2, os.cpu_count() or 1)
 _WORDY = 0.7
@@ -143,6 +144,8 @@ def settle() -> Iterator[tuple[str, float]]:
 
 
 def _serve(works: _Works) -> None:
+    from conquer.kernels.core.builder import Builder
+
     builder = Builder()
     works.builders.append(builder)
     while True:
@@ -162,8 +165,10 @@ def _serve(works: _Works) -> None:
             say(f"{order.kernel.home}.{order.kernel.name} stays interpreted: {order.problem}")
 
 
-def _fulfil(works: _Works, order: Order, builder: Builder) -> str:
+def _fulfil(works: _Works, order: Order, builder: "Builder") -> str:
     """Load it, after a process has made it if need be; what went wrong, or nothing."""
+    from conquer.kernels.core.cache import folder_of, is_compiled
+
     kernel = order.kernel
     folder = folder_of(kernel.home)
     if folder is None:  # nothing can be handed over on disk: made here, while the others take turns with it

@@ -100,7 +100,8 @@ def implements(primitive: Callable[..., Any], state: type) -> Callable[[F], F]:
         def overload() -> None:
             import numba.extending
 
-            numba.extending.overload(primitive, strict=False, jit_options=_PART)(typer)
+            options: Any = _PART
+            numba.extending.overload(primitive, strict=False, jit_options=options)(typer)
 
         primitive.bodies[state] = function  # type: ignore[attr-defined]
         when_loaded(overload)

@@ -13,8 +13,10 @@ def prefetch(array, row):
 
 def _compiled() -> None:
     from numba import types
-    from numba.core import cgutils
+    from numba.core import cgutils as code
     from numba.extending import intrinsic
+
+    cgutils: Any = code  # its types are not exported
 
     @intrinsic
     def hint(typing_context: Any, array: Any, row: Any) -> Any:
@@ -32,7 +34,7 @@ def _compiled() -> None:
         return types.void(array, row), generate
 
     def fetch(array: Any, row: Any) -> None:
-        hint(array, row)
+        hint(array, row)  # type: ignore[call-arg]
 
     stand_in(prefetch, fetch)
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,6 @@ MOST = 1_000_000
 """Innermost steps that are interpreted while the compiler works: a few tenths of a second."""
 
 
-class Kernel(Protocol):
-    """What the decorators return: called like the function it was."""
-
-    def __call__(self, *arguments: Any) -> Any: ...
-
-
 def tier() -> str:
     """auto, plain or compiled."""
     name = os.environ.get("CONQUER_TIER") or "auto"
@@ -38,7 +32,7 @@ def tier() -> str:
     return name
 
 
-class Entry:
+class TwoTier:
     """One kernel in both tiers. As soon as the compiler is loaded, its module holds the compiled function itself."""
 
     def __init__(self, function: Callable[..., Any], steps: Steps | None) -> None:
@@ -53,7 +47,7 @@ class Entry:
             return self._made(*arguments)
         return self.run_for(*arguments)(*arguments)
 
-    def run_for(self, *arguments: Any) -> Callable[..., Any]:
+    def run_for(self, *arguments: Any) -> Any:
         """What to call with these arguments, there being no machine code for their types in this process."""
         name = tier()
         if name == "plain":
@@ -113,11 +107,11 @@ class Entry:
         self.made.compile(native.types_of(key))
 
 
-def jit(function: Callable[..., Any]) -> Kernel:
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that Python calls: the same bits on every machine. Machine code releases the interpreter lock."""
-    return Entry(function, None)
+    return TwoTier(function, None)
 
 
-def sized(steps: Steps) -> Callable[[Callable[..., Any]], Kernel]:
+def sized(steps: Steps) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The same; `steps(*arguments)` says about how many innermost steps a call takes, and large calls wait."""
-    return lambda function: Entry(function, steps)
+    return lambda function: TwoTier(function, steps)

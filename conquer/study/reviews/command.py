@@ -90,7 +90,7 @@ def rehearse(specs: Sequence[Spec]) -> None:
     from conquer.study.reviews.work import Repetition, repeat
 
     tabulate(["one text"])
-    wanted = ((3, "ttg", {}), (3, CEILING, {}))
+    wanted: tuple[tuple[int, str, dict[str, Any]], ...] = ((3, "ttg", {}), (3, CEILING, {}))
     with tempfile.TemporaryDirectory() as folder:
         source = Source("synthetic", "android", (), 40, 0, "none", "a rehearsal")
         store(source, Path(folder))
