@@ -65,7 +65,7 @@ class _Works:
         self.builders: list[Builder] = []
         self.left = 0
         self.spent = 0.0
-        self.eager = False
+        self.eager = self.insisting = False
         self.told = False
 
 
@@ -100,6 +100,15 @@ def count(seconds: float) -> None:
 def be_eager() -> None:
     """From now on everything that is called is compiled, however little it is used."""
     _works.eager = True
+
+
+def insist() -> None:
+    """From now on nothing is interpreted: whatever is called waits for machine code. For those who measure time."""
+    _works.insisting = True
+
+
+def insisting() -> bool:
+    return _works.insisting
 
 
 def request(kernel: Buildable, key: Signature, urgent: bool = False) -> Order:

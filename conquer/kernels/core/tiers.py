@@ -55,7 +55,7 @@ class TwoTier:
         if name == "compiled":
             return self._compile(arguments)
         key = signature(arguments)
-        if self._steps is not None and self._steps(*arguments) > MOST:
+        if building.insisting() or (self._steps is not None and self._steps(*arguments) > MOST):
             return self.made if building.wait(self, key) else self._compile(arguments)
         if building.is_hot():
             building.request(self, key)
