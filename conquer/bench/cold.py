@@ -58,15 +58,14 @@ TIERS = {"as it comes": "auto", "compiling at the first call": "compiled"}
 
 def program(code: str, cache: Path, tier: str) -> dict[str, float]:
     """Seconds until its first output and until its end."""
+    command = [sys.executable, "-u", "-c", code]
     began = time.perf_counter()
-    child = subprocess.Popen(
-        [sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_env(cache, tier)
-    )
-    assert child.stdout is not None
-    child.stdout.read(1)
-    first = time.perf_counter() - began
-    child.stdout.read()
-    if child.wait() != 0:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_env(cache, tier)) as child:
+        assert child.stdout is not None
+        child.stdout.read(1)
+        first = time.perf_counter() - began
+        child.stdout.read()
+    if child.returncode != 0:
         raise RuntimeError(f"the program ended with {child.returncode}")
     return {"first output": first, "end": time.perf_counter() - began}
 
