@@ -9,6 +9,7 @@ import numpy as np
 
 from conquer.checks import checked_answer, checked_seed
 from conquer.judges import LawJudge, make_judge
+from conquer.kernels.core import building
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.loop import CHOSEN, Log, World
 from conquer.learners.conquer import Conquer
@@ -18,6 +19,8 @@ from conquer.rows import Rounds
 from conquer.tickets import stream, tickets
 from conquer.types import Choice, Floats, Ints, Judge, Learner, Query
 
+_MOMENT = 0.05
+"""Seconds: a stretch of rounds that takes less may be followed by a longer one."""
 _QUERIES = np.array([q.name for q in Query])
 
 
@@ -131,19 +134,24 @@ def simulate(
     return _trace(learner, rounds, log)
 
 
-def warm() -> Iterator[tuple[str, float]]:
-    """Compile every kernel of both drivers, yielding (model, seconds) as each is done."""
+def rehearse() -> None:
+    """Call every kernel of both drivers, with few and small rounds."""
     rounds = Rounds(np.eye(3), [[0, 1, 2], [2, 1, 0]], [1.0, 0.0, -1.0], ratings=np.zeros((3, 1)))
     for model in MODELS:
-        start = time.perf_counter()
         for compiled in (True, False):
-            simulate("gnc", rounds, model=model, compiled=compiled)
+            simulate("gnr", rounds, model=model, compiled=compiled)
         if model != "kernel":
-            simulate("gnc", rounds, model=model, covariance="on-show", compiled=False)
-        learner = make("gnc", dim=3, model=model)
+            simulate("gnr", rounds, model=model, covariance="on-show", compiled=False)
+        learner = make("gnr", dim=3, model=model)
         learner.scores(np.eye(3))
         learner.model.update(np.eye(3), {0: 1.0}, 1.0)
-        yield model, time.perf_counter() - start
+
+
+def warm() -> Iterator[tuple[str, float]]:
+    """Compile every kernel of both drivers, yielding (kernel, seconds waited for it) as each is done."""
+    building.be_eager()
+    rehearse()
+    yield from building.settle()
 
 
 def _check(
@@ -194,9 +202,11 @@ def _run_compiled(
         model.reserve(rounds[int(rounds.sizes.argmax())].items)
         if on_show and learner.duels:
             learner.begin_exposing()
-    chunk = max(1, total // 200) if progress else total
-    limit = chunk
+    # A few rounds at first: whatever the tier, the next call may find the loop compiled. Then as many as take a moment.
+    chunk, most = 4, max(1, total // 200) if progress else total
+    limit = min(chunk, most)
     while log.cursor.min() < total:
+        began = time.perf_counter()
         with model.held():
             learner.check_bound()
             status = model.calls.run(
@@ -206,9 +216,11 @@ def _run_compiled(
                 model.make_room(rounds[int(log.cursor.min())].items)
         if status not in (st.OK, st.FULL):
             model.fail(status, X)
-        if status == st.OK and progress:
-            progress(int(log.cursor[CHOSEN]))
+        if status == st.OK:
+            chunk = min(most, 8 * chunk if time.perf_counter() - began < _MOMENT else chunk)
             limit = min(total, limit + chunk)
+            if progress:
+                progress(int(log.cursor[CHOSEN]))
 
 
 def _run_plainly(

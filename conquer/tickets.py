@@ -16,7 +16,7 @@ from conquer.kernels.core.tickets import (
     ticket_normals,
     ticket_uniforms,
 )
-from conquer.kernels.rounds.select import pick
+from conquer.kernels.rounds.select import pick_once
 from conquer.types import Floats
 
 FULL_RANGE = 2**64
@@ -114,7 +114,7 @@ class Draws:
     def largest(self, values: Floats, tie: int = 0, skip: int = -1) -> int:
         """The position of a largest value but `skip`'s; the tie-breaking draw `tie` decides among equals."""
         found = np.ascontiguousarray(values, dtype=np.float64)
-        return int(pick(found, found.size, skip, np.uint64(self.ticket), np.uint64(tie))[0])
+        return int(pick_once(found, found.size, skip, np.uint64(self.ticket), np.uint64(tie))[0])
 
     def _counters(self, count: int, start: int) -> NDArray[np.uint64]:
         return np.arange(start, start + count, dtype=np.uint64) + FEATURE

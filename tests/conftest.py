@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests compile at once: which tier runs does not hang on how long the others took.
+os.environ.setdefault("CONQUER_TIER", "compiled")
+
 # A failing example says how to make it again; machines that decide about a change always look at the same ones.
 settings.register_profile(
     "default",

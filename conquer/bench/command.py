@@ -10,7 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from conquer.bench import decisions, dense, footprint, growth, report, texts
+from conquer.bench import cold, decisions, dense, footprint, growth, report, texts
+from conquer.kernels.core import building
 
 _PACKAGES = (
     "numpy", "numba", "scipy", "scikit-learn", "vowpalwabbit", "river", "mabwiser", "contextualbandits",
@@ -40,6 +41,7 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
     _note("(compiling first, where needed)")
     for _ in warm():
         pass
+    building.insist()
     with tempfile.TemporaryDirectory() as folder:
         sparse, missing = decisions.measure(Path(folder), decisions.QUICK if quick else decisions.FULL, _note)
     full, also_missing = dense.measure(quick=quick, note=_note)
@@ -78,7 +80,8 @@ def run_bench(*, quick: bool, service: bool, out: Path) -> int:
     start = time.perf_counter()
     with limits(1):  # BLAS competes on equal terms
         results = measure_all(quick=quick)
-    lines = report.table(results)
+    results["cold"] = cold.measure(before=not quick, service=service, note=_note)
+    lines = f"{report.table(results)}\n{cold.table(results['cold'])}\n"
     if service:
         from conquer.bench import service as serving
         from conquer.bench import steady

@@ -77,7 +77,7 @@ def warmup() -> None:
     from conquer.simulation import warm
 
     for name, seconds in warm():
-        typer.echo(f"{name:10} {seconds:6.1f} s")
+        typer.echo(f"{name:50} {seconds:6.1f} s")
 
 
 def main() -> int:

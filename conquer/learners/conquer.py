@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.select import current_eta
+from conquer.kernels.rounds.select import eta_now
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -128,7 +128,7 @@ class Conquer:
     def eta(self) -> float:
         """The factor under the root of the widths in the next round."""
         self.check_bound()
-        return float(current_eta(self.plan, self.knobs, self.model.stats))
+        return float(eta_now(self.plan, self.knobs, self.model.stats))
 
     @property
     def compiled(self) -> bool:

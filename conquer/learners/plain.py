@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.select import pick
+from conquer.kernels.rounds.select import pick_once
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows
@@ -47,9 +47,9 @@ def choose_plainly(compiled: CompiledModel, policy: Policy, eta: float, rows: Sp
     """Which items to show and whether to ask; rules that are codes are computed by numpy. `eta`: of this round."""
     count, model = rows.rows.size, InRound(compiled, ticket)
     first = _values(model, policy.first, eta, rows, None, ticket)
-    a, _ = pick(first, count, -1, np.uint64(ticket), np.uint64(0))
+    a, _ = pick_once(first, count, -1, np.uint64(ticket), np.uint64(0))
     second = _values(model, policy.second, eta, rows, a, ticket)
-    b, _ = pick(second, count, a, np.uint64(ticket), np.uint64(1))
+    b, _ = pick_once(second, count, a, np.uint64(ticket), np.uint64(1))
     if callable(policy.gate):
         ask = bool(policy.gate(model, rows, a, b, eta))
     else:

@@ -75,7 +75,7 @@ class Rounds:
 
 def _ratings(ratings: ArrayLike | None, items: int) -> Floats:
     if ratings is None:
-        return np.empty((0, 0))
+        return np.empty((1, 0))  # a row to point to where a judge asks for nobody's
     values = owned(np.ascontiguousarray(ratings, dtype=np.float64), ratings)
     if values.ndim != 2 or values.shape[0] != items:
         raise ValueError(f"ratings must be ({items}, R), got shape {values.shape}")

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import logging
 import secrets
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from conquer.kernels.core import building
 from conquer.service import tasks
 from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
@@ -33,6 +35,7 @@ from conquer.service.store.secrecy import cookie_secret
 from conquer.service.store.servers import BEAT
 from conquer.service.writer.queue import Writer
 
+logger = logging.getLogger(__name__)
 _PRUNING = 600.0
 _MEASURING = 20.0
 _CHECKPOINT = 1.0
@@ -102,17 +105,19 @@ class Server:
         if self.database.shared:
             presence = Job("presence", BEAT, self._look_around)
             self._tasks.append(asyncio.create_task(presence.again_and_again(self.alarms, self._presence)))
+        self.ready = True
 
     async def _warm(self) -> None:
-        """Kernels are loaded beside the first requests, which work meanwhile, only slower."""
+        """Ask for the kernels of all kinds of models; until they are compiled, requests work, only slower."""
         job, failures = Job("warm", 1.0, self._load_kernels), 0
         while not await asyncio.get_running_loop().run_in_executor(self._jobs, job.attempt, self.alarms):
             failures += 1
             await asyncio.sleep(job.pause(failures))
-        self.ready = True
 
     def _load_kernels(self) -> None:
-        for name in ["pick", *{header.settings.task for header in self.listed()}]:
+        building.be_eager()
+        building.say = logger.info
+        for name in dict.fromkeys(["pick", *(header.settings.task for header in self.listed())]):
             tasks.find(name).warm()
 
     def _measure(self) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from conquer.kernels.core import building
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -19,7 +21,7 @@ def serial(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int
     [(0, 1), (1, 2)]
     """
     for position, task in enumerate(tasks):
-        yield position, function(task)
+        yield _numbered(function, position, task)
 
 
 def processes(jobs: int) -> Backend:
@@ -63,6 +65,7 @@ def _check(address: str) -> None:
 
 
 def _numbered(function: Callable[[T], R], position: int, task: T) -> tuple[int, R]:
+    building.insist()  # tasks say how long they took
     return position, function(task)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import conquer
-from conquer.kernels.core import compile as compiling
+from conquer.kernels.core import cache, native
 
 
 def run(code, **environment):
@@ -19,29 +19,33 @@ def run(code, **environment):
 
 
 def test_the_key_covers_everything_a_kernel_calls():
-    used = compiling._sources(".models.diagonal_calls", {})
+    used = cache._sources(".models.diagonal_calls", {})
     rounds = {f".rounds.{name}" for name in ("steps", "loop", "settings", "primitives", "select", "project")}
     core = {f".core.{name}" for name in ("sparse", "tickets", "compile")}
     assert {".models.diagonal_calls", ".models.diagonal", *rounds, *core} <= set(used)
     assert ".models.full" not in used
     # The parser's kernels compile the diagonal model's steps in.
     wanted = {".models.diagonal", ".models.cells", ".rounds.steps", ".parsing.edges"}
-    assert wanted - set(compiling._sources(".parsing.training", {})) == {".rounds.steps"}
+    assert wanted - set(cache._sources(".parsing.training", {})) == {".rounds.steps"}
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
-    assert compiling._usable(tmp_path / "mine")
+    assert cache._usable(tmp_path / "mine")
     assert (tmp_path / "mine").stat().st_mode & 0o077 == 0
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    assert not compiling._usable(tmp_path / "open")
+    assert not cache._usable(tmp_path / "open")
     (tmp_path / "file").write_text("")
-    assert not compiling._usable(tmp_path / "file" / "below")
+    assert not cache._usable(tmp_path / "file" / "below")
 
 
 def test_a_bad_override_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    code, said = run("import conquer.kernels.core.tickets", CONQUER_CACHE=str(tmp_path / "file"))
+    code, said = run(
+        "import conquer; conquer.make('gnr', dim=2).choose([[1, 0], [0, 1]], 1)",
+        CONQUER_TIER="compiled",
+        CONQUER_CACHE=str(tmp_path / "file"),
+    )
     assert code != 0
     assert str(tmp_path / "file") in said
 
@@ -51,8 +55,9 @@ def test_two_copies_of_the_same_source_share_what_one_has_compiled(tmp_path):
     for copy in ("one", "two"):
         shutil.copytree(Path(conquer.__file__).parent, tmp_path / copy / "conquer", copy_function=shutil.copyfile)
         code = (
-            "import numpy as np\nfrom conquer.kernels.core.tickets import fill_tickets as kernel\n"
-            "kernel(np.uint64(1), 0, np.zeros(2, np.uint64))\nprint(sum(kernel.stats.cache_hits.values()))"
+            "import numpy as np\nfrom conquer.kernels.core import tickets\n"
+            "tickets.fill_tickets(np.uint64(1), 0, np.zeros(2, np.uint64))\n"
+            "print(sum(tickets.fill_tickets.stats.cache_hits.values()))"
         )
         place = {"PYTHONPATH": str(tmp_path / copy), "CONQUER_CACHE": str(tmp_path / "cache")}
         found.append(run(code, **place))
@@ -60,13 +65,13 @@ def test_two_copies_of_the_same_source_share_what_one_has_compiled(tmp_path):
 
 
 def test_without_any_folder_it_still_compiles(monkeypatch):
-    monkeypatch.setattr(compiling, "_candidates", lambda key: iter(()))
+    monkeypatch.setattr(cache, "_candidates", lambda key: iter(()))
     monkeypatch.delenv("CONQUER_CACHE", raising=False)
-    compiling._cache_folder.cache_clear()
+    cache.folder_of.cache_clear()
     try:
-        assert compiling.jit(lambda x: x + 1)(2) == 3
+        assert native.dispatcher(lambda x: x + 1, None)(2) == 3
     finally:
-        compiling._cache_folder.cache_clear()
+        cache.folder_of.cache_clear()
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="users without a home are a matter of POSIX")
@@ -74,6 +79,6 @@ def test_a_user_without_a_home_has_a_cache(monkeypatch):
     monkeypatch.delenv("CONQUER_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    folders = list(compiling._candidates("key"))
+    folders = list(cache._candidates("key"))
     assert len(folders) == 2
     assert "~" not in str(folders[-1])

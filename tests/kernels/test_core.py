@@ -1,13 +1,15 @@
 """What makes the kernels fast changes no result: the table of normals, rows fetched ahead, repeated features."""
 
-import numba
 import numpy as np
 import pytest
 
 from conquer.bench.work import zipf_items
 from conquer.kernels.core import normals, sparse, tickets
+from conquer.kernels.core.compile import toolchain
 from conquer.kernels.rounds.primitives import Items
 from conquer.rows import SparseRows
+
+numba = toolchain()
 
 
 @numba.njit

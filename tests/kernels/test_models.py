@@ -1,10 +1,12 @@
 """What makes a full matrix fast changes no result: four rows at a time."""
 
-import numba
 import numpy as np
 import pytest
 
+from conquer.kernels.core.compile import toolchain
 from conquer.kernels.models import full
+
+numba = toolchain()
 
 
 @numba.njit

@@ -1,9 +1,11 @@
 """The numbers of a sentence's edges, against counting them one by one, in Python and in compiled code."""
 
-import numba
 import pytest
 
+from conquer.kernels.core.compile import toolchain
 from conquer.kernels.parsing import numbering
+
+numba = toolchain()
 
 
 @pytest.mark.parametrize("size", range(1, 9))

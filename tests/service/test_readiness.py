@@ -30,7 +30,8 @@ def write_lock(tmp_path):
 
 def test_not_ready_while_the_disk_is_full(start):
     server = start()
-    assert httpx.get(f"{server.address}/readyz").json() == {"status": "ready", "alarms": []}
+    until(lambda: httpx.get(f"{server.address}/readyz", timeout=60).json()["compiling"] == 0)
+    assert httpx.get(f"{server.address}/readyz").json() == {"status": "ready", "alarms": [], "compiling": 0}
     _, hard = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (0, hard))
     until(lambda: httpx.get(f"{server.address}/readyz", timeout=60).status_code == 503)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import jit
 from conquer.kernels.core.sparse import FOUR, ONE, THREE, TWO, announce, row_bounds
+from conquer.kernels.core.tiers import jit
 from conquer.kernels.rounds.primitives import Items
 
 

@@ -1,143 +1,110 @@
-"""One way to compile: cached on disk under a key that changes whenever any kernel changes."""
+"""The kernels' decorators. A kernel is plain Python; numba, which takes a second to import, comes when it is compiled.
 
-import hashlib
-import os
-import re
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar, cast
+The same source runs in two tiers, interpreted and compiled, and gives the same bits: the arithmetic is IEEE's in
+both, in the same order (no fastmath, no contraction).
+"""
 
-import numba
-import numpy
-from numba.core import caching
-from numba.extending import overload
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _candidates(key: str) -> Iterator[Path]:
-    if override := os.environ.get("CONQUER_CACHE"):
-        yield Path(override) / key
-        return
-    yield _ROOM / "__pycache__" / key
-    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if not cache_home.startswith("~"):  # a user without a home
-        yield Path(cache_home) / "conquer" / key
-    yield Path(tempfile.gettempdir()) / f"conquer-{_user()}-{key}"
+_LOCK = threading.RLock()
+_LATER: list[Callable[[], None]] = []
+_loaded: Any = None
 
 
-def _user() -> int:
-    return os.getuid() if hasattr(os, "getuid") else 0
+def toolchain() -> Any:
+    """The module numba, with every kernel known to it."""
+    global _loaded
+    if _loaded is None:
+        with _LOCK:
+            import numba
+            import numba.extending
+
+            for action in _LATER:
+                action()
+            _LATER.clear()
+            _loaded = numba
+    return _loaded
 
 
-def _usable(folder: Path) -> bool:
-    """Whether we can write there and nobody else can: what lies in the folder is run."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        info = folder.stat()
-        if hasattr(os, "getuid") and (info.st_uid != _user() or info.st_mode & 0o022):
-            return False
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+def when_loaded(action: Callable[[], None]) -> None:
+    """Do this once numba is there: now, or when something is compiled for the first time."""
+    with _LOCK:
+        if _loaded is None:
+            _LATER.append(action)
+        else:
+            action()
 
 
-_ROOM = Path(__file__).parents[1]
-_IMPORT = re.compile(r"^from conquer\.kernels((?:\.\w+)*) import ([\w, ]+|\([^)]*\))", re.MULTILINE)
+_SMALL: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+_PART: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def _sources(module: str, found: dict[str, bytes]) -> dict[str, bytes]:
-    """The source of a kernel module (".rounds.steps") and of every kernel module it imports, by name."""
-    path = _ROOM.joinpath(*module.split(".")).with_suffix(".py")
-    if module not in found and path.exists():
-        found[module] = path.read_bytes()
-        for home, names in _IMPORT.findall(found[module].decode()):
-            for name in (home, *(f"{home}.{name}" for name in re.findall(r"\w+", names))):
-                _sources(name, found)
-    return found
+def stand_in(function: Callable[..., Any], compiled: Callable[..., Any], options: dict[str, Any] = _PART) -> None:
+    """Where compiled code calls `function`, `compiled` is what numba compiles."""
+    import numba
+
+    holder: Any = function
+    holder.dispatcher = numba.njit(**options)(compiled)  # the type alone would not keep it
+    holder._numba_type_ = numba.types.Dispatcher(holder.dispatcher)
 
 
-@cache
-def _cache_folder(module: str) -> str | None:
-    """The first usable folder named after a hash of the module's source and of all it imports; None if there is none.
-
-    Numba's own check sees an edit in the compiled file but not in a function it calls from another file.
-    """
-    digest = hashlib.blake2b(digest_size=8)
-    versions = f"{numba.__version__}-{numpy.__version__}-{sys.version_info.major}.{sys.version_info.minor}"
-    digest.update(versions.encode())
-    for _, source in sorted(_sources(module, {}).items()):
-        digest.update(source)
-    for folder in _candidates(f"{module.strip('.')}-{digest.hexdigest()}"):
-        if _usable(folder):
-            return str(folder)
-    if override := os.environ.get("CONQUER_CACHE"):
-        raise OSError(f"CONQUER_CACHE must be a folder that only you can write to, got {override!r}")
-    return None
-
-
-class _Folder(caching._CacheLocator):
-    """Numba's view of that folder. Its name says what is in it, so a file's date or place does not matter."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    @classmethod
-    def from_function(cls, function: Callable[..., Any], file: str) -> "_Folder | None":
-        folder = _cache_folder(function.__module__.removeprefix("conquer.kernels"))
-        return None if folder is None else cls(folder)
-
-    def get_cache_path(self) -> str:
-        return self._folder
-
-    def get_source_stamp(self) -> str:
-        return "as its folder says"
-
-    def get_disambiguator(self) -> str:
-        return "kernel"
-
-
-class _Files(caching.CompileResultCacheImpl):
-    _locator_classes: list[Any] = [_Folder]  # noqa: RUF012, as in numba
-
-
-class _Cache(caching.FunctionCache):
-    _impl_class = _Files
-
-
-def jit(function: F) -> F:
-    """Compile without fastmath: the same bits on every machine. Releases the interpreter lock."""
-    compiled: Any = numba.njit(error_model="numpy", nogil=True)(function)
-    if _cache_folder(function.__module__.removeprefix("conquer.kernels")) is not None:
-        compiled._cache = _Cache(function)
-    return cast(F, compiled)
+def _typed(function: F, options: dict[str, Any]) -> F:
+    """The function itself; compiled callers find in it what numba makes of it."""
+    when_loaded(lambda: stand_in(function, function, options))
+    return function
 
 
 def inline(function: F) -> F:
-    """Compile a small function into each caller; it has no cache entry of its own."""
-    return cast(F, numba.njit(error_model="numpy", nogil=True)(function))
-
-
-_PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    """A small function that is compiled into each caller; it has no cache entry of its own."""
+    return _typed(function, _SMALL)
 
 
 def part(function: F) -> F:
-    """Compile a function that only compiled code calls: no entry from Python, which takes longest to compile."""
-    return cast(F, numba.njit(**_PART)(function))
+    """A function that only kernels call: no entry from Python, which takes longest to compile."""
+    return _typed(function, _PART)
+
+
+def interpreted_as(plain: Callable[..., Any]) -> Callable[[F], F]:
+    """A part whose loops over long vectors are `plain` when interpreted: the same operations on whole vectors."""
+
+    def register(function: F) -> F:
+        when_loaded(lambda: stand_in(plain, function))
+        return plain  # type: ignore[return-value]
+
+    return register
+
+
+def primitive(function: F) -> F:
+    """A name for kernels to call; what it does depends on the type of its first argument, see `implements`."""
+    bodies: dict[type, Callable[..., Any]] = {}
+
+    def dispatch(state: Any, *rest: Any) -> Any:
+        return bodies[type(state)](state, *rest)
+
+    dispatch.__name__, dispatch.__doc__ = function.__name__, function.__doc__
+    dispatch.bodies = bodies  # type: ignore[attr-defined]
+    return dispatch  # type: ignore[return-value]
 
 
 def implements(primitive: Callable[..., Any], state: type) -> Callable[[F], F]:
-    """Register the decorated function as `primitive` for compiled callers whose first argument is a `state`."""
+    """Register the decorated function as `primitive` for callers whose first argument is a `state`."""
 
     def register(function: F) -> F:
         def typer(*types: Any) -> Any:
             return function if getattr(types[0], "instance_class", None) is state else None
 
-        overload(primitive, strict=False, jit_options=_PART)(typer)
+        def overload() -> None:
+            import numba.extending
+
+            options: Any = _PART
+            numba.extending.overload(primitive, strict=False, jit_options=options)(typer)
+
+        primitive.bodies[state] = function  # type: ignore[attr-defined]
+        when_loaded(overload)
         return part(function)
 
     return register

@@ -23,13 +23,12 @@ def _coefficients():
     """
     nodes = [0.5 * np.cos(np.pi * (2 * k + 1) / (2 * DEGREE + 2)) for k in range(DEGREE + 1)]
     nodes = [round(float(node), 6) for node in nodes]
-    evaluate = getattr(quantile, "py_func", quantile)
     pieces = np.arange(OCTAVES * PIECES)
     octave, piece = pieces // PIECES, PIECES - 1 - pieces % PIECES
     differences = []
     for node in nodes:
         p = 2.0 ** (-2.0 - octave) * (1.0 + (piece + 0.5 + node) / PIECES)
-        differences.append(np.array([evaluate(float(value)) for value in p]))
+        differences.append(np.array([quantile(float(value)) for value in p]))
     for order in range(1, DEGREE + 1):
         for k in range(DEGREE, order - 1, -1):
             differences[k] = (differences[k] - differences[k - 1]) / (nodes[k] - nodes[k - order])

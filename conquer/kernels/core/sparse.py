@@ -6,7 +6,8 @@ costs more than the arithmetic and keeps loops from vectorising.
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core import vectors
+from conquer.kernels.core.compile import interpreted_as, part
 from conquer.kernels.core.prefetch import prefetch
 
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -26,7 +27,7 @@ def feature(items, j):
     return np.uint32(items.indices[j])
 
 
-@part
+@interpreted_as(vectors.dot)
 def dot(items, i, vector):
     """phi_i . vector."""
     data = items.data
@@ -43,7 +44,7 @@ def dot(items, i, vector):
     return (a + b) + (c + d)
 
 
-@part
+@interpreted_as(vectors.dot_column_ahead)
 def dot_column_ahead(items, i, table, column):
     """phi_i . table[:, column], the bits of `dot`; row i + 1's lines and row i + 2 itself are fetched meanwhile."""
     data, last = items.data, items.rows.size - 1
@@ -73,7 +74,7 @@ def dot_column_ahead(items, i, table, column):
     return (a + b) + (c + d)
 
 
-@part
+@interpreted_as(vectors.announce)
 def announce(items, i):
     """Start to load row i."""
     start, stop = row_bounds(items, i)
@@ -82,7 +83,7 @@ def announce(items, i):
         prefetch(items.data, j)
 
 
-@part
+@interpreted_as(vectors.announce_features)
 def announce_features(items, i, table):
     """Start to load the table's lines for row i."""
     start, stop = row_bounds(items, i)
@@ -90,7 +91,7 @@ def announce_features(items, i, table):
         prefetch(table, feature(items, j))
 
 
-@part
+@interpreted_as(vectors.inner)
 def inner(x, y, size):
     """x . y over the first `size` entries of two vectors."""
     a = b = c = d = 0.0

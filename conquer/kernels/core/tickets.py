@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
+from conquer.kernels.core.tiers import sized
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -114,19 +115,19 @@ def quantile(p):
     return top / low if q >= 0.0 else -top / low
 
 
-@jit
+@sized(lambda seed, start, out: 10 * out.size)
 def fill_tickets(seed, start, out):
     for t in range(out.size):
         out[t] = word(seed, np.uint64(start + t))
 
 
-@jit
+@sized(lambda ticket, counters, out: 10 * out.size)
 def ticket_uniforms(ticket, counters, out):
     for j in range(out.size):
         out[j] = uniform(ticket, counters[j])
 
 
-@jit
+@sized(lambda ticket, counters, out: 30 * out.size)
 def ticket_normals(ticket, counters, out):
     for j in range(out.size):
         out[j] = normal(ticket, counters[j])

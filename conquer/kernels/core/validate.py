@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import jit, part
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.tiers import sized
 
 FINE, BAD_INDPTR, BAD_INDEX, NOT_FINITE, REPEATED = range(5)
 
@@ -15,7 +16,7 @@ def repeats(indices, start, stop, seen):
     """
     mask = seen.size - 1
     for j in range(start, stop):
-        slot = ((indices[j] * 2654435761) >> 15) & mask
+        slot = ((int(indices[j]) * 2654435761) >> 15) & mask
         while seen[slot] >= start:
             if indices[seen[slot]] == indices[j]:
                 return True
@@ -24,7 +25,7 @@ def repeats(indices, start, stop, seen):
     return False
 
 
-@jit
+@sized(lambda indptr, indices, *_: 2 * indices.size)
 def check_rows(indptr, indices, data, dim):
     """(code, row): the first thing wrong with a sparse matrix and the row it is in; a repeated index last."""
     rows = indptr.size - 1
@@ -54,7 +55,7 @@ def check_rows(indptr, indices, data, dim):
     return FINE, 0
 
 
-@jit
+@sized(lambda dense, *_: dense.size)
 def compress(dense, indptr, indices, data):
     """Write the non-zeros of a dense (K, D) array into room made for K * D; returns the first bad row or -1."""
     count = 0
@@ -72,7 +73,7 @@ def compress(dense, indptr, indices, data):
     return -1
 
 
-@jit
+@sized(lambda sets, *_: sets.size)
 def check_sets(sets, sizes, items):
     """Fill `sizes` with the number of items of each round; returns the first bad round or -1.
 

@@ -1,11 +1,9 @@
 """The diagonal model: scores, widths and steps over cells of w and 1/A."""
 
-import math
-
 import numpy as np
 
-from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core import tickets, vectors
+from conquer.kernels.core.compile import implements, interpreted_as, part
 from conquer.kernels.core.normals import normal
 from conquer.kernels.core.sparse import (
     FOUR,
@@ -71,26 +69,26 @@ def scores(state, items, knobs, out):
         out[i] = dot_column_ahead(items, i, state.cells, W)
 
 
-@part
-def variance(items, i, cells):
+@interpreted_as(vectors.variance)
+def variance(items, i, cells, column):
     data = items.data
     start, stop = row_bounds(items, i)
     a = b = c = d = 0.0
     four = start + (stop - start) // FOUR * FOUR
     for j in range(start, four, FOUR):
-        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
-        b += data[j + ONE] * data[j + ONE] * cells[feature(items, j + ONE), INVERSE]
-        c += data[j + TWO] * data[j + TWO] * cells[feature(items, j + TWO), INVERSE]
-        d += data[j + THREE] * data[j + THREE] * cells[feature(items, j + THREE), INVERSE]
+        a += data[j] * data[j] * cells[feature(items, j), column]
+        b += data[j + ONE] * data[j + ONE] * cells[feature(items, j + ONE), column]
+        c += data[j + TWO] * data[j + TWO] * cells[feature(items, j + TWO), column]
+        d += data[j + THREE] * data[j + THREE] * cells[feature(items, j + THREE), column]
     for j in range(four, stop):
-        a += data[j] * data[j] * cells[feature(items, j), INVERSE]
+        a += data[j] * data[j] * cells[feature(items, j), column]
     return (a + b) + (c + d)
 
 
 @implements(primitives.variances, DiagonalState)
 def variances(state, items, plan, knobs, out):
     for i in range(items.rows.size):
-        out[i] = variance(items, i, state.cells)
+        out[i] = variance(items, i, state.cells, INVERSE)
 
 
 @implements(primitives.contrasts, DiagonalState)
@@ -138,7 +136,7 @@ def noise(state, items, plan, knobs, work, ticket, out):
         for j in range(start, stop):
             r = feature(items, j)
             z = normal(ticket, tickets.FEATURE + np.uint64(r))
-            total += items.data[j] * math.sqrt(cells[r, INVERSE]) * z
+            total += items.data[j] * np.sqrt(cells[r, INVERSE]) * z
         out[i] = total
 
 
@@ -174,7 +172,7 @@ def unshift(state, items, plan, knobs, mu, before):
             n += ONE
 
 
-@part
+@interpreted_as(vectors.quadratic)
 def quadratic(u, v):
     """sum_n u_n^2 v_n over lists."""
     a = b = c = d = 0.0

@@ -7,7 +7,8 @@ dense row for them, which is scratch.
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core import vectors
+from conquer.kernels.core.compile import interpreted_as, part
 from conquer.kernels.core.sparse import ONE, feature, row_bounds
 from conquer.kernels.rounds import primitives
 
@@ -62,7 +63,7 @@ def by_place(items, i):
     return values
 
 
-@part
+@interpreted_as(vectors.meet)
 def meet(others, start, stop, dense):
     """||y - x||^2 over the features of y, entries start to stop of others, and how many of them x has: x is scattered.
 

@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core import vectors
+from conquer.kernels.core.compile import implements, interpreted_as, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
 from conquer.kernels.models.differences import beyond, combined, item_distance, less_row, meet
 from conquer.kernels.models.pairs import (
@@ -38,14 +39,14 @@ from conquer.kernels.rounds.primitives import DualState
 from conquer.kernels.rounds.select import draw_from_gram
 
 
-@part
+@interpreted_as(vectors.scatter)
 def scatter(items, i, dense):
     start, stop = row_bounds(items, i)
     for j in range(start, stop):
         dense[feature(items, j)] = items.data[j]
 
 
-@part
+@interpreted_as(vectors.unscatter)
 def unscatter(items, i, dense):
     start, stop = row_bounds(items, i)
     for j in range(start, stop):
@@ -87,7 +88,7 @@ def prepare(state, items, plan, knobs):
         unscatter(items, i, state.dense)
 
 
-@part
+@interpreted_as(vectors.stored_dot)
 def stored_dot(stored, q, dense):
     total = 0.0
     for j in range(np.uint64(stored.indptr[q]), np.uint64(stored.indptr[q + 1])):
@@ -154,7 +155,8 @@ def contrasts(state, items, pivot, plan, knobs, out):
             total = 2.0 - 2.0 * item_kernel(state, items, i, pivot, plan, knobs)
         other = state.room[SOLVED, i]
         for r in range(pairs):
-            total -= (other[r] - solved[r]) ** 2
+            gap = other[r] - solved[r]
+            total -= gap * gap
         out[i] = 0.0 if i == pivot else max(0.0, total) / knobs[st.LAM]
     unscatter(items, pivot, state.dense)
 
@@ -264,7 +266,7 @@ def extend(state, items, weights, target, plan, knobs):
     right = target - pushed / lam
     length = right * right
     for s in range(pairs):
-        length += state.pair[RHS, s] ** 2
+        length += state.pair[RHS, s] * state.pair[RHS, s]
     if not math.sqrt(length) < 1e200 * lam:
         return st.DIVERGED
     # k_U(u) takes the place of the first item's: prepare() fills it anew before anyone looks again.

@@ -1,11 +1,11 @@
 """The kernel model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.compile import jit
+from conquer.kernels.core.tiers import jit
 from conquer.kernels.models import dual  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import DualState, Items
 
-__all__ = ["choose", "dual", "expose", "learn", "measure", "run", "update"]
+__all__ = ["choose", "dual", "learn", "measure", "run", "update"]
 
 
 @jit
@@ -101,35 +101,6 @@ def update(
         Items(indptr, indices, data, rows),
     )
     return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
-
-
-@jit
-def expose(
-    indptr,
-    indices,
-    data,
-    rows,
-    counts,
-    stored_indptr,
-    stored_indices,
-    stored_data,
-    owner,
-    item,
-    factor,
-    pair,
-    room,
-    dense,
-    stats,
-    plan,
-    knobs,
-    a,
-    b,
-):
-    state, items = (
-        DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
-        Items(indptr, indices, data, rows),
-    )
-    return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit

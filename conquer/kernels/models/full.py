@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core import vectors
+from conquer.kernels.core.compile import implements, interpreted_as, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
 from conquer.kernels.models.differences import less_row
 from conquer.kernels.rounds import primitives
@@ -40,7 +41,7 @@ def scores(state, items, knobs, out):
         out[i] = dot(items, i, state.w)
 
 
-@part
+@interpreted_as(vectors.add_rows)
 def add_rows(matrix, x, y, count):
     """y[i] += matrix x[i] for `count` vectors; each entry of y sums in ascending order whatever the block.
 
@@ -67,7 +68,7 @@ def add_rows(matrix, x, y, count):
                     target[c] += p * one[c]
 
 
-@part
+@interpreted_as(vectors.fill_zero)
 def fill_zero(vector):
     for r in range(vector.size):
         vector[r] = 0.0
@@ -163,7 +164,7 @@ def direction(matrix, items, weights, u, gain):
     return inner(u[0], gain[0], u.shape[1])
 
 
-@part
+@interpreted_as(vectors.shrink)
 def shrink(matrix, gain, confidence):
     """matrix -= gain gain' / (1 + confidence), exactly symmetric."""
     root = math.sqrt(1.0 + confidence)

@@ -1,6 +1,6 @@
 """The full model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.compile import jit
+from conquer.kernels.core.tiers import jit
 from conquer.kernels.models import full  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import FullState, Items

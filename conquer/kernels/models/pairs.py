@@ -94,7 +94,7 @@ def forget(state, gone):
     pairs -= 1
     state.counts[PAIRS] = pairs
     for c in range(gone, pairs):
-        length = math.sqrt(factor[c, c] ** 2 + carried[c] ** 2)
+        length = math.sqrt(factor[c, c] * factor[c, c] + carried[c] * carried[c])
         cosine, sine = length / factor[c, c], carried[c] / factor[c, c]
         factor[c, c] = length
         for r in range(c + 1, pairs):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import jit, part
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.tiers import sized
 
 
 @part
@@ -147,6 +148,6 @@ def span(scores, fixed, several_roots, heads):
             return
 
 
-@jit
+@sized(lambda scores, *_: scores.size * len(scores))
 def arborescence(scores, fixed, several_roots, heads):
     span(scores, fixed, several_roots, heads)

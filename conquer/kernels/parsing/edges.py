@@ -5,7 +5,8 @@ from typing import NamedTuple
 from numpy import float64, int32, int64, uint32
 from numpy.typing import NDArray
 
-from conquer.kernels.core.compile import jit, part
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.tiers import sized
 from conquer.kernels.parsing.numbering import row_of
 from conquer.kernels.parsing.templates import Table, between, fill_edge, prepare_parts
 from conquer.kernels.rounds.primitives import Items
@@ -56,7 +57,7 @@ def block(source, j):
     return Items(source.indptr, source.indices, source.data, source.rows[:size])
 
 
-@jit
+@sized(lambda source, out: 3 * out.size)
 def hash_edges(source, out):
     """All n * n rows of a sentence into out (n * n * T,), words ascending and then heads ascending."""
     prepare_parts(source.codes, source.table, source.by_head, source.by_word)

@@ -1,14 +1,14 @@
 """Parsing as a compiled loop over sentences."""
 
-from conquer.kernels.core.compile import jit
 from conquer.kernels.core.sparse import dot
+from conquer.kernels.core.tiers import sized
 from conquer.kernels.parsing.arborescence import span
 from conquer.kernels.parsing.edges import block, length
 from conquer.kernels.parsing.numbering import head_of
 from conquer.kernels.parsing.sentences import make_room, open_sentence, square
 
 
-@jit
+@sized(lambda weights, text, table, *_: 20 * len(text.codes) * table.salt.size)
 def fill_heads(weights, text, table, value, several_roots, out):
     """out[N] = the head of every word of every sentence in the best tree under the weights (D,); -1 at roots."""
     room = make_room(text.offsets, table, value)

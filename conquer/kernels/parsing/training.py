@@ -8,7 +8,8 @@ from numpy import bool_, float64, int64
 from numpy.typing import NDArray
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import jit, part
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.tiers import sized
 from conquer.kernels.models import diagonal
 from conquer.kernels.parsing.arborescence import span
 from conquer.kernels.parsing.edges import block, length
@@ -94,7 +95,7 @@ def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
     return teach(state, items, own, rival, 1.0, scale, plan, knobs, average, room.before, clock)
 
 
-@jit
+@sized(lambda state, plan, knobs, text, table, value, order, *_: 20 * len(order) * table.salt.size)
 def supervise(state, plan, knobs, text, table, value, order, tree_scale, average, clock):
     """One pass over the known heads in the given order; returns (status, sentence or -1, clock)."""
     room = make_room(text.offsets, table, value)
@@ -154,7 +155,7 @@ def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, j
     return status, True
 
 
-@jit
+@sized(lambda state, plan, knobs, text, table, value, order, *_: 20 * len(order) * table.salt.size)
 def train(state, plan, knobs, text, table, value, order, ask, policy_tickets, judge_tickets, progress):
     """Visit sentences in the given order with `ask.questions` questions each; returns (status, sentence or -1).
 

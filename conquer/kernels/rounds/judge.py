@@ -2,8 +2,9 @@
 
 import math
 
-from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core import tickets, vectors
+from conquer.kernels.core.compile import inline, interpreted_as
+from conquer.kernels.core.tiers import jit
 
 LINEAR, NOISY, LOGISTIC, PERFECT, RATERS = range(5)
 
@@ -16,13 +17,18 @@ def count_ratings(ratings):
     return count
 
 
+@interpreted_as(vectors.exponential)
+def exponential(x):
+    return math.exp(x)
+
+
 @inline
 def prefer(law, scale, first, second, first_ratings, second_ratings, ticket):
     """+1 the first is preferred, -1 the second, 0 a tie."""
     if law == LINEAR:
         return 1.0 if tickets.uniform(ticket, tickets.FIRST) < 0.5 * (1.0 + 0.5 * (first - second)) else -1.0
     if law == LOGISTIC:
-        chance = 1.0 / (1.0 + math.exp(-scale * (first - second)))
+        chance = 1.0 / (1.0 + exponential(-scale * (first - second)))
         return 1.0 if tickets.uniform(ticket, tickets.FIRST) < chance else -1.0
     if law == PERFECT:
         return 1.0 if first > second else (-1.0 if second > first else 0.0)

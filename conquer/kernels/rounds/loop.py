@@ -58,7 +58,7 @@ def answer_round(world, t, a, b, query):
     if query == st.BEST:
         return is_best(world.rewards, members, world.sizes[t], a)
     one, two = members[a], members[b]
-    rated = world.ratings.shape[0] > 0
+    rated = world.ratings.shape[1] > 0
     return prefer(
         world.order[0],
         world.scale,

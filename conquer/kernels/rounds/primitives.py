@@ -4,10 +4,12 @@ A primitive is a name that compiled callers use; the model's file registers one 
 `implements`, so that choosing, learning and the simulation loop are written once for all models.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numpy import float64, int32, int64
 from numpy.typing import NDArray
+
+from conquer.kernels.core.compile import primitive
 
 
 class Items(NamedTuple):
@@ -50,73 +52,69 @@ class DualState(NamedTuple):
     stats: NDArray[float64]
 
 
-def _primitive(name: str) -> Any:
-    raise NotImplementedError(f"{name} runs in compiled code only")
-
-
+@primitive
 def expect(state, items):
     """Start to load what the scores of these items will read first; their rows are on the way already."""
-    _primitive("expect")
 
 
+@primitive
 def prepare(state, items, plan, knobs):
     """Whatever the other primitives need to know of this round's items; called first."""
-    _primitive("prepare")
 
 
+@primitive
 def scores(state, items, knobs, out):
     """out[i] = w . phi_i."""
-    _primitive("scores")
 
 
+@primitive
 def widen(state, items, plan, knobs):
     """Whatever variances and gram need; called before the first of them."""
-    _primitive("widen")
 
 
+@primitive
 def variances(state, items, plan, knobs, out):
     """out[i] = phi_i' A^-1 phi_i."""
-    _primitive("variances")
 
 
+@primitive
 def contrasts(state, items, pivot, plan, knobs, out):
     """out[i] = (phi_i - phi_p)' A^-1 (phi_i - phi_p), from the difference; what `widen` left behind is lost."""
-    _primitive("contrasts")
 
 
+@primitive
 def gram(state, items, plan, knobs, work):
     """work[GRAM + i, j] = phi_i' A^-1 phi_j."""
-    _primitive("gram")
 
 
+@primitive
 def noise(state, items, plan, knobs, work, ticket, out):
     """out[i] = phi_i . d for one draw d ~ N(0, A^-1), the same for all items, or (phi_i - phi_0) . d.
 
     The two differ by one number for all items. Equal items get equal bits. What `widen` left behind is lost.
     """
-    _primitive("noise")
 
 
+@primitive
 def shift(state, items, plan, knobs, mu):
     """w -= A^-1 sum_i mu_i phi_i, after `widen`; returns what `unshift` needs to take it back to the bit."""
-    _primitive("shift")
 
 
+@primitive
 def unshift(state, items, plan, knobs, mu, before):
     """w as it was before the `shift` that returned `before`, nothing else having moved."""
-    _primitive("unshift")
 
 
+@primitive
 def step(state, items, weights, target, plan, knobs, exposed):
     """Move along u = sum_k weights[k] phi_k towards `target`; returns a status, state untouched unless OK."""
-    _primitive("step")
 
 
+@primitive
 def expose(state, items, weights, plan, knobs):
     """Count u in the widths and not in w; returns a status, state untouched unless OK."""
-    _primitive("expose")
 
 
+@primitive
 def has_room(state, items, plan):
     """Whether one more step fits into the arrays."""
-    _primitive("has_room")

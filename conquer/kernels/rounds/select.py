@@ -5,11 +5,12 @@ import math
 import numpy as np
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import jit, part
+from conquer.kernels.core.compile import part
+from conquer.kernels.core.tiers import jit
 from conquer.kernels.rounds import settings as st
 
 
-@jit
+@part
 def pick(values, count, skip, ticket, counter):
     """(position, ties): a largest of the values but `skip`'s; among equal ones the ticket decides.
 
@@ -37,16 +38,26 @@ def pick(values, count, skip, ticket, counter):
 
 
 @jit
+def pick_once(values, count, skip, ticket, counter):
+    return pick(values, count, skip, ticket, counter)
+
+
+@part
 def current_eta(plan, knobs, stats):
     """The factor under the root of every width: constant, or twice the paper's or our running bound."""
     mode = plan[st.ETA_MODE]
     if mode == st.CONSTANT:
         return knobs[st.ETA]
-    start = 0.5 * knobs[st.LAM] * knobs[st.RADIUS] ** 2 + 2.0 * knobs[st.DRIFT]
+    start = 0.5 * knobs[st.LAM] * (knobs[st.RADIUS] * knobs[st.RADIUS]) + 2.0 * knobs[st.DRIFT]
     if mode == st.THEORY:
         t = 1.0 + stats[st.LEARNT]
         return 2.0 * (start + 2.0 * stats[st.SUM_H] + 36.0 * math.log((t + 4.0) / knobs[st.DELTA]))
     return 2.0 * (start + 0.5 * stats[st.SUM_LOSS_H] + math.log(1.0 / knobs[st.DELTA]))
+
+
+@jit
+def eta_now(plan, knobs, stats):
+    return current_eta(plan, knobs, stats)
 
 
 @part

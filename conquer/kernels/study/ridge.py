@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
+from conquer.kernels.core.tiers import sized
 
 
 @inline
@@ -21,7 +22,7 @@ def _gram(indptr, indices, data, rows, vector, room, out):
             room[indices[e]] = 0.0
 
 
-@jit
+@sized(lambda indptr, indices, data, *_: 50 * data.size)
 def dual_coefficients(indptr, indices, data, rows, dim, targets, penalties, tolerance, most):
     """(P, N) solutions c of (X X' + penalty I) c = targets for rising penalties, by conjugate gradients with shifts.
 
@@ -74,7 +75,7 @@ def dual_coefficients(indptr, indices, data, rows, dim, targets, penalties, tole
     return answers
 
 
-@jit
+@sized(lambda indptr, indices, data, *_: data.size)
 def primal_weights(indptr, indices, data, rows, dim, coefficients):
     """w = X' c, (D,)."""
     weights = np.zeros(dim)
@@ -84,7 +85,7 @@ def primal_weights(indptr, indices, data, rows, dim, coefficients):
     return weights
 
 
-@jit
+@sized(lambda indptr, indices, data, *_: data.size)
 def row_scores(indptr, indices, data, rows, weights):
     """X w for the chosen rows."""
     scores = np.empty(rows.size)

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
 from conquer.kernels.core.tickets import mix64
+from conquer.kernels.core.tiers import sized
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _S31, _S11 = np.uint64(31), np.uint64(11)
@@ -25,7 +26,7 @@ def _bell(key, counter):
     return (total - 2.0) * math.sqrt(3.0)
 
 
-@jit
+@sized(lambda seed, reviews, *_: 20 * reviews)
 def lengths(seed, reviews, median, spread, shortest, longest, indptr):
     """Fill `indptr` (reviews + 1): where each review's words start, lengths log-normal around `median`."""
     indptr[0] = 0
@@ -51,7 +52,11 @@ def _feeling(u, words):
     return int(words * u * u * u)
 
 
-@jit
+@sized(
+    lambda seed, world, rewards, indptr, cumulative, common, stride, shift, lexicon, negations, pairs, rates, tokens: (
+        50 * tokens.size
+    )
+)
 def write(seed, world, rewards, indptr, cumulative, common, stride, shift, lexicon, negations, pairs, rates, tokens):
     """Fill `tokens` with the words of every review.
 
@@ -105,7 +110,7 @@ def write(seed, world, rewards, indptr, cumulative, common, stride, shift, lexic
             counter += 3
 
 
-@jit
+@sized(lambda indptr, terms, *_: 20 * len(terms))
 def count_terms(indptr, terms, starts, ids, counts):
     """Rows of term counts: the terms of review i (unsorted, repeated) become `ids` and `counts` from starts[i] on.
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import jit
+from conquer.kernels.core.tiers import sized
 
 
-@jit
+@sized(lambda sets, *_: 3 * sets.size)
 def mean_shortfall(sets, sizes, scores, worths):
     """Mean over the sets of (best worth - worth of the item with the top score); tied items count as their mean."""
     total = 0.0
@@ -24,7 +24,7 @@ def mean_shortfall(sets, sizes, scores, worths):
     return total / sets.shape[0]
 
 
-@jit
+@sized(lambda pool, tickets, sets: 10 * sets.size)
 def draw_sets(pool, tickets, sets):
     """Fill `sets` (T, K) with K distinct members of `pool` a row, row t from tickets[t] alone; K <= pool.size."""
     count = sets.shape[1]
@@ -43,7 +43,7 @@ def draw_sets(pool, tickets, sets):
             sets[t, j] = fresh
 
 
-@jit
+@sized(lambda sets, *_: 3 * sets.size)
 def equal_pairs(sets, sizes, worths):
     """The share of item pairs within a set whose worths are equal."""
     pairs, equal = 0, 0

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
+from conquer.kernels.core.tiers import sized
 
 _ONE = np.uint64(1)
 
@@ -17,7 +18,7 @@ def slot_of(key, keys, slots):
     return slot
 
 
-@jit
+@sized(lambda keys, *_: 2 * keys.size)
 def number_keys(keys, slots):
     """Fill an all-free table (-1; a power of two, larger than `keys`) with positions; returns a repeated one or -1."""
     for i in range(keys.size):
@@ -28,7 +29,7 @@ def number_keys(keys, slots):
     return -1
 
 
-@jit
+@sized(lambda hashes, *_: 3 * hashes.size)
 def intern(hashes, keys, frequency, slots, ids):
     """Number each hash in order of first occurrence and count the rows it is in; returns how many there are."""
     count = 0
@@ -43,7 +44,7 @@ def intern(hashes, keys, frequency, slots, ids):
     return count
 
 
-@jit
+@sized(lambda indptr, hashes, *_: 3 * hashes.size)
 def look_up(indptr, hashes, weights, keys, slots, out, indices, data):
     """The entries whose hash has a column, in the row's order."""
     count = 0
@@ -58,7 +59,7 @@ def look_up(indptr, hashes, weights, keys, slots, out, indices, data):
         out[i + 1] = count
 
 
-@jit
+@sized(lambda indptr, indices, *_: indices.size)
 def frequencies(indptr, indices, rows, counts):
     """Count the given rows each column occurs in; no row may hold a column twice."""
     for i in rows:
@@ -66,7 +67,7 @@ def frequencies(indptr, indices, rows, counts):
             counts[indices[j]] += 1
 
 
-@jit
+@sized(lambda indptr, indices, *_: 3 * indices.size)
 def reweigh(indptr, indices, data, rows, presence, rarity, frequency, idf, out, out_indices, out_data):
     """The rows' entries in columns with a frequency: counts or (`presence`) their signs, (`rarity`) times the idf."""
     count = 0

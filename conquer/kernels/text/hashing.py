@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
 from conquer.kernels.core.tickets import mix64
+from conquer.kernels.core.tiers import sized
 
 EMPTY = np.uint64(0x243F6A8885A308D3)
 """The key of the empty string."""
@@ -41,7 +42,7 @@ def room(count, slots):
     return np.uint64(size - 1)
 
 
-@jit
+@sized(lambda codes, *_: 2 * codes.size)
 def string_keys(codes, ends, keys):
     """The key of each string; `codes` are all strings' code points, string i ends before ends[i]."""
     start = 0
@@ -53,7 +54,7 @@ def string_keys(codes, ends, keys):
         start = ends[i]
 
 
-@jit
+@sized(lambda keys, *_: 4 * keys.size)
 def ngrams(keys, ends, low, high, start, indptr, hashes):
     """Write the hashes of all runs of `low` to `high` tokens of each text, in order of their first token."""
     count = 0
@@ -71,7 +72,7 @@ def ngrams(keys, ends, low, high, start, indptr, hashes):
         first = ends[i]
 
 
-@jit
+@sized(lambda names, *_: 2 * names.size)
 def named(names, words, keys, number, category, hashes):
     """The hash of each feature of a dict: its name's key, and its word's where words[j] is not -1."""
     for j in range(names.size):
@@ -81,7 +82,7 @@ def named(names, words, keys, number, category, hashes):
             hashes[j] = mix64(mix64(category ^ keys[names[j]]) ^ keys[words[j]])
 
 
-@jit
+@sized(lambda indptr, hashes, *_: 3 * hashes.size)
 def distinct(indptr, hashes, weights, binary, slots):
     """Add up equal hashes of a row (`binary`: keep one with weight 1), in place and in order of first occurrence."""
     count = 0
@@ -131,7 +132,7 @@ def without_zeros(indices, data, first, count):
     return kept
 
 
-@jit
+@sized(lambda indptr, hashes, *_: 4 * hashes.size)
 def columns(indptr, hashes, weights, dim, slots, out, indices, data):
     """Signed hashing: each hash adds its weight, with its sign, to its column in [0, dim)."""
     count = np.int64(0)
@@ -146,7 +147,7 @@ def columns(indptr, hashes, weights, dim, slots, out, indices, data):
         out[i + 1] = count
 
 
-@jit
+@sized(lambda indptr, indices, data, start, hashes, *_: 5 * data.size * (hashes.size + 1))
 def crossed(indptr, indices, data, start, hashes, values, base, dim, slots, out, out_indices, out_data):
     """Each row's own entries and its products with the context's, hashed as pairs to columns in [base, dim)."""
     states = np.empty(hashes.size, np.uint64)
@@ -169,7 +170,7 @@ def crossed(indptr, indices, data, start, hashes, values, base, dim, slots, out,
         out[i + 1] = count
 
 
-@jit
+@sized(lambda indptr, data: 2 * data.size)
 def to_unit(indptr, data):
     """Scale each row to Euclidean length 1 in place; a row of zeros stays."""
     for i in range(indptr.size - 1):

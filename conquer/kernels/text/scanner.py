@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, jit
+from conquer.kernels.core.compile import inline
+from conquer.kernels.core.tiers import sized
 from conquer.kernels.text.hashing import EMPTY, fold
 
 BREAK, SPACE, WORD, ALONE = range(4)
@@ -217,7 +218,7 @@ def contracted(codes, classes, lexicon, endings, key, shorter, i, j, end, keys, 
     return j, expand(lexicon, key, keys, count)
 
 
-@jit
+@sized(lambda codes, *_: 10 * codes.size)
 def tokenise(codes, ends, classes, lexicon, endings, keys, key_ends):
     """Write the keys of every text's tokens; text i ends before ends[i], its tokens before key_ends[i].
 

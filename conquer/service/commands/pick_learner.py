@@ -191,8 +191,13 @@ def _check_default(learner: PickLearner, answer: float) -> None:
 
 @functools.cache
 def warm() -> None:
-    """Load or compile what requests will call, before the first one comes."""
-    learner, _ = build(ModelSettings(algorithm="gnr", features=FeatureSettings(dim=16)), None)
+    """Call what requests will call, so that it is compiled or loaded before the first one comes."""
+    for model in ("diagonal", "full", "kernel"):
+        settings = ModelSettings(algorithm="gnr", model=model, features=FeatureSettings(dim=16))
+        _rehearse(build(settings, None)[0])
+
+
+def _rehearse(learner: PickLearner) -> None:
     for payload in (b'"vector":[0,1]', b'"text":"a word"', b'"features":{"price":1.5}'):
         items = b'[{"id":"a",%s},{"id":"b",%s}]' % (payload, payload)
         for context in (b"null", b'{"hour":3.0}'):

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from conquer.kernels.core import building
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.messages import Reply
 from conquer.service.http.routing import Call, Endpoint
@@ -24,6 +25,7 @@ class Alarm(msgspec.Struct):
 class Readiness(msgspec.Struct):
     status: Literal["ready", "degraded"]
     alarms: list[Alarm]
+    compiling: int
 
 
 async def healthz(call: Call) -> Health:
@@ -32,15 +34,15 @@ async def healthz(call: Call) -> Health:
 
 
 async def readyz(call: Call) -> Readiness:
-    """Kernels are warm and the store takes a write; `degraded` while alarms stand."""
+    """The store takes a write; `degraded` while alarms stand. `compiling`: kernels that are interpreted until then."""
     if not call.server.ready:
-        raise RefusalError(Kind.UNAVAILABLE, "starting", "kernels are being compiled", retry_after=1)
+        raise RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1)
     try:
         await call.server.check_store()
     except RefusalError as refusal:
         raise RefusalError(Kind.UNAVAILABLE, refusal.code, refusal.message, retry_after=1) from None
     alarms = [_shown(call, kind, message) for kind, message in call.server.alarms.standing()]
-    return Readiness("degraded" if alarms else "ready", alarms)
+    return Readiness("degraded" if alarms else "ready", alarms, building.pending())
 
 
 def _shown(call: Call, kind: str, message: str) -> Alarm:

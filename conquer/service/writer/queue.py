@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from conquer.kernels.core import building
 from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.log.fold import Folded
@@ -136,7 +137,8 @@ class Writer:
         if not batch:
             return
         # On a shared store others may hold a model's lock: waiting for that may not stop the loop.
-        alone = not self.database.shared and self.batches.connected
+        # Kernels that are still being compiled are interpreted: what they decide takes milliseconds, not microseconds.
+        alone = not self.database.shared and self.batches.connected and not building.pending()
         if not (alone and all(one.light and one.model not in self.batches.fresh for one in batch)):
             self._submit(batch, self._carry_out, batch)
             return

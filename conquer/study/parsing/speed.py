@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from conquer.data import treebank
+from conquer.kernels.core import building
 from conquer.kernels.parsing.edges import hash_edges
 from conquer.parsing.edges import Features
 from conquer.parsing.mst import best_tree
@@ -67,6 +68,7 @@ def costs(folder: str, features: Features) -> Iterator[tuple[str, float, str]]:
 
 def run_speed(folder: str) -> None:
     """Print the table, line by line as it is measured."""
+    building.insist()
     from rich.console import Console
 
     console = Console()

@@ -5,13 +5,15 @@ import shlex
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conquer.kernels.core import building
 from conquer.study.backends import choose
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
 from conquer.study.reviews import files
-from conquer.study.reviews.spec import EMBEDDED, PAPER, Spec, preset
+from conquer.study.reviews.spec import CEILING, EMBEDDED, PAPER, Spec, preset
 
 if TYPE_CHECKING:
     from conquer.study.reviews.run import Finished
@@ -58,7 +60,8 @@ def run_study(
         from conquer.study.reviews.run import study
     unknown = dict.fromkeys((READING, BUILDING, TUNING, RUNNING), math.inf) | {BUILDING: 0.0}
     with Bars(console, {COMPILING: 0.0, **unknown, REPORTING: len(specs) * len(FIGURES)}) as bars:
-        if jobs > 1 and cluster is None:
+        if cluster is None:
+            building.say = console.print
             compile_kernels(specs, bars)
         finished: Finished = study(specs, out, backend, bars)
         page = report.write(finished, shlex.join(command) or "conquer study", bars)
@@ -71,22 +74,29 @@ def run_study(
 
 
 def compile_kernels(specs: Sequence[Spec], progress: StudyProgress) -> None:
-    """Compile every kernel of a study here, by a tiny one, so that workers find them on disk."""
-    from conquer.features.vocabulary import tabulate
-    from conquer.study.reviews.run import study
+    """Compile every kernel of a study, two at a time, so that workers find them on disk."""
+    building.be_eager()
+    rehearse(specs)
+    progress.begin(COMPILING, building.pending())
+    for _ in building.settle():
+        progress.advance(1)
 
-    progress.begin(COMPILING, 1)
+
+def rehearse(specs: Sequence[Spec]) -> None:
+    """Call every kernel of a study with the types it will be called with: a repetition of a handful of reviews."""
+    from conquer.features.vocabulary import tabulate
+    from conquer.study.reviews.domains import store
+    from conquer.study.reviews.sources import Source
+    from conquer.study.reviews.work import Repetition, repeat
+
     tabulate(["one text"])
-    tiny = [
-        Spec(
-            domains=("android",), reviews=8_250, items=(3,), algorithms=("gnt",), repetitions=1, test_sets=2,
-            model=spec.model, features=spec.features, update=spec.update,
-        )
-        for spec in specs
-    ]  # fmt: skip
+    wanted: tuple[tuple[int, str, dict[str, Any]], ...] = ((3, "ttg", {}), (3, CEILING, {}))
     with tempfile.TemporaryDirectory() as folder:
-        study(tiny, folder)
-    progress.advance(1)
+        source = Source("synthetic", "android", (), 40, 0, "none", "a rehearsal")
+        store(source, Path(folder))
+        for spec in specs:
+            small = replace(spec, data="synthetic", judge="linear", domains=None, items=(3,), passes=1, test_sets=2)
+            repeat(Repetition(small, source, folder, 0, wanted))
 
 
 def specifications(name: str, readings: tuple[str, ...] | None = None, **changes: Any) -> tuple[Spec, ...]:

@@ -1,0 +1,162 @@
+"""Every kernel, call by call, interpreted and compiled: the same results and the same bits left in every array."""
+
+import copy
+import importlib
+import itertools
+import pkgutil
+import sys
+
+import numpy as np
+from parsing.treebanks import random_treebank
+
+import conquer.kernels
+from conquer import tickets
+from conquer.features.hashing import hash_texts
+from conquer.features.vocabulary import restrict, tabulate
+from conquer.kernels.bench.streaming import read_rows
+from conquer.kernels.core.tiers import TwoTier
+from conquer.models.diagonal import Diagonal
+from conquer.parsing.annotator import Annotator
+from conquer.parsing.edges import Features
+from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.parser import parse_heads
+from conquer.parsing.rule import EdgeRule
+from conquer.parsing.supervision import supervise
+from conquer.parsing.training import Recipe, Training
+from conquer.registry import MODELS, find, make, table
+from conquer.rows import Rounds
+from conquer.service.commands import pick_learner
+from conquer.service.parser import parse_learner
+from conquer.simulation import simulate
+from conquer.study.reviews.command import rehearse, specifications
+
+
+def entries() -> list[TwoTier]:
+    """Every kernel that Python calls."""
+    found = []
+    for info in pkgutil.walk_packages(conquer.kernels.__path__, "conquer.kernels."):
+        for value in vars(importlib.import_module(info.name)).values():
+            entry = getattr(value, "entry", None)
+            if isinstance(entry, TwoTier) and entry.home == info.name:
+                found.append(entry)
+    return found
+
+
+def bits(value):
+    """Something to compare: the bytes of arrays and numbers, every NaN alike."""
+    if isinstance(value, tuple):
+        return tuple(map(bits, value))
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    return array.dtype.kind.replace("u", "i"), array.shape, array.tobytes()
+
+
+class Both:
+    """A kernel that runs in both tiers, the interpreted one on copies, and compares."""
+
+    def __init__(self, entry, called):
+        self.entry, self._called = entry, called
+
+    def __call__(self, *arguments):
+        copies = copy.deepcopy(arguments)
+        interpreted = self.entry.interpret(*copies)
+        compiled = self.entry(*arguments)
+        where = f"{self.entry.home}.{self.entry.name}"
+        assert (bits(interpreted) if interpreted is not None else None) == (
+            bits(compiled) if compiled is not None else None
+        ), where
+        for place, (one, two) in enumerate(zip(copies, arguments, strict=True)):
+            assert bits(one) == bits(two), f"{where}, argument {place}"
+        self._called.add(where)
+        return compiled
+
+
+def rounds_of(rng, dim, count, items, dense):
+    X = rng.normal(size=(12, dim)) * (1.0 if dense else rng.random((12, dim)) < 0.4)
+    X[0], X[1] = X[2], 0.0
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    ratings = rng.choice([-1.0, 0.0, 1.0], (12, 3))
+    return Rounds(X, rng.integers(0, 12, (count, items)), np.clip(X @ rng.normal(size=dim), -1, 1), ratings)
+
+
+def learn(rng):
+    ours = [name for name in table() if find(name).models == tuple(MODELS) or make(name, dim=2).compiled]
+    options = {
+        "diagonal": [{}, {"update": "coordinate"}, {"storage": "float32"}, {"projection": "sequential"}],
+        "full": [{}, {"projection": "sequential"}, {"projection": "exact"}, {"eta": "tight"}],
+        "kernel": [{}, {"kernel": "rbf"}, {"kernel": "poly", "degree": 3}, {"budget": 3}, {"projection": "exact"}],
+    }
+    laws = itertools.cycle(["linear", "logistic", "perfect", "noisy", "raters"])
+    for name, model in itertools.product(ours, MODELS):
+        if model not in find(name).models:
+            continue
+        for setting in options[model]:
+            known = {parameter.name for parameter in find(name).parameters if model in parameter.models}
+            if set(setting) <= known and not (setting == {"eta": "tight"} and name != "gnc"):
+                here = rounds_of(rng, 5, 7, 4, dense=bool(rng.integers(2)))
+                simulate(name, here, model=model, judge=next(laws), seed=3, delay=2, **setting)
+                simulate(name, here, model=model, judge="linear", seed=4, compiled=False, **setting)
+    for model in ("diagonal", "full"):
+        for compiled in (True, False):
+            here = rounds_of(rng, 6, 8, 3, dense=True)
+            simulate("gnc", here, model=model, covariance="on-show", delay=2, compiled=compiled)
+    for model in MODELS:
+        learner = make("gnc", dim=6, model=model)
+        X = rng.normal(size=(3, 6)) / 3
+        learner.model.update(X, {0: 1.0, 2: -0.5}, 1.0)
+        learner.scores(X), learner.model.variances(X), learner.model.contrasts(X, 1)
+        assert learner.eta > 0
+
+
+def read():
+    """Dicts, texts and vectors with and without a context, as a server reads them; a vocabulary and its weights."""
+    pick_learner.warm.__wrapped__()
+    texts = ["Good food, good WINE!", "isn't it bad? http://a.b/c 3.5", "", "Dr. No's e.g. na\u00efve", "bad food"]
+    vocabulary, rows = tabulate(texts)
+    vocabulary.entries(hash_texts(texts, ngrams=(1, 2)))
+    for kind in ("binary", "counts", "tfidf", "idf"):
+        restrict(rows, [0, 2, 3], kind)
+
+
+def parse():
+    """Questions one by one, both trainings, and the trees of a parser."""
+    parse_learner.warm.__wrapped__()
+    bank, features = random_treebank(2, 4), Features("standard", bits=7)
+    text = features.encode(bank)
+    for ask in ("gnc", "margin"):
+        training = Training(text, features, Recipe(rule=EdgeRule(ask=ask), replay=1), 1)
+        training.visit(4)
+        parse_heads(text, features, training.weights())
+    next(supervise(text, features))
+    learner = EdgeLearner(Diagonal(features.dim, lam=1.0, update="margin"), features=features)
+    choice = learner.choose(bank[0], 3)
+    learner.learn(bank[0], choice, 1.0)
+    learner.learn(bank[0], learner.choose(bank[0], 4), 0.0)
+    learner.tree(bank[0])
+    Annotator(0.3, 0.2)(1, 1, 2, 5)
+
+
+def draw(rng):
+    """The numbers that everything else is drawn from, and the bench's own kernel."""
+    draws = tickets.Draws(7)
+    draws.uniforms(3), draws.normals(3), draws.largest(np.array([1.0, 2.0, 2.0]))
+    here = rounds_of(rng, 5, 4, 3, dense=False)
+    read_rows(here.X.indptr, here.X.indices, here.X.data, here.sets, True)
+
+
+def test_every_kernel_gives_the_same_bits_in_both_tiers(monkeypatch):
+    rng, called, every = np.random.default_rng(0), set(), entries()
+    both = {id(entry): Both(entry, called) for entry in every}
+    both |= {id(entry.made): both[id(entry)] for entry in every}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("conquer") or name == __name__:
+            for attribute, value in list(vars(module).items()):
+                if id(value) in both:
+                    monkeypatch.setattr(module, attribute, both[id(value)])
+    learn(rng)
+    read()
+    parse()
+    draw(rng)
+    rehearse(specifications("small"))
+    assert {f"{entry.home}.{entry.name}" for entry in every} - called == set()
