@@ -1,6 +1,7 @@
 """Regions that learn apart: each chooses with all that was merged and its own answers since, until the next merge."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from conquer.tickets import stream
 from conquer.types import Choice, Floats, Query
 
 
-def learn_apart(make: Callable[[], Conquer], rounds: Rounds, seed: int, regions: int, every: int) -> Floats:
+def learn_apart(make: Callable[[], Any], rounds: Rounds, seed: int, regions: int, every: int) -> Floats:
     """(T,): the regret of each round. Rounds go to the regions in turn, and after every `every` all is merged.
 
     `make` gives a fresh learner whose model can be merged. One region is a learner that sees everything at once.
@@ -41,7 +42,7 @@ def learn_apart(make: Callable[[], Conquer], rounds: Rounds, seed: int, regions:
 
 def _learnt_alone(learner: Conquer, rounds: Rounds, trace: Trace) -> Conquer:
     """The learner after these answers and no others: what a region sends to the rest."""
-    for t in np.flatnonzero(trace.query == Query.DUEL):
+    for t in np.flatnonzero(trace.query == Query.DUEL).tolist():
         first, second = trace.shown[t].tolist()
         learner.learn(rounds[t].items, Choice((first, second), Query.DUEL, 0, {}), float(trace.answers[t]))
     return learner

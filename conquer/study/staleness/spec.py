@@ -25,7 +25,7 @@ class StalenessSpec:
         default=(10, 100, 1000), metadata={"help": "How many rounds are learnt at a time, rising."}
     )
     merging: tuple[str, ...] = field(
-        default=("gnr", "gnc"), metadata={"help": "Rules that also learn in regions, comma-separated."}
+        default=("gnc",), metadata={"help": "Rules that also learn in regions, comma-separated."}
     )
     regions: tuple[int, ...] = field(default=(8,), metadata={"help": "Numbers of regions that learn apart."})
     every: tuple[int, ...] = field(

@@ -9,7 +9,6 @@ from study.studies import Listening
 from conquer.metrics import half_width
 from conquer.registry import make
 from conquer.simulation import simulate
-from conquer.study.backends import processes
 from conquer.study.progress import RUNNING
 from conquer.study.staleness import report
 from conquer.study.staleness.command import run_staleness
@@ -108,7 +107,6 @@ def test_end_to_end_and_again_from_its_cells(tmp_path):
     assert len(list(tmp_path.glob("cells/*/*.json"))) == len(cells_of(LITTLE)) == 4 * 2 * 2
     assert study_staleness(LITTLE, tmp_path, progress=again) == rows
     assert again.begun[RUNNING] == 0
-    assert study_staleness(replace(LITTLE, worlds=("fresh",)), tmp_path / "apart", processes(2)) == rows[:4]
     found = courses(rows)
     report.write(LITTLE, found, tmp_path)
     names = ["batches", "delays", "on_show", "prices", "regions"]
