@@ -30,6 +30,8 @@ def learn_apart(make: Callable[[], Any], rounds: Rounds, seed: int, regions: int
         news = []
         for region in range(regions):
             mine = period[period % regions == region]
+            if not mine.size:
+                continue
             here, learner = Rounds(rounds.X, rounds.sets[mine], rounds.rewards), make()
             learner.restore(known.arrays())
             trace = simulate(learner, here, seed=chance[region])

@@ -27,7 +27,7 @@ def write(spec: StalenessSpec, courses: Sequence[StaleCourse], folder: Path) -> 
     save(_delays(spec, courses), "delays", folder / "figures")
     if set(WIDTHS) & set(spec.algorithms):
         save(_on_show(spec, courses), "on_show", folder / "figures")
-    if spec.merging and spec.regions:
+    if any(course.sizes(REGIONS) for course in courses):
         save(_regions(spec, courses), "regions", folder / "figures")
 
 
