@@ -10,9 +10,11 @@ from conquer.cli.extras import need
 from conquer.cli.options import filled
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.reviews.spec import Spec
+from conquer.study.staleness.spec import StalenessSpec
 
 measure = typer.Typer(
-    help="Measurements beside the studies: what an answer is worth, good defaults, the parser's regret and speed.",
+    help="Measurements beside the studies: what an answer is worth, good defaults, what old weights cost, "
+    "the parser's regret and speed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -20,6 +22,7 @@ measure = typer.Typer(
 Jobs = Annotated[int, typer.Option(help="Worker processes.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")]
 Out = Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")]
+Publish = Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and figures (PNG) there too.")]
 Data = Annotated[str, typer.Argument(help="synthetic, digits, a folder or a file of reviews.")]
 Repetitions = Annotated[int, typer.Option(help="Splits of each domain into training and test part.")]
 
@@ -36,7 +39,7 @@ def study(
     jobs: Jobs = 2,
     cluster: Cluster = None,
     out: Out = Path("study"),
-    publish: Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and figures (PNG) there too.")] = None,
+    publish: Publish = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
     need("study")
@@ -84,6 +87,24 @@ def defaults(
     from conquer.study.reviews.defaults import run_defaults
 
     run_defaults(data, repetitions=repetitions, out=out)
+
+
+@measure.command()
+@filled(StalenessSpec)
+def staleness(
+    given: dict[str, Any],
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("staleness"),
+    publish: Publish = None,
+) -> None:
+    """What it costs to choose with old weights: late answers, batches, regions that merge."""
+    need("study")
+    if cluster:
+        need("cluster")
+    from conquer.study.staleness.command import run_staleness
+
+    run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
 
 
 @measure.command()
