@@ -98,7 +98,7 @@ def hash_together(items: list[dict[str, Any]], context: dict[str, Any], seed: in
 
 
 def _group_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, binary: bool) -> Grams:
-    read = _read([dict(item) for item in items], seed, binary)
+    read = _read([item if type(item) is dict else dict(item) for item in items], seed, binary)
     return _any_grams(items, first, seed, binary) if read is None else Grams(*read)
 
 
