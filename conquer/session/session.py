@@ -130,7 +130,7 @@ class Session:
                 raise ValueError("ids are the keys of the mapping; pass them once")
             ids, items = list(items), list(items.values())
         names: Sequence[str] | None = None if ids is None else checked_ids(ids)
-        rows = self._featurize(items, context).packed()
+        rows = self._featurize(items, context)
         names = names or _numbered(len(rows))
         if len(names) != len(rows):
             raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
@@ -157,7 +157,7 @@ class Session:
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
         if context is None and self.featurizer is None and _is_matrix(items):
-            return as_rows(items, self.learner.dim)
+            return as_rows(items, self.learner.dim).packed()
         if isinstance(items, SparseRows):
             items = items.csr()
         if (featurizer := self.featurizer or self._hashing) is None:

@@ -9,6 +9,7 @@ from conquer.kernels.text.sorting import before, in_order
 
 # What marshal's version 2 puts before a value. Anything else is for the reading in Python, or refused there.
 _END, _NONE, _TRUE, _FALSE, _WHOLE, _LONG, _REAL, _WORD, _DICT = (ord(tag) for tag in "0NTFilgu{")
+_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 _LIST, _TUPLE, _SET, _FROZEN = (ord(tag) for tag in "[(<>")
 
 SHORTEST = 5
@@ -20,7 +21,9 @@ _DIGITS = 4
 @inline
 def whole(data, i):
     """The 32-bit number at byte i."""
-    number = np.int64(data[i]) | np.int64(data[i + 1]) << 8 | np.int64(data[i + 2]) << 16 | np.int64(data[i + 3]) << 24
+    at = np.uint64(i)  # unsigned, so that the bytes are read at once
+    low = np.int64(data[at]) | np.int64(data[at + _1]) << 8
+    number = low | np.int64(data[at + _2]) << 16 | np.int64(data[at + _3]) << 24
     return number - 2**32 if number >= 2**31 else number
 
 
@@ -160,9 +163,9 @@ def features(data, number, category, binary, indptr, hashes, raw, slots):
             at, key = known[name, 2], keys[name]
             tag = data[at]
             if tag == _REAL:
-                word = np.uint64(0)
+                word, byte = np.uint64(0), np.uint64(at + 1)
                 for j in range(8):
-                    word |= np.uint64(data[at + 1 + j]) << np.uint64(8 * j)
+                    word |= np.uint64(data[byte + np.uint64(j)]) << np.uint64(8 * j)
                 raw[used] = word
                 if not np.isfinite(weights[used]):
                     return False

@@ -33,7 +33,7 @@ def fill_heads(data, spans, first, last, heads):
     for k in range(first, last):
         start = spans[k, 0] + shared
         number = np.uint64(0)
-        for j in range(start, min(start + _HEAD, spans[k, 1])):
+        for j in range(np.uint64(start), np.uint64(min(start + _HEAD, spans[k, 1]))):
             number = number << _BYTE | np.uint64(data[j])
         for _ in range(spans[k, 1], start + _HEAD):
             number <<= _BYTE
@@ -50,31 +50,33 @@ def in_order(data, spans, first, last, heads, order):
     if first == last:
         return 0
     fill_heads(data, spans, first, last, heads)
+    values, numbers = heads[0], order[0]
     for k in range(first, last):
-        number, at = heads[0, k], k
+        number, at = values[k], k
         while (at - first) % _RUN:
-            there, other = heads[0, at - 1], order[0, at - 1]
+            there, other = values[at - 1], numbers[at - 1]
             if there < number:
                 break
             if there == number and not before(data, spans[k, 0], spans[k, 1], spans[other, 0], spans[other, 1]):
                 break
-            heads[0, at], order[0, at] = there, other
+            values[at], numbers[at] = there, other
             at -= 1
-        heads[0, at], order[0, at] = number, k
+        values[at], numbers[at] = number, k
     row, width = 0, _RUN
     while width < last - first:
+        values, numbers, merged, places = heads[row], order[row], heads[1 - row], order[1 - row]
         for low in range(first, last, 2 * width):
             middle, high = min(low + width, last), min(low + 2 * width, last)
             left, right = low, middle
             for at in range(low, high):
                 take = left == middle
                 if not take and right < high:
-                    take = heads[row, right] < heads[row, left]
-                    if heads[row, right] == heads[row, left]:
-                        one, two = order[row, right], order[row, left]
+                    take = values[right] < values[left]
+                    if values[right] == values[left]:
+                        one, two = numbers[right], numbers[left]
                         take = before(data, spans[one, 0], spans[one, 1], spans[two, 0], spans[two, 1])
                 place = right if take else left
-                heads[1 - row, at], order[1 - row, at] = heads[row, place], order[row, place]
+                merged[at], places[at] = values[place], numbers[place]
                 right += take
                 left += not take
         row, width = 1 - row, 2 * width
