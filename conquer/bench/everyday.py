@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from conquer.bench.decisions import anew
-from conquer.bench.timing import Race, race
+from conquer.bench.timing import Race, each, race
 from conquer.features.featurizer import Featurizer
 from conquer.registry import make
 from conquer.session import Session
 
 ALGORITHM = "gnr"
-"""It asks in every round."""
+"""It asks in every round, so a turn costs the same however much has been learnt."""
 DIM = 2**20
 FLOATS = 384
 
@@ -68,15 +67,14 @@ def ready(name: str) -> str:
 
 
 def by_session(rounds: list[Asked], dim: int) -> Callable[[], float]:
-    """ask and tell of a new session, with everything that they check and log."""
-    learner = make(ALGORITHM, dim=dim)
+    """ask and tell of one session that goes on from turn to turn, with everything that they check and log."""
+    session = Session(make(ALGORITHM, dim=dim))
 
     def work() -> None:
-        session = Session(learner)
         for items, context in rounds:
             session.tell(session.ask(items, context).id, "first")
 
-    return anew(learner, work, len(rounds))
+    return each(work, len(rounds))
 
 
 def by_rows(rounds: list[Asked], dim: int) -> Callable[[], float]:
@@ -88,12 +86,12 @@ def by_rows(rounds: list[Asked], dim: int) -> Callable[[], float]:
         for number, rows in enumerate(made):
             learner.learn(rows, learner.choose(rows, number), 1.0)
 
-    return anew(learner, work, len(rounds))
+    return each(work, len(rounds))
 
 
 def measure(*, quick: bool) -> Race:
     """Every path and its rounds on ready rows, turn by turn."""
-    count, field = (50 if quick else 200), {}
+    count, field = (50 if quick else 100), {}
     for name, (draw, dim) in PATHS.items():
         rng = np.random.default_rng(0)
         rounds = [draw(rng) for _ in range(count)]
