@@ -20,6 +20,7 @@ from conquer.kernels.rounds.select import pick_once
 from conquer.types import Floats
 
 FULL_RANGE = 2**64
+_MASK = FULL_RANGE - 1
 _STARTS = {
     "first": int(FIRST),  # ties for the first item, or a coin
     "second": int(SECOND),  # the same for the second
@@ -45,6 +46,27 @@ def stream(*content: object) -> int:
     return int.from_bytes(digest, "little")
 
 
+def mixed(state: int) -> int:
+    """The finaliser of splitmix64 in plain Python, for single numbers: what the kernels' mix64 gives."""
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+    return state ^ (state >> 31)
+
+
+def word(ticket: int, counter: int) -> int:
+    """Draw `counter` of a ticket as a 64-bit number."""
+    return mixed((mixed(ticket) + counter * 0x9E3779B97F4A7C15) & _MASK)
+
+
+def uniform(ticket: int, counter: int) -> float:
+    """Draw `counter` of a ticket in [0, 1), as the kernels draw it.
+
+    >>> uniform(7, COUNTERS["feature"].start) == Draws(7).uniform(0)
+    True
+    """
+    return (word(ticket, counter) >> 11) * 2.0**-53
+
+
 def tickets(seed: int, start: int, count: int) -> NDArray[np.uint64]:
     """Tickets start to start + count of a stream, (count,) uint64: ticket t depends on (seed, t) alone.
 
@@ -58,7 +80,7 @@ def tickets(seed: int, start: int, count: int) -> NDArray[np.uint64]:
 
 def ticket(seed: int, ordinal: int) -> int:
     """Ticket `ordinal` of a stream as a Python int."""
-    return int(tickets(seed, ordinal, 1)[0])
+    return word(seed, ordinal)
 
 
 def draw_ticket(rng: np.random.Generator | int) -> int:

@@ -154,3 +154,20 @@ def test_rounds_over_a_view_number_its_own_rows():
     rows = as_rows(np.diag([1.0, 2.0, 3.0]), 3).take([2, 0])
     rounds = Rounds(rows, [[0, 1]], [1.0, 0.0])
     np.testing.assert_array_equal(rounds[0].items.dense(), [[0, 0, 3.0], [1.0, 0, 0]])
+
+
+def test_whole_rows_are_packed_already():
+    X = SparseRows([0, 1, 3], [0, 0, 1], [1.0, 2.0, 3.0], dim=2)
+    assert X.packed() is X
+    for some in ([1, 0], [0], [0, 0]):
+        packed = X.take(some).packed()
+        assert packed.dense().tolist() == X.dense()[some].tolist()
+        assert packed.indices.size == packed.indptr[-1]
+
+
+def test_rows_of_an_array_do_not_keep_the_room_of_its_zeros():
+    dense = np.zeros((3, 1000))
+    dense[:, 7] = 1.0
+    X = as_rows(dense, 1000)
+    assert X.indices.base is None
+    assert X.data.tolist() == [1.0] * 3

@@ -18,6 +18,8 @@ def test_draws_equal_their_definition():
         tickets.ticket_uniforms(np.uint64(ticket), counters, uniforms)
         tickets.ticket_normals(np.uint64(ticket), counters, normals)
         np.testing.assert_array_equal(uniforms, [uniform(ticket, int(c)) for c in counters])
+        np.testing.assert_array_equal(uniforms, [plain.uniform(ticket, int(c)) for c in counters])
+        assert plain.ticket(ticket, 77) == int(plain.tickets(ticket, 77, 1)[0])
         np.testing.assert_allclose(normals, [normal(ticket, int(c)) for c in counters], rtol=1e-13, atol=1e-13)
 
 

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from conquer.bench import cold, decisions, dense, footprint, growth, report, texts
+from conquer.bench import cold, decisions, dense, everyday, footprint, growth, report, texts
 from conquer.kernels.core import building
 
 _PACKAGES = (
@@ -48,6 +48,9 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
     goals = report.decision_goals(sparse[report.MAIN]) + report.matrix_goals(
         full["D = 1000"], full.get("D = 1000, packages")
     )
+    _note("everyday paths")
+    usual = everyday.measure(quick=quick)
+    goals += report.everyday_goals(usual)
     grown = growth.measure(quick=quick, note=_note)
     _note("files, memory, text")
     return {
@@ -63,6 +66,7 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
             **{f"decisions, {name}": report.race_rows(race) for name, race in sparse.items()},
             **{f"full matrix, {name}": report.race_rows(race) for name, race in full.items()},
         },
+        "everyday": report.everyday_rows(usual),
         "growth": report.growth_rows(grown),
         "files": footprint.measure(quick=quick),
         "texts": texts.measure(quick=quick),

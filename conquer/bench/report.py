@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from conquer.bench import everyday
 from conquer.bench.growth import Points, slope
 from conquer.bench.timing import Race, Ratio
 
@@ -66,6 +67,23 @@ def matrix_goals(race: Race, packages: Race | None) -> list[Goal]:
     if packages and "mabwiser LinUCB" in packages.turns:
         goals.append(Goal("MABWiser LinUCB / full gnu", packages.ratio("mabwiser LinUCB", "gnu"), 10, None, True))
     return goals
+
+
+def everyday_goals(race: Race) -> list[Goal]:
+    """The goals of the everyday paths: microseconds of one ask and one tell."""
+    return [
+        Goal(f"ask + tell, {name}, us", race.spread(name), must, stretch, False)
+        for name, (must, stretch) in everyday.AIMS.items()
+    ]
+
+
+def everyday_rows(race: Race) -> dict[str, dict[str, Any]]:
+    """{path: microseconds of ask + tell, of choose + learn on ready rows, and their ratio}."""
+    rows = {}
+    for name in everyday.PATHS:
+        ratio = race.ratio(name, everyday.ready(name))
+        rows[name] = {"us": asdict(race.spread(name)), "ready": race.median(everyday.ready(name)), "shown": str(ratio)}
+    return rows
 
 
 PARTS = {
@@ -147,6 +165,12 @@ def table(results: Mapping[str, Any]) -> str:
         lines += ["| contender | microseconds |", "|---|---|"]
         for name, row in race.items():
             lines.append(f"| {name} | {row['median']:.1f} ({row['low']:.1f} to {row['high']:.1f}) |")
+    lines += ["", "**Everyday paths**, microseconds: ask + tell of a session, choose + learn on ready rows", ""]
+    lines += ["| items | ask + tell (middle half) | ready rows | ratio |", "|---|---|---|---|"]
+    for name, row in results["everyday"].items():
+        us = row["us"]
+        spread = f"{us['median']:.0f} ({us['low']:.0f} to {us['high']:.0f})"
+        lines.append(f"| {name} | {spread} | {row['ready']:.1f} | {row['shown']} |")
     lines += ["", "| growth with | power | change per decade | must |", "|---|---|---|---|"]
     for name, row in results["growth"].items():
         change, limit = row["change_a_decade"], LIMITS.get(name)

@@ -22,6 +22,11 @@ class Race:
     def median(self, name: str) -> float:
         return float(np.median(self.turns[name]))
 
+    def spread(self, name: str) -> "Ratio":
+        """The median and the quartiles of a contender's turns, in microseconds."""
+        low, middle, high = np.quantile(self.turns[name], (0.25, 0.5, 0.75))
+        return Ratio(float(middle), float(low), float(high))
+
     def ratio(self, slow: str, fast: str) -> "Ratio":
         """How many times longer `slow` takes than `fast`, turn by turn."""
         low, middle, high = np.quantile(self.turns[slow] / self.turns[fast], (0.25, 0.5, 0.75))

@@ -7,7 +7,7 @@ and can change no choice.
 
 import numpy as np
 
-from conquer.features.hashing import PAIR, Entries, Grams, scratch, start
+from conquer.features.hashing import PAIR, Entries, Grams, scratch, starts
 from conquer.kernels.text import hashing as kernel
 
 MOST_PRODUCTS = 2**24
@@ -31,7 +31,7 @@ def cross(
         raise ValueError(f"a round has one context, got {len(context)}")
     if base >= dim:
         raise ValueError(f"products with a context need columns of their own: dim must exceed {base}, got {dim}")
-    starts, columns, own = rows
+    rising, columns, own = rows
     products = columns.size * context.hashes.size
     if products > most:
         raise ValueError(
@@ -39,11 +39,11 @@ def cross(
             f"expected at most {most}"
         )
     items, values = own.copy(), context.weights.copy()
-    kernel.to_unit(starts, items)
+    kernel.to_unit(rising, items)
     kernel.to_unit(context.indptr, values)
-    indptr = np.empty_like(starts)
+    indptr = np.empty_like(rising)
     indices, data = np.empty(columns.size + products, np.int32), np.empty(columns.size + products)
-    begin = np.uint64(start(seed, PAIR))
-    slots = scratch(starts * (context.hashes.size + 1))
-    kernel.crossed(starts, columns, items, begin, context.hashes, values, base, dim, slots, indptr, indices, data)
+    begin = starts(seed)[PAIR]
+    slots = scratch(rising, context.hashes.size + 1)
+    kernel.crossed(rising, columns, items, begin, context.hashes, values, base, dim, slots, indptr, indices, data)
     return indptr, indices[: indptr[-1]], data[: indptr[-1]]

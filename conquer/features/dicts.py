@@ -1,5 +1,6 @@
 """Named features: dicts with numbers and words, and vectors whose names are positions."""
 
+import marshal
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
@@ -7,17 +8,35 @@ from typing import Any
 
 import numpy as np
 
-from conquer.features.hashing import CATEGORY, NUMBER, POSITION, Grams, code_points, joined, scratch, start
+from conquer.features.hashing import (
+    CATEGORY,
+    NUMBER,
+    POSITION,
+    Grams,
+    Hashes,
+    code_points,
+    joined,
+    scratch,
+    starts,
+    table,
+)
+from conquer.kernels.text import dicts as kernel_dicts
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints
 
 _PLAIN = {float, int}
 """Known to be numbers without asking their abstract class, which takes longer than all the rest."""
-
-
 _GROUP = 1024
 """Dicts hashed at a time: what is needed for them meanwhile does not grow with the batch."""
+_VERSION = 2
+"""Of marshal's format: tags, lengths and bytes, without references to what came before."""
+_SAMPLE = [{"é": 0.5, "w": "x", "l": ["a"]}, {"i": -2, "n": 2**40, "t": True, "o": None}]
+_KNOWN_FORM = marshal.dumps(_SAMPLE, _VERSION) == (
+    b"[\x02\0\0\0{u\x02\0\0\0\xc3\xa9g\0\0\0\0\0\0\xe0?u\x01\0\0\0wu\x01\0\0\0xu\x01\0\0\0l[\x01\0\0\0u\x01\0\0\0a0"
+    b"{u\x01\0\0\0ii\xfe\xff\xff\xffu\x01\0\0\0nl\x03\0\0\0\0\0\0\0\0\x04u\x01\0\0\0tTu\x01\0\0\0oN0"
+)
+"""Whether this Python writes the bytes that the compiled reading knows; if not, dicts are read in Python."""
 
 
 def features(item: Mapping[str, Any], number: int, binary: bool) -> Iterator[tuple[str, str | None, float]]:
@@ -52,21 +71,6 @@ def _finite(value: Any, name: str, number: int) -> float:
     return weight
 
 
-def _numbers(item: Mapping[str, Any]) -> tuple[list[str], Floats] | None:
-    """Sorted names and their values where all are plain numbers, finite and not 0; None for any other dict.
-
-    The same as `features` for such a dict, without a step of Python for each name.
-    """
-    if not ({*map(type, item)} <= {str} and {*map(type, item.values())} <= _PLAIN):
-        return None
-    names = sorted(item)
-    try:
-        values = np.array([item[name] for name in names], np.float64)
-    except OverflowError:
-        return None
-    return (names, values) if values.all() and np.isfinite(values).all() else None
-
-
 def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: bool = False) -> Grams:
     """The features of each dict: a number weighs itself under its name, a word 1 under name and word.
 
@@ -76,17 +80,52 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
     >>> hash_dicts([{"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": True}]).weights.tolist()
     [1.0, 1.0, 3.5, 1.0, 1.0]
     """
-    groups = range(0, max(1, len(items)), _GROUP)
+    if len(items) <= _GROUP:
+        return _group_grams(items, 0, seed, binary)
+    groups = range(0, len(items), _GROUP)
     return joined([_group_grams(items[first : first + _GROUP], first, seed, binary) for first in groups])
 
 
+def hash_together(items: list[dict[str, Any]], context: dict[str, Any], seed: int, binary: bool) -> tuple[Grams, Grams]:
+    """The features of each dict and those of a context, in one call where all of them can be read so."""
+    read = _read([*items, context], seed, binary) if len(items) < _GROUP else None
+    if read is None:
+        return hash_dicts(items, seed=seed, binary=binary), hash_dicts([context], seed=seed, binary=binary)
+    indptr, hashes, weights = read
+    first = int(indptr[-2])
+    own = Grams(indptr[:-1], hashes[:first], weights[:first])
+    return own, Grams(np.array([0, weights.size - first]), hashes[first:], weights[first:])
+
+
 def _group_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, binary: bool) -> Grams:
-    strings, names, words, values, indptr = _all_numbers(items) or _any_features(items, first, binary)
+    read = _read([item if type(item) is dict else dict(item) for item in items], seed, binary)
+    return _any_grams(items, first, seed, binary) if read is None else Grams(*read)
+
+
+def _read(items: list[dict[str, Any]], seed: int, binary: bool) -> tuple[Ints, Hashes, Floats] | None:
+    """The features of dicts of plain values: `features` for all of them, compiled; None for any others."""
+    try:
+        written = marshal.dumps(items, _VERSION)
+    except ValueError:  # something that marshal does not know
+        return None
+    data = np.frombuffer(written, np.uint8)
+    room = data.size // kernel_dicts.SHORTEST
+    indptr, hashes, raw = np.empty(len(items) + 1, np.int64), np.empty(room, np.uint64), np.empty(room, np.uint64)
+    begin = starts(seed)
+    read = _KNOWN_FORM and kernel_dicts.features(
+        data, begin[NUMBER], begin[CATEGORY], binary, indptr, hashes, raw, table(room)
+    )
+    used = int(indptr[-1])
+    return (indptr, hashes[:used], raw.view(np.float64)[:used]) if read else None
+
+
+def _any_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, binary: bool) -> Grams:
+    strings, names, words, values, indptr = _any_features(items, first, binary)
     keys = np.empty(len(strings), np.uint64)
     codes, ends, _ = code_points(strings)
     kernel.string_keys(codes, ends, keys)
     hashes = np.empty(names.size, np.uint64)
-    kernel.named(names, words, keys, np.uint64(start(seed, NUMBER)), np.uint64(start(seed, CATEGORY)), hashes)
+    kernel.named(names, words, keys, starts(seed)[NUMBER], starts(seed)[CATEGORY], hashes)
     kernel.distinct(indptr, hashes, values, False, scratch(indptr))
     used = int(indptr[-1])
     return Grams(indptr, hashes[:used], values[:used])
@@ -94,22 +133,6 @@ def _group_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, bina
 
 _Named = tuple[list[str], Ints, Ints, Floats, Ints]
 """Strings; for each feature the number of its name and of its word (-1: none), and its weight; where each item ends."""
-
-
-def _all_numbers(items: Sequence[Mapping[str, Any]]) -> _Named | None:
-    """The features of dicts that all have only plain numbers; None for any others."""
-    strings: list[str] = []
-    weights = [np.empty(0)]
-    indptr = np.zeros(len(items) + 1, np.int64)
-    for number, item in enumerate(items):
-        found = _numbers(item)
-        if found is None:
-            return None
-        strings += found[0]
-        weights.append(found[1])
-        indptr[number + 1] = len(strings)
-    count = len(strings)
-    return strings, np.arange(count), np.full(count, -1), np.concatenate(weights), indptr
 
 
 def _any_features(items: Sequence[Mapping[str, Any]], first: int, binary: bool) -> _Named:
@@ -132,6 +155,6 @@ def hash_vector(vector: SparseRows, *, seed: int = 0) -> Grams:
     """The non-zeros of one vector as features named by their positions."""
     hashes = np.empty(vector.indices.size, np.uint64)
     positions = np.arange(hashes.size)
-    begin = np.uint64(start(seed, POSITION))
+    begin = starts(seed)[POSITION]
     kernel.named(positions, np.full(hashes.size, -1), vector.indices.astype(np.uint64), begin, begin, hashes)
     return Grams(vector.indptr.copy(), hashes, vector.data.copy())

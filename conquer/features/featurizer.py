@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from conquer.checks import checked_dim
 from conquer.features.context import MOST_PRODUCTS, cross
-from conquer.features.dicts import hash_dicts, hash_vector
+from conquer.features.dicts import hash_dicts, hash_together, hash_vector
 from conquer.features.fitted import FittedColumns, fit_columns, read_fitted
-from conquer.features.hashing import Entries, Grams, hash_texts, hashed, signed_column
+from conquer.features.hashing import Entries, Grams, hash_texts, hashed, hashed_rows, signed_column
 from conquer.features.items import ItemKind, Items, entries, kind_and_items, vector_rows
 from conquer.features.kinds import KINDS, Kind, checked_kind
 from conquer.features.names import named_hashes
@@ -21,6 +21,8 @@ Columns = Literal["hashing", "vocabulary"]
 VERSION = 1
 """Raised whenever the same text would give other columns than before; a model made with another is refused."""
 _LONGEST_NGRAM = 8
+UNFITTED = FittedColumns()
+"""What there is without fitting: hashed columns, all of them equally rare."""
 _SETTINGS = ("dim", "kind", "columns", "ngrams", "least", "unit", "seed")
 
 
@@ -107,8 +109,10 @@ class Featurizer:
         kind, values = kind_and_items(items)
         if kind == "vectors":
             rows = vector_rows(values, self.dim)
-            return self._finished(entries(rows), rows.dim, context, most)
-        return self._weighed(self._grams(kind, values), context, most)
+            return self._finished(entries(rows), rows.dim, None if context is None else self._context(context), most)
+        if kind == "dicts" and type(context) is dict:
+            return self._weighed(*hash_together(values, context, self.seed, KINDS[self.kind].presence), most)
+        return self._weighed(self._grams(kind, values), None if context is None else self._context(context), most)
 
     def _grams(self, kind: ItemKind, values: Any) -> Grams:
         binary = KINDS[self.kind].presence
@@ -116,8 +120,12 @@ class Featurizer:
             return hash_texts(values, ngrams=self.ngrams, seed=self.seed, binary=binary)
         return hash_dicts(values, seed=self.seed, binary=binary)
 
-    def _weighed(self, grams: Grams, context: Any, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
+    def _weighed(self, grams: Grams, context: Grams | None, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
         fitted = self._needed()
+        times = 1 if context is None else 1 + context.hashes.size
+        if fitted is UNFITTED and grams.hashes.size * (times - 1) <= most:
+            rows, used = hashed_rows(grams, self.dim, context, seed=self.seed, unit=self.unit)
+            return rows, used * times
         known = fitted.vocabulary
         indptr, indices, data = hashed(grams, self.dim) if known is None else known.entries(grams)
         if fitted.idf is not None:
@@ -132,15 +140,14 @@ class Featurizer:
                 f"kind {self.kind!r} with columns {self.columns!r} must be fitted first: "
                 "featurizer = featurizer.fit(texts) returns a fitted copy"
             )
-        return FittedColumns()
+        return UNFITTED
 
-    def _finished(self, rows: Entries, base: int, context: Any, most: int) -> tuple[SparseRows, int]:
+    def _finished(self, rows: Entries, base: int, context: Grams | None, most: int) -> tuple[SparseRows, int]:
         """Rows of length 1, crossed with the context, whose products go to the columns from `base` on."""
         cells = rows[1].size
         if context is not None:
-            grams = self._context(context)
-            cells *= 1 + grams.hashes.size
-            rows = cross(rows, grams, self.dim, base=base, seed=self.seed, most=most)
+            cells *= 1 + context.hashes.size
+            rows = cross(rows, context, self.dim, base=base, seed=self.seed, most=most)
         indptr, indices, data = rows
         if self.unit:
             kernel.to_unit(indptr, data)
@@ -239,4 +246,4 @@ def featurize(
     if known == "vectors" or not KINDS[kind].rarity:
         return featurizer(values, context)
     grams = featurizer._grams(known, values)
-    return featurizer._fit(grams)._weighed(grams, context)[0]
+    return featurizer._fit(grams)._weighed(grams, None if context is None else featurizer._context(context))[0]

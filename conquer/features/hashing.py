@@ -17,6 +17,8 @@ from conquer.features.abbreviations import ABBREVIATIONS, ENDINGS
 from conquer.features.text import classes, prepared
 from conquer.kernels.text import hashing as kernel
 from conquer.kernels.text import scanner
+from conquer.rows import SparseRows
+from conquer.tickets import mixed, word
 from conquer.types import Floats, Ints
 
 TEXT, NUMBER, CATEGORY, POSITION, PAIR = range(5)
@@ -47,15 +49,15 @@ def string_key(text: str) -> int:
     return key
 
 
-def _mixed(state: int) -> int:
-    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
-    return state ^ (state >> 31)
-
-
 def start(seed: int, kind: int) -> int:
     """The state from which the hashes of one kind of feature begin under a seed."""
-    return _mixed((_mixed(seed) + (kind + 1) * 0x9E3779B97F4A7C15) & _MASK)
+    return word(seed, kind + 1)
+
+
+@functools.lru_cache(maxsize=64)
+def starts(seed: int) -> tuple[np.uint64, ...]:
+    """`start` for every kind, as the kernels take it."""
+    return tuple(np.uint64(start(seed, kind)) for kind in range(PAIR + 1))
 
 
 def feature_hash(keys: Iterable[int], seed: int = 0, kind: int = TEXT) -> int:
@@ -66,7 +68,7 @@ def feature_hash(keys: Iterable[int], seed: int = 0, kind: int = TEXT) -> int:
     """
     state = start(seed, kind)
     for key in keys:
-        state = _mixed(state ^ key)
+        state = mixed(state ^ key)
     return state
 
 
@@ -91,6 +93,10 @@ class Grams:
         return self.indptr.size - 1
 
 
+NOTHING = Grams(np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0))
+"""The features of no item."""
+
+
 @functools.cache
 def _lexicon() -> tuple[Hashes, Hashes]:
     """The abbreviations and the endings as the scanner takes them."""
@@ -113,11 +119,15 @@ def code_points(texts: Sequence[str]) -> tuple[NDArray[np.uint32], Ints, bool]:
     return np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), "<u4"), ends, whole.isascii()
 
 
-def scratch(indptr: Ints) -> NDArray[np.int32]:
-    """A table for the kernels that holds any of these rows at most half full."""
+def table(entries: int) -> NDArray[np.int32]:
+    """A table for the kernels that so many entries fill at most by half."""
+    return np.empty(1 << max(2, (2 * entries - 1).bit_length()), np.int32)
+
+
+def scratch(indptr: Ints, times: int = 1) -> NDArray[np.int32]:
+    """A table for the kernels that holds `times` the entries of any of these rows."""
     total = int(indptr[-1])
-    longest = total if total < _FEW else int(np.diff(indptr).max())
-    return np.empty(1 << max(2, (2 * longest - 1).bit_length()), np.int32)
+    return table(times * (total if total < _FEW else int(np.diff(indptr).max())))
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -142,7 +152,7 @@ def _text_grams(texts: Sequence[str], low: int, high: int, seed: int, binary: bo
     scanner.tokenise(codes, ends, _ascii_classes() if plain else classes(), lexicon, endings, keys, key_ends)
     indptr = np.empty(len(texts) + 1, np.int64)
     hashes = np.empty((high - low + 1) * int(key_ends[-1]), np.uint64)
-    kernel.ngrams(keys, key_ends, low, high, np.uint64(start(seed, TEXT)), indptr, hashes)
+    kernel.ngrams(keys, key_ends, low, high, starts(seed)[TEXT], indptr, hashes)
     weights = np.ones(int(indptr[-1]))
     kernel.distinct(indptr, hashes, weights, binary, scratch(indptr))
     return Grams(indptr, hashes[: indptr[-1]], weights[: indptr[-1]])
@@ -171,7 +181,7 @@ def joined(parts: Sequence[Grams]) -> Grams:
     if len(parts) == 1:
         return parts[0]
     if not parts:
-        return Grams(np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0))
+        return NOTHING
     offsets = np.cumsum([0] + [part.hashes.size for part in parts])
     starts = [part.indptr[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
     return Grams(
@@ -179,6 +189,22 @@ def joined(parts: Sequence[Grams]) -> Grams:
         np.concatenate([part.hashes for part in parts]),
         np.concatenate([part.weights for part in parts]),
     )
+
+
+def hashed_rows(grams: Grams, dim: int, context: Grams | None, *, seed: int, unit: bool) -> tuple[SparseRows, int]:
+    """`hashed`, `cross` and scaling to length 1 in one call: the rows, and the number of entries before `cross`."""
+    other = NOTHING if context is None else context
+    times = 1 + other.hashes.size
+    size = grams.hashes.size * times
+    indptr, indices, data = np.empty(grams.indptr.size, np.int64), np.empty(size, np.int32), np.empty(size)
+    entries = kernel.hashed_rows(
+        grams.indptr, grams.hashes, grams.weights, dim, context is not None, starts(seed)[PAIR],
+        other.hashes, other.weights, unit, scratch(grams.indptr, times), indptr, indices, data,
+    )  # fmt: skip
+    used = int(indptr[-1])
+    # What is not finite is refused by the checks, which say where it is.
+    rows_of = SparseRows if entries < 0 else SparseRows.made
+    return rows_of(indptr, indices[:used], data[:used], dim), entries
 
 
 def hashed(grams: Grams, dim: int) -> Entries:

@@ -11,6 +11,8 @@ from conquer.rows import SparseRows, as_rows
 Items = Any
 """Several texts, several dicts, or several vectors (lists, a (K, D) array, a scipy sparse matrix, SparseRows)."""
 ItemKind = Literal["texts", "dicts", "vectors"]
+_PLAIN: dict[type, ItemKind] = {str: "texts", dict: "dicts"}
+"""What most items are: known without asking an abstract class about each."""
 
 
 def kind_and_items(items: Items) -> tuple[ItemKind, Any]:
@@ -19,6 +21,8 @@ def kind_and_items(items: Items) -> tuple[ItemKind, Any]:
     >>> kind_and_items(("good", "bad"))
     ('texts', ['good', 'bad'])
     """
+    if type(items) is list and len(types := {*map(type, items)}) == 1 and (plain := _PLAIN.get(types.pop())):
+        return plain, items
     if isinstance(items, str | bytes | Mapping):
         raise TypeError(f"items must be several texts, dicts or vectors in a list, got one {type(items).__name__}")
     if isinstance(items, SparseRows) or hasattr(items, "tocsr"):

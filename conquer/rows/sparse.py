@@ -78,6 +78,19 @@ class SparseRows:
                 raise ValueError("the values of a repeated index add up to more than a number can hold")
         self._set(starts, ids, values, dim, np.arange(starts.size - 1, dtype=np.int64))
 
+    @classmethod
+    def made(cls, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) -> "SparseRows":
+        """Rows of arrays that a kernel of ours has made and nobody else holds, unchecked.
+
+        Values are finite, indices within [0, dim) and none is twice in a row: the kernel has seen to it.
+        """
+        rows = object.__new__(cls)
+        rows.indptr, rows.indices, rows.data, rows.dim = indptr, indices, data, dim
+        rows.rows = np.arange(indptr.size - 1)
+        for array in (indptr, indices, data, rows.rows):
+            array.setflags(write=False)
+        return rows
+
     def _set(self, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int, rows: Ints) -> None:
         self.indptr, self.indices, self.data = read_only(indptr), read_only(indices), read_only(data)
         self.dim, self.rows = dim, read_only(rows)
@@ -111,7 +124,9 @@ class SparseRows:
         return view
 
     def packed(self) -> "SparseRows":
-        """The same rows in arrays of their own, without the entries a view leaves out."""
+        """The same rows without the entries a view leaves out, in arrays of their own; themselves where it has none."""
+        if self.indices.size == self.indptr[-1] and self.rows.tolist() == list(range(self.indptr.size - 1)):
+            return self
         sizes = self.indptr[self.rows + 1] - self.indptr[self.rows]
         indptr = np.concatenate(([0], np.cumsum(sizes)))
         where = np.repeat(self.indptr[self.rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
@@ -189,12 +204,11 @@ def converted(X: Any) -> SparseRows:
     bad = validate.compress(read_only(dense), indptr, indices, data)
     if bad >= 0:
         raise ValueError(f"row {bad} has a value that is not finite")
-    rows = object.__new__(SparseRows)
-    used = indptr[-1]
-    rows._set(
-        indptr, indices[:used], data[:used], checked_dim(dense.shape[1]), np.arange(dense.shape[0], dtype=np.int64)
-    )
-    return rows
+    used = int(indptr[-1])
+    indices, data = indices[:used], data[:used]
+    if 2 * used < dense.size:  # what is kept must not hold the room that was not needed
+        indices, data = indices.copy(), data.copy()
+    return SparseRows.made(indptr, indices, data, checked_dim(dense.shape[1]))
 
 
 def _as_csr(X: Any) -> Any:

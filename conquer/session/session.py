@@ -14,6 +14,8 @@ from conquer.session.ledger import MemoryLedger, opening, record
 from conquer.types import Choice, Learner, Ledger, Offer, Query
 
 Moved = TypeVar("Moved")
+_NUMBERED = tuple(map(str, range(100)))
+_SEVERAL, _VECTOR = (list, tuple), (list, tuple, np.ndarray)
 
 
 class Pending(NamedTuple):
@@ -43,6 +45,18 @@ class Told(NamedTuple):
         if self.query == Query.BEST and self.value is None and answer == "both_bad":
             return None  # a file of 0.1, which took it as a skip
         return read_answer(answer, self.query, self.shown, outside=self.outside, ties=self.ties, items=self.others)
+
+
+def _numbered(count: int) -> Sequence[str]:
+    """The ids of items that came without."""
+    return _NUMBERED[:count] if count <= len(_NUMBERED) else [str(k) for k in range(count)]
+
+
+def _is_matrix(items: Any) -> bool:
+    """Whether the items are vectors or a matrix: rows of numbers that need no featurizer."""
+    if isinstance(items, _SEVERAL):
+        return len(items) > 0 and all(isinstance(item, _VECTOR) for item in items)
+    return isinstance(items, SparseRows | np.ndarray) or hasattr(items, "tocsr")
 
 
 class Session:
@@ -82,6 +96,8 @@ class Session:
         self._pending: dict[str, Pending] = {}
         self._told: dict[str, Told] = {}
         self._broken = False
+        self._hashing: Featurizer | None = None
+        """What reads items where no featurizer was given: made when it is first needed."""
         self._append({"kind": "open", "seed": seed, "covariance": covariance, **opening(learner)})
 
     def _append(self, row: Mapping[str, Any]) -> None:
@@ -109,18 +125,18 @@ class Session:
         A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features.
         """
         self._check_whole()
-        if isinstance(items, Mapping):
+        if type(items) is not list and isinstance(items, Mapping):
             if ids is not None:
                 raise ValueError("ids are the keys of the mapping; pass them once")
             ids, items = list(items), list(items.values())
-        names = None if ids is None else checked_ids(ids)
-        rows = self._featurize(items, context).packed()
-        names = names or [str(k) for k in range(len(rows))]
+        names: Sequence[str] | None = None if ids is None else checked_ids(ids)
+        rows = self._featurize(items, context)
+        names = names or _numbered(len(rows))
         if len(names) != len(rows):
             raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
         ticket = tickets.ticket(self._stream, self.ordinal)
         choice = self.learner.choose(rows, ticket)
-        offer_id, shown = str(self.ordinal), tuple(names[k] for k in choice.shown)
+        offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
         left = shown[leftmost(ticket, len(shown))]
         row = {"kind": "ask", "id": offer_id, "items": tuple(names), "rows": rows, "left": left, **record(choice)}
         exposes = self.covariance == "on-show" and choice.query == Query.DUEL
@@ -140,13 +156,12 @@ class Session:
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
-        vectors = isinstance(items, list | tuple) and all(isinstance(x, list | tuple | np.ndarray) for x in items)
-        matrix = isinstance(items, SparseRows | np.ndarray) or hasattr(items, "tocsr") or (vectors and len(items) > 0)
-        if matrix and context is None and self.featurizer is None:
-            return as_rows(items, self.learner.dim)
+        if context is None and self.featurizer is None and _is_matrix(items):
+            return as_rows(items, self.learner.dim).packed()
         if isinstance(items, SparseRows):
             items = items.csr()
-        featurizer = self.featurizer or Featurizer(dim=self.learner.dim)
+        if (featurizer := self.featurizer or self._hashing) is None:
+            featurizer = self._hashing = Featurizer(dim=self.learner.dim)
         return as_rows(featurizer(items, context=context), self.learner.dim)
 
     def tell(self, offer_id: str, answer: str | float | None) -> str:
@@ -173,7 +188,7 @@ class Session:
         self._append({"kind": "tell", "id": offer_id, "answer": value})
         del self._pending[offer_id]
         # Of the other items only the one that was named: a long session must not keep every id it has seen.
-        named = tuple(name for name in others if name == answer)
+        named = tuple([name for name in others if name == answer])
         self._told[offer_id] = Told(choice.query, shown, value, outside, ties, named)
         return "skipped" if value is None else "learnt"
 

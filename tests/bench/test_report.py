@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from conquer.bench import report
+from conquer.bench import everyday, report
 from conquer.bench.timing import Race, Ratio, race
 
 
@@ -70,6 +70,7 @@ def results():
     full = Race(
         {name: 10 + rng.random(5) for name in ("ttg", "gnr", "gnw", "gnu", "gnc", "dsymv + dsyr", "dsymm + dsyr")}
     )
+    paths = Race({name: 10 + rng.random(5) for path in everyday.PATHS for name in (path, everyday.ready(path))})
     growth = {"rounds t": {"x": [1.0, 10.0, 100.0], "microseconds": [5.0, 5.0, 5.0]}}
     return {
         "load": (0.0, 0.0, 0.0),
@@ -77,6 +78,7 @@ def results():
         "goals": report.goal_rows(report.decision_goals(sparse) + report.matrix_goals(full, None)),
         "parts": report.part_rows(sparse),
         "races": {"decisions": report.race_rows(sparse)},
+        "everyday": report.everyday_rows(paths),
         "growth": report.growth_rows(growth),
         "files": {"bytes_a_feature": 16.0},
         "texts": {"documents_a_second": {"conquer": 10.0}, "shown": "8.70 (8.50 to 8.90)"},
@@ -94,6 +96,15 @@ def test_the_table_names_what_is_missing_and_what_cannot():
     assert "river cannot take this work" in text
     assert "river is measured up to D = 100" in text
     assert found["growth"]["rounds t"]["power"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_everyday_paths_are_microseconds_with_their_aims():
+    turns = {name: np.array([20.0, 30.0, 40.0]) for name in everyday.PATHS}
+    paths = Race(turns | {everyday.ready(name): np.array([10.0, 10.0, 10.0]) for name in everyday.PATHS})
+    rows, (small, named) = report.everyday_rows(paths), report.everyday_goals(paths)
+    assert [row["us"]["median"] for row in rows.values()] == [30.0] * len(everyday.PATHS)
+    assert {row["shown"] for row in rows.values()} == {"3.00 (2.50 to 3.50)"}
+    assert (small.verdict, named.verdict) == ("stretch", "stretch")
 
 
 def test_parts_are_differences_turn_by_turn():

@@ -190,3 +190,30 @@ def to_unit(indptr, data):
         length = np.sqrt(squares)
         for j in range(indptr[i], indptr[i + 1]):
             data[j] /= length
+
+
+@sized(lambda *arguments: 5 * arguments[-1].size)
+def hashed_rows(indptr, hashes, weights, dim, crossing, start, context, values, unit, slots, out, indices, data):
+    """Signed hashing, the products with a context's features where `crossing`, and length 1 where `unit`, at once.
+
+    What `columns`, `crossed` and `to_unit` do one after the other. Returns the number of entries before the products,
+    or -1 where a value is not finite.
+    """
+    if not crossing:
+        columns(indptr, hashes, weights, dim, slots, out, indices, data)
+        entries = out[out.size - 1]
+    else:
+        starts, ids, own = np.empty_like(indptr), np.empty(hashes.size, np.int32), np.empty(hashes.size)
+        columns(indptr, hashes, weights, dim, slots, starts, ids, own)
+        whole, factors = np.empty(2, np.int64), values.copy()
+        whole[0], whole[1] = 0, factors.size
+        to_unit(starts, own)
+        to_unit(whole, factors)
+        crossed(starts, ids, own, start, context, factors, 0, dim, slots, out, indices, data)
+        entries = starts[starts.size - 1]
+    if unit:
+        to_unit(out, data)
+    fine = True
+    for j in range(out[out.size - 1]):
+        fine &= np.isfinite(data[j])  # to the end, which vectorises
+    return entries if fine else -1
