@@ -14,6 +14,7 @@ from conquer.types import Floats, Query
 
 RESERVED = frozenset({"first", "second", "left", "right", "tie", "skip", "both_bad", "yes", "no"})
 """Words with a meaning as answers, so never item ids."""
+_SIDE = np.array([SIDE])
 
 
 class AnswerError(ValueError):
@@ -29,7 +30,7 @@ def leftmost(ticket: int, count: int) -> int:
     [0, 1, 2]
     """
     out = np.empty(1)
-    ticket_uniforms(np.uint64(ticket), np.array([SIDE]), out)
+    ticket_uniforms(np.uint64(ticket), _SIDE, out)
     return count - 1 - min(int(out[0] * count), count - 1)
 
 

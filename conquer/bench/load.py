@@ -95,7 +95,7 @@ async def _repeated(ready: list[bytes], port: int, seconds: float, connections: 
     async def client(number: int) -> int:
         _, link = await loop.create_connection(Connection, "127.0.0.1", port)
         rng, done = random.Random(number), 0
-        while (start := time.perf_counter()) < end:
+        while (start := time.perf_counter()) < end or not done:
             await link.ask(rng.choice(ready))
             took.append(time.perf_counter() - start)
             done += 1
@@ -119,7 +119,7 @@ async def pairs(
         _, link = await loop.create_connection(Connection, "127.0.0.1", port)
         rng, done = random.Random(number), 0
         due = time.perf_counter() + (number / rate if rate else 0)
-        while time.perf_counter() < end:
+        while time.perf_counter() < end or not done:
             if rate:
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
                 due += connections / rate
@@ -155,7 +155,7 @@ async def batches(port: int, seconds: float, connections: int, width: int, size:
     async def client(number: int) -> int:
         _, link = await loop.create_connection(Connection, "127.0.0.1", port)
         done = 0
-        while time.perf_counter() < end:
+        while time.perf_counter() < end or not done:
             start = time.perf_counter()
             reply = await link.ask(ready[(number + done) % len(ready)])
             parts = reply.split(b'"event_id":"')[1:]

@@ -1,5 +1,6 @@
 """Sparse rows: the one shape in which items reach the kernels, checked here and nowhere else."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -183,18 +184,32 @@ def converted(X: Any) -> SparseRows:
         ) from None
     if dense.ndim != 2:
         raise ValueError(f"items must have two dimensions (K, D), got shape {dense.shape}")
-    indptr = np.empty(dense.shape[0] + 1, np.int64)
+    return compressed(dense)
+
+
+def compressed(dense: Floats) -> SparseRows:
+    """The non-zeros of a contiguous (K, D) array as checked rows."""
+    count, dim = dense.shape
+    indptr = np.empty(count + 1, np.int64)
     indices = np.empty(dense.size, np.int32)
     data = np.empty(dense.size, np.float64)
-    bad = validate.compress(read_only(dense), indptr, indices, data)
+    bad = validate.compress(read_only(dense) if dense.flags.writeable else dense, indptr, indices, data)
     if bad >= 0:
         raise ValueError(f"row {bad} has a value that is not finite")
     rows = object.__new__(SparseRows)
     used = indptr[-1]
-    rows._set(
-        indptr, indices[:used], data[:used], checked_dim(dense.shape[1]), np.arange(dense.shape[0], dtype=np.int64)
-    )
+    rows.indptr, rows.indices, rows.data = indptr, indices[:used], data[:used]
+    rows.dim, rows.rows = checked_dim(dim), _first(count)
+    # Made here and seen by nobody else: they need no view that cannot be written.
+    for array in (rows.indptr, rows.indices, rows.data):
+        array.setflags(write=False)
     return rows
+
+
+@functools.lru_cache(256)
+def _first(count: int) -> Ints:
+    """The numbers from 0 to `count`, shared by all that have as many rows and can write none of them."""
+    return read_only(np.arange(count, dtype=np.int64))
 
 
 def _as_csr(X: Any) -> Any:

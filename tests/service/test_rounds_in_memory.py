@@ -53,7 +53,7 @@ def test_an_event_is_counted_as_what_it_takes(kind: str, count: int, size: int) 
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert 0.7 * taken < sum(one.size for one in events) < 1.3 * taken
-    assert all(one.round is None or one.round.nbytes <= 64 << 10 for one in events)
+    assert all(one.round is None or one.round.nbytes <= max(64 << 10, 4 * one.own) for one in events)
 
 
 def test_a_long_context_is_refused_before_its_products_are_made(local: Any) -> None:

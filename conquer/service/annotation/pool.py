@@ -90,7 +90,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str) -> Event |
         if drawn is None:
             return None
         request = ChooseRequest(items=Raw(_json(drawn.items)), context=Raw(_json(drawn.context)), voter=voter)
-        event = decide(turn, request)
+        event = decide(turn, request, items, context, turn.folded.learner.read(items, context))
         if event.choice.query is not Query.NONE:
             return event
     return None
