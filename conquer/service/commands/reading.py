@@ -18,7 +18,6 @@ from conquer.service.settings import Limits
 from conquer.types import Floats
 
 
-
 class _Arriving(NewItem):
     """A new item whose vector's numbers are looked at together, once they are an array."""
 
@@ -148,8 +147,8 @@ class Reader:
 
     def _vectors(self, values: list[list[float]]) -> SparseRows:
         dim, width = self.settings.dim, len(values[0])
-        if not 1 <= width <= dim or any(len(value) != width for value in values):
-            lengths = [len(value) for value in values]
+        lengths = list(map(len, values))
+        if not 1 <= width <= dim or lengths.count(width) != len(lengths):
             raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
         # Packed they need no look at every number's type, which is known, and take a third of the time.
         pack, size = struct.Struct(f"{width}d").pack_into, 8 * width
