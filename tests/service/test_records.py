@@ -69,7 +69,7 @@ def test_items_stand_in_their_row_as_they_came(items):
 @pytest.mark.parametrize("score", [float("inf"), float("nan")])
 def test_a_decision_that_would_not_be_read_as_it_was_is_not_sealed(score):
     chosen = Decision(0, 7, 1, (0, 1), ("a", "b"), "a", Raw(b"[]"), [score])
-    with pytest.raises(ValueError, match="would not be read as it was written"):
+    with pytest.raises(ValueError, match="Expected `float`, got `null`"):
         seal(Entry(1, 0.0, "e", None, chosen))
 
 
