@@ -80,9 +80,10 @@ def _beside_echo(
     found: dict[str, list[dict[str, Any]]] = {_ECHO: [], _PAIRS: [], _BATCHES: []}
     for turn in range(turns + 1):
         one = _echoes(echo, seconds), _pairs(server, seconds), _batches(server, seconds)
-        # The first seconds load what is used later.
-        for name, result in zip(found, one, strict=True) if turn else ():
-            found[name].append(result)
+        # The first turn loads what is used later.
+        if turn:
+            for name, result in zip(found, one, strict=True):
+                found[name].append(result)
     bare = np.array([one["pairs_per_second"] for one in found[_ECHO]]) / 2
     ratios = {}
     for name in (_PAIRS, _BATCHES):

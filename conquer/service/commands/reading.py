@@ -25,7 +25,7 @@ class _Arriving(NewItem):
 
 
 _items, _new_items = msgspec.json.Decoder(list[Item]).decode, msgspec.json.Decoder(list[NewItem]).decode
-_arriving = msgspec.json.Decoder(list[_Arriving]).decode
+_arriving: Any = msgspec.json.Decoder(list[_Arriving]).decode
 _context, _new_context = msgspec.json.Decoder(Context).decode, msgspec.json.Decoder(NewContext).decode
 _OBJECTS, _ID = 900, 65
 """Bytes of a round's Python objects, and of each id: measured."""
@@ -73,7 +73,8 @@ class Reader:
         versions may be larger than what is let in now.
         """
         alone = raw_context == b"null"
-        items = decoded(_arriving, raw, "items") if alone and room is not None else decode_items(raw, room is not None)
+        new = room is not None
+        items: list[Item] = decoded(_arriving, raw, "items") if alone and new else decode_items(raw, new)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
         context: Any = None

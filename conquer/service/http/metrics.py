@@ -108,11 +108,12 @@ class _Often(Collector):
         total[0] += seconds
 
     def collect(self) -> Iterator[Metric]:
-        for name, about, labels, counts in (
+        counted: tuple[tuple[str, str, tuple[str, ...], Counted[Any]], ...] = (
             ("conquer_requests", "Requests by route and status.", ("method", "path", "status"), self.requests),
             ("conquer_answers", "Answers sent, by what became of them.", ("model", "outcome", "reason"), self.answers),
             ("conquer_choices", "Rounds decided.", ("model", "query"), self.choices),
-        ):
+        )
+        for name, about, labels, counts in counted:
             family = CounterMetricFamily(name, about, labels=labels)
             for values, count in list(counts.items()):
                 family.add_metric(values, count)
