@@ -15,7 +15,6 @@ from conquer.service.errors import conflict, invalid
 from conquer.service.http.decoding import decoded
 from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Context, FeatureSettings, Item, NewContext, NewItem
 from conquer.service.settings import Limits
-from conquer.types import Floats
 
 
 class _Arriving(NewItem):
@@ -85,17 +84,17 @@ class Reader:
             if kind == "vector" and context is None:
                 rows = self._vectors(values)
                 cells = rows.indices.size
-                if room is not None and not _within(rows.data):
-                    decode_items(raw, new=True)  # which names the number
             else:
                 rows, cells = self.featurizer.counted(values, context, MOST_PRODUCTS if room is None else max(0, room))
             if room is not None and cells > room:
                 raise ValueError(f"the items have {cells} features and products with their context, {room} fit in")
-            return ReadItems(ids, rows, cells + _ITEM * len(ids))
         except (TypeError, ValueError, OverflowError) as error:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
             raise conflict("unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
+        if new and kind == "vector" and context is None and np.abs(rows.data).max(initial=0.0) > LARGEST:
+            decode_items(raw, new=True)  # refuses them, and names the number
+        return ReadItems(ids, rows, cells + _ITEM * len(ids))
 
     @property
     def unfitted(self) -> bool:
@@ -158,11 +157,6 @@ class Reader:
             pack(room, place * size, *value)
         rows = compressed(np.frombuffer(room).reshape(len(values), width))
         return rows if width == dim else SparseRows(rows.indptr, rows.indices, rows.data, dim)
-
-
-def _within(values: Floats) -> bool:
-    """Whether no number is larger than what is let in. Their squares tell at once, unless all of them are large."""
-    return bool(np.dot(values, values) <= LARGEST * LARGEST or np.abs(values).max() <= LARGEST)
 
 
 def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
