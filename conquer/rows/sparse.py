@@ -1,6 +1,5 @@
 """Sparse rows: the one shape in which items reach the kernels, checked here and nowhere else."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -206,10 +205,12 @@ def compressed(dense: Floats) -> SparseRows:
     return rows
 
 
-@functools.lru_cache(256)
+_MANY = read_only(np.arange(1024, dtype=np.int64))
+
+
 def _first(count: int) -> Ints:
-    """The numbers from 0 to `count`, shared by all that have as many rows and can write none of them."""
-    return read_only(np.arange(count, dtype=np.int64))
+    """The numbers from 0 to `count`, which nobody can write: few of them are a part of what all share."""
+    return _MANY[:count] if count <= _MANY.size else read_only(np.arange(count, dtype=np.int64))
 
 
 def _as_csr(X: Any) -> Any:
