@@ -59,14 +59,15 @@ class Connection(asyncio.Protocol):
         return self._waiting
 
 
-def bodies(count: int, items: int, width: int, seed: int) -> list[bytes]:
-    """Rounds of vectors as JSON; about 45 bytes per item and 6 per number."""
+def bodies(count: int, items: int, width: int, seed: int, digits: int = 2) -> list[bytes]:
+    """Rounds of vectors as JSON; about 20 bytes per item and 6 per number of two digits, 20 of all of them."""
     rng = random.Random(seed)
     return [
         json.dumps(
             {
                 "items": [
-                    {"id": f"i{k}", "vector": [round(rng.gauss(0, 1), 2) for _ in range(width)]} for k in range(items)
+                    {"id": f"i{k}", "vector": [round(rng.gauss(0, 1), digits) for _ in range(width)]}
+                    for k in range(items)
                 ]
             },
             separators=(",", ":"),
@@ -75,10 +76,42 @@ def bodies(count: int, items: int, width: int, seed: int) -> list[bytes]:
     ]
 
 
-async def pairs(port: int, seconds: float, connections: int, width: int, rate: float) -> dict[str, Any]:
+async def echoes(port: int, seconds: float, connections: int, width: int) -> dict[str, Any]:
+    """The bodies of `pairs` to a server that sends them back; what is counted are requests."""
+    return await _repeated([request("/", body) for body in bodies(200, 5, width, 1)], port, seconds, connections)
+
+
+async def rounds(port: int, seconds: float, items: int, width: int) -> dict[str, Any]:
+    """Rounds of vectors with all their digits, chosen among one after the other; nothing is answered."""
+    ready = [request(f"/v1/models/bench-{width}/choose", body) for body in bodies(20, items, width, 1, 17)]
+    return await _repeated(ready, port, seconds, 1)
+
+
+async def _repeated(ready: list[bytes], port: int, seconds: float, connections: int) -> dict[str, Any]:
+    loop = asyncio.get_running_loop()
+    took: list[float] = []
+    end = time.perf_counter() + seconds
+
+    async def client(number: int) -> int:
+        _, link = await loop.create_connection(Connection, "127.0.0.1", port)
+        rng, done = random.Random(number), 0
+        while (start := time.perf_counter()) < end or not done:
+            await link.ask(rng.choice(ready))
+            took.append(time.perf_counter() - start)
+            done += 1
+        link.close()
+        return done
+
+    return await _counted([client(number) for number in range(connections)], took, len(ready[0]))
+
+
+async def pairs(
+    port: int, seconds: float, connections: int, width: int, rate: float, model: str = ""
+) -> dict[str, Any]:
     """Choose and answer in turn on every connection; `rate` above 0 paces all of them together."""
     loop = asyncio.get_running_loop()
-    ready = [request(f"/v1/models/bench-{width}/choose", body) for body in bodies(200, 5, width, 1)]
+    path = f"/v1/models/{model or f'bench-{width}'}"
+    ready = [request(f"{path}/choose", body) for body in bodies(200, 5, width, 1)]
     took: list[float] = []
     end = time.perf_counter() + seconds
 
@@ -86,7 +119,7 @@ async def pairs(port: int, seconds: float, connections: int, width: int, rate: f
         _, link = await loop.create_connection(Connection, "127.0.0.1", port)
         rng, done = random.Random(number), 0
         due = time.perf_counter() + (number / rate if rate else 0)
-        while time.perf_counter() < end:
+        while time.perf_counter() < end or not done:
             if rate:
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
                 due += connections / rate
@@ -95,7 +128,7 @@ async def pairs(port: int, seconds: float, connections: int, width: int, rate: f
             middle = time.perf_counter()
             event = between(reply, b'"event_id":"').decode()
             winner = between(reply, b'"shown":[{"id":"')
-            await link.ask(request(f"/v1/models/bench-{width}/events/{event}/answer", b'{"winner":"' + winner + b'"}'))
+            await link.ask(request(f"{path}/events/{event}/answer", b'{"winner":"' + winner + b'"}'))
             took.extend((middle - start, time.perf_counter() - middle))
             done += 1
         link.close()
@@ -122,7 +155,7 @@ async def batches(port: int, seconds: float, connections: int, width: int, size:
     async def client(number: int) -> int:
         _, link = await loop.create_connection(Connection, "127.0.0.1", port)
         done = 0
-        while time.perf_counter() < end:
+        while time.perf_counter() < end or not done:
             start = time.perf_counter()
             reply = await link.ask(ready[(number + done) % len(ready)])
             parts = reply.split(b'"event_id":"')[1:]
@@ -149,6 +182,8 @@ async def _counted(clients: list[Any], took: list[float], size: int) -> dict[str
     seconds = time.perf_counter() - start
     took.sort()
     return {
+        "done": done,
+        "seconds": seconds,
         "pairs_per_second": done / seconds,
         "body_bytes": size,
         "load_cpu": (time.process_time() - cpu) / seconds,
@@ -162,7 +197,7 @@ def main() -> None:
     import uvloop
 
     order = json.loads(sys.argv[1])
-    works: dict[str, Callable[..., Any]] = {"pairs": pairs, "batches": batches}
+    works: dict[str, Callable[..., Any]] = {"pairs": pairs, "batches": batches, "echoes": echoes, "rounds": rounds}
     print(json.dumps(uvloop.run(works[order.pop("work")](**order))))
 
 

@@ -1,115 +1,166 @@
-"""The service under load: durable pairs per second, one by one and in batches, and its delay at half that rate."""
+"""The service under load: durable pairs per second beside a bare echo, its delays, and its two kinds of store."""
 
-import json
-import os
-import socket
-import subprocess
-import sys
+import statistics
 import tempfile
-import time
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-_SERVE = "import sys; from conquer.service.serve import serve; serve(store=sys.argv[1], port=int(sys.argv[2]))"
+import numpy as np
+
+from conquer.bench import cluster
+from conquer.bench.report import Goal, goal_rows
+from conquer.bench.servers import ask, echoing, free_port, load, make_model, running
+from conquer.bench.timing import Ratio
+
 _WIDTHS = {"1 KB": 32, "5 KB": 170}
-MUST = {"pairs": 1500.0, "batches": 5000.0, "p99_ms": 50.0}
-
-
-@contextmanager
-def running(folder: Path, tree: Path | None = None) -> Iterator[tuple[int, int]]:
-    """(port, process id) of a server on the store in the folder; `tree` runs another version, by its sources."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    store = f"sqlite:///{folder / 'bench.db'}"
-    own = Path(__file__).parents[2]
-    environ = {**os.environ, "PYTHONPATH": str(tree or own), "PYTHONSAFEPATH": "1"}
-    with (folder / "server.log").open("w") as log:
-        command = [sys.executable, "-c", _SERVE, store, str(port)]
-        server = subprocess.Popen(command, stderr=log, stdout=log, env=environ)
-    try:
-        _wait(port, server, folder / "server.log")
-        yield port, server.pid
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def ask(port: int, path: str, body: Any = None) -> Any:
-    """What the server replies, decoded."""
-    data, head = None if body is None else json.dumps(body).encode(), {"Content-Type": "application/json"}
-    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, head)) as reply:
-        return json.load(reply)
-
-
-def make_model(port: int, width: int) -> None:
-    """The model that the load generator talks to for vectors of this length."""
-    ask(port, "/v1/models", {"name": f"bench-{width}", "algorithm": "gnr", "features": {"dim": width}})
-
-
-def _wait(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
-    while True:
-        if server.poll() is not None:
-            raise RuntimeError(f"the server ended with {server.returncode}: {log.read_text()}")
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz"):
-                return
-        except OSError:
-            time.sleep(0.1)
-
-
-def cpu_seconds(process: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def load(process: int, **order: Any) -> dict[str, Any]:
-    """Run the load generator as a process of its own; its result with both CPU shares."""
-    before, start = cpu_seconds(process), time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "conquer.bench.load", json.dumps(order)], check=True, capture_output=True, text=True
-    )
-    result: dict[str, Any] = json.loads(done.stdout)
-    result["server_cpu"] = (cpu_seconds(process) - before) / (time.perf_counter() - start)
-    return result
+_WIDTH = _WIDTHS["1 KB"]
+_LONG = 384
+_PAIRS, _BATCHES, _ECHO = "pairs, 1 KB bodies", "batches of 100", "echo, 1 KB bodies (requests)"
+_AIMS = {_PAIRS: (0.55, 0.7), _BATCHES: (1.6, 2.5)}
+"""Pairs a second over half of the echo's requests a second: what must be, and what would be better still."""
+MUST = {"p99_ms": 50.0, "rounds_ms": 10.0}
+"""Delays: of calls at 750 pairs a second, and of a choice among 100 vectors of 384 numbers."""
+_NO_POSTGRESQL = "PostgreSQL's server programs are not installed: its rows are left out"
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Every measurement of the service, JSON-able: K = 5, 32 connections, SQLite, each commit before its reply."""
-    seconds = 3.0 if quick else 10.0
-    with tempfile.TemporaryDirectory() as name, running(Path(name)) as (port, process):
-        for width in _WIDTHS.values():
-            make_model(port, width)
-        common = {"port": port, "seconds": seconds, "connections": 32}
-        load(process, work="pairs", **{**common, "seconds": 1.0}, width=_WIDTHS["1 KB"], rate=0)
-        results = {
-            f"pairs, {size} bodies": load(process, work="pairs", **common, width=width, rate=0)
-            for size, width in _WIDTHS.items()
-        }
-        # Half of what the table asks for, whatever this machine can do.
-        half = load(process, work="pairs", **common, width=_WIDTHS["1 KB"], rate=MUST["pairs"] / 2)
-        results["pairs, 1 KB bodies, at 750 a second"] = half
-        results["batches of 100"] = load(
-            process, work="batches", **{**common, "connections": 4}, width=_WIDTHS["1 KB"], size=100
-        )
+    """Every measurement of the service, JSON-able: K = 5, 32 connections, each commit before its reply."""
+    seconds, turns = (1.0, 3) if quick else (4.0, 5)
+    with tempfile.TemporaryDirectory() as name, running(Path(name)) as server, echoing(Path(name)) as echo:
+        results, ratios = _beside_echo(server, echo, seconds, turns)
+        results |= _alone(server, 3.0 if quick else 10.0)
+    stores, notes = {}, [_NO_POSTGRESQL]
+    if cluster.programs() is not None:
+        stores, notes = _on_postgresql(3.0 if quick else 10.0), []
     reached = {
-        "pairs": results["pairs, 1 KB bodies"]["pairs_per_second"],
-        "batches": results["batches of 100"]["pairs_per_second"],
-        "p99_ms": half["p99_ms"],
+        "p99_ms": results["pairs, 1 KB bodies, at 750 a second"]["p99_ms"],
+        "rounds_ms": results["choices among 100 x 384"]["p50_ms"],
     }
-    return {"results": results, "reached": reached, "must": MUST}
+    goals = [
+        Goal(f"{work}, pairs/s over half the echo's requests/s", ratio, *_AIMS[work], True)
+        for work, ratio in ratios.items()
+    ]
+    return {
+        "results": results | stores,
+        "goals": goal_rows(goals),
+        "reached": reached,
+        "must": MUST,
+        "notes": notes,
+    }
+
+
+Place = tuple[int, int]
+"""A server's port and process id."""
+
+
+def _pairs(server: Place, seconds: float, width: int = _WIDTH, rate: float = 0, **more: Any) -> dict[str, Any]:
+    port, process = server
+    order = {"connections": 32, **more}
+    return load(process, work="pairs", port=port, seconds=seconds, width=width, rate=rate, **order)
+
+
+def _batches(server: Place, seconds: float) -> dict[str, Any]:
+    port, process = server
+    return load(process, work="batches", port=port, seconds=seconds, width=_WIDTH, connections=4, size=100)
+
+
+def _echoes(server: Place, seconds: float) -> dict[str, Any]:
+    port, process = server
+    return load(process, work="echoes", port=port, seconds=seconds, width=_WIDTH, connections=32)
+
+
+def _beside_echo(
+    server: Place, echo: Place, seconds: float, turns: int
+) -> tuple[dict[str, dict[str, Any]], dict[str, Ratio]]:
+    """Medians of turns that follow each other, and turn by turn how the service compares with the echo."""
+    make_model(server[0], _WIDTH)
+    found: dict[str, list[dict[str, Any]]] = {_ECHO: [], _PAIRS: [], _BATCHES: []}
+    for turn in range(turns + 1):
+        one = _echoes(echo, seconds), _pairs(server, seconds), _batches(server, seconds)
+        # The first turn loads what is used later.
+        if turn:
+            for name, result in zip(found, one, strict=True):
+                found[name].append(result)
+    bare = np.array([one["pairs_per_second"] for one in found[_ECHO]]) / 2
+    ratios = {}
+    for name in (_PAIRS, _BATCHES):
+        ours = np.array([one["pairs_per_second"] for one in found[name]])
+        low, middle, high = np.quantile(ours / bare, (0.25, 0.5, 0.75))
+        ratios[name] = Ratio(float(middle), float(low), float(high))
+    return {name: _median(results) for name, results in found.items()}, ratios
+
+
+def _median(results: list[dict[str, Any]]) -> dict[str, Any]:
+    return {field: statistics.median(one[field] for one in results) for field in results[0]}
+
+
+def _alone(server: Place, seconds: float) -> dict[str, dict[str, Any]]:
+    """Larger bodies, a fixed rate that is half of what was once aimed at, and one connection with long vectors."""
+    port, process = server
+    make_model(port, _WIDTHS["5 KB"])
+    make_model(port, _LONG)
+    results = {
+        "pairs, 5 KB bodies": _pairs(server, seconds, _WIDTHS["5 KB"]),
+        "pairs, 1 KB bodies, at 750 a second": _pairs(server, seconds, rate=750),
+    }
+    for items in (4, 100):
+        order = {"port": port, "seconds": seconds / 2, "items": items, "width": _LONG}
+        results[f"choices among {items} x {_LONG}"] = load(process, work="rounds", **order)
+    return results
+
+
+def _on_postgresql(seconds: float) -> dict[str, dict[str, Any]]:
+    """The same pairs on PostgreSQL, and two models on one server against two servers of one store."""
+    with _shared_store() as servers:
+        first, second = servers
+        make_model(first[0], _WIDTH)
+        ask(first[0], "/v1/models", {"name": "other", "algorithm": "gnr", "features": {"dim": _WIDTH}})
+        _pairs(first, 1.0)
+        _pairs(second, 1.0, model="other")
+        return {
+            f"{_PAIRS}, PostgreSQL": _pairs(first, seconds),
+            f"{_BATCHES}, PostgreSQL": _batches(first, seconds),
+            "two models, one server, PostgreSQL": _together(first, first, seconds),
+            "two models, two servers, PostgreSQL": _together(first, second, seconds),
+        }
+
+
+@contextmanager
+def _shared_store() -> Iterator[tuple[Place, Place]]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store = stack.enter_context(cluster.running(free_port()))
+        first = stack.enter_context(running(folder, store=store))
+        yield first, stack.enter_context(running(folder, store=store))
+
+
+def _together(first: Place, second: Place, seconds: float) -> dict[str, Any]:
+    """Pairs of two models at once, 16 connections each: rates and processor time added up, delays of the slower."""
+    with ThreadPoolExecutor(2) as threads:
+        one = threads.submit(_pairs, first, seconds, connections=16)
+        two = threads.submit(_pairs, second, seconds, connections=16, model="other")
+        a, b = one.result(), two.result()
+    both = {field: max(a[field], b[field]) for field in a}
+    both |= {field: a[field] + b[field] for field in ("done", "pairs_per_second", "load_cpu")}
+    # Each has measured its whole server.
+    both["server_cpu"] = max(a["server_cpu"], b["server_cpu"]) if first == second else a["server_cpu"] + b["server_cpu"]
+    both["server_us"] = 1e6 * both["server_cpu"] * both["seconds"] / max(1, both["done"])
+    return both
 
 
 def table(measured: dict[str, Any]) -> str:
     """The results as lines for people."""
-    lines = [f"{'work':40} {'pairs/s':>9} {'p50 ms':>8} {'p99 ms':>8} {'server CPU':>11} {'load CPU':>9}"]
+    heads = f"{'pairs/s':>9} {'p50 ms':>8} {'p99 ms':>8} {'server CPU':>11} {'us/pair':>8} {'load CPU':>9}"
+    lines = [f"{'work':40} {heads}"]
     lines += [
         f"{name:40} {one['pairs_per_second']:9.0f} {one['p50_ms']:8.1f} {one['p99_ms']:8.1f}"
-        f" {one['server_cpu']:11.2f} {one['load_cpu']:9.2f}"
+        f" {one['server_cpu']:11.2f} {one['server_us']:8.0f} {one['load_cpu']:9.2f}"
         for name, one in measured["results"].items()
     ]
-    return "\n".join(lines)
+    for goal in measured["goals"]:
+        aims = f"must {goal['must']:g}, better {goal['stretch']:g}"
+        lines.append(f"{goal['what']}: {goal['shown']} ({aims}: {goal['verdict']})")
+    return "\n".join(lines + measured["notes"])

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from conquer.bench.service import ask, cpu_seconds, load, make_model, running
+from conquer.bench.servers import ask, cpu_seconds, load, make_model, running
 
 _WIDTH = 32
 _CROWDS = ((1, 0), (100, 0), (1000, 0), (1, 100_000), (1, 1_000_000))

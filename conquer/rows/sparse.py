@@ -86,8 +86,8 @@ class SparseRows:
         """
         rows = object.__new__(cls)
         rows.indptr, rows.indices, rows.data, rows.dim = indptr, indices, data, dim
-        rows.rows = np.arange(indptr.size - 1)
-        for array in (indptr, indices, data, rows.rows):
+        rows.rows = _first(indptr.size - 1)
+        for array in (indptr, indices, data):
             array.setflags(write=False)
         return rows
 
@@ -198,17 +198,31 @@ def converted(X: Any) -> SparseRows:
         ) from None
     if dense.ndim != 2:
         raise ValueError(f"items must have two dimensions (K, D), got shape {dense.shape}")
-    indptr = np.empty(dense.shape[0] + 1, np.int64)
+    return compressed(dense)
+
+
+def compressed(dense: Floats) -> SparseRows:
+    """The non-zeros of a contiguous (K, D) array as checked rows."""
+    count, dim = dense.shape
+    indptr = np.empty(count + 1, np.int64)
     indices = np.empty(dense.size, np.int32)
     data = np.empty(dense.size, np.float64)
-    bad = validate.compress(read_only(dense), indptr, indices, data)
+    bad = validate.compress(read_only(dense) if dense.flags.writeable else dense, indptr, indices, data)
     if bad >= 0:
         raise ValueError(f"row {bad} has a value that is not finite")
     used = int(indptr[-1])
     indices, data = indices[:used], data[:used]
     if 2 * used < dense.size:  # what is kept must not hold the room that was not needed
         indices, data = indices.copy(), data.copy()
-    return SparseRows.made(indptr, indices, data, checked_dim(dense.shape[1]))
+    return SparseRows.made(indptr, indices, data, checked_dim(dim))
+
+
+_MANY = read_only(np.arange(1024, dtype=np.int64))
+
+
+def _first(count: int) -> Ints:
+    """The numbers from 0 to `count`, which nobody can write: few of them are a part of what all share."""
+    return _MANY[:count] if count <= _MANY.size else read_only(np.arange(count, dtype=np.int64))
 
 
 def _as_csr(X: Any) -> Any:

@@ -1,9 +1,14 @@
 """The rows of a log: what earlier versions wrote is read as it was meant."""
 
+import msgspec
 import pytest
 
+from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.records import Entry, decoded, seal
+from conquer.service.log.fold import Folded
+from conquer.service.log.records import Decision, Entry, Raw, decoded, seal
+from conquer.service.log.statistics import Tally
+from conquer.tickets import stream, ticket
 from conquer.types import Choice, Query
 
 OLD = (
@@ -37,3 +42,39 @@ def test_what_a_question_is_about():
     parse = event(PARSE)
     assert (parse.about, parse.subjects) == (("s", 2), ("s",))
     assert parse.labels == ("s: 2 < 0", "s: 2 < 3")
+
+
+@pytest.mark.parametrize(
+    "items", [b"[]", b"null", b'[{"id":"\\"items\\":null","text":"\xc3\xa9"}]', b'[ {"id" : "a"} ]']
+)
+def test_items_stand_in_their_row_as_they_came(items):
+    """Whatever the names before them say, and the memo behind them."""
+    chosen = Decision(
+        0,
+        7,
+        1,
+        (0, 1),
+        ('"items":null', 'b\\"'),
+        '"items":null',
+        Raw(items),
+        [0.5],
+        memo={"items": None, "chance": 0.5},
+    )
+    entry = Entry(1, 0.0, "e", None, chosen)
+    seal(entry)
+    assert entry.text == msgspec.json.encode(chosen)
+    assert decoded("choose", entry.text.decode()) == chosen
+
+
+@pytest.mark.parametrize("score", [float("inf"), float("nan")])
+def test_a_decision_that_would_not_be_read_as_it_was_is_not_sealed(score):
+    chosen = Decision(0, 7, 1, (0, 1), ("a", "b"), "a", Raw(b"[]"), [score])
+    with pytest.raises(ValueError, match="Expected `float`, got `null`"):
+        seal(Entry(1, 0.0, "e", None, chosen))
+
+
+def test_tickets_are_those_of_their_ordinals_in_any_order():
+    folded = Folded(1, "m", ModelSettings(seed=5), None, 0, Tally())
+    for ordinal in (0, 1, 2, 63, 64, 65, 1000, 3, 2**40):
+        folded.tally.ordinal = ordinal
+        assert folded.ticket() == ticket(stream("policy", 5), ordinal)

@@ -5,10 +5,14 @@ import random
 import tracemalloc
 from typing import Any
 
+import numpy as np
 import pytest
 
+from conquer.rows import as_rows
 from conquer.service.commands.pick_learner import build
-from conquer.service.http.schemas import FeatureSettings, ModelSettings, Raw
+from conquer.service.commands.reading import Reader
+from conquer.service.errors import RefusalError
+from conquer.service.http.schemas import LARGEST, FeatureSettings, ModelSettings, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.records import Decision, Entry
 from conquer.service.parser import questions
@@ -53,7 +57,7 @@ def test_an_event_is_counted_as_what_it_takes(kind: str, count: int, size: int) 
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert 0.7 * taken < sum(one.size for one in events) < 1.3 * taken
-    assert all(one.round is None or one.round.nbytes <= 64 << 10 for one in events)
+    assert all(one.round is None or one.round.nbytes <= max(64 << 10, 4 * one.own) for one in events)
 
 
 def test_a_long_context_is_refused_before_its_products_are_made(local: Any) -> None:
@@ -165,5 +169,38 @@ def test_rounds_without_features_fill_a_batch_too(local: Any) -> None:
             taken = ["error" not in one for one in reply.json()["results"]]
             assert taken[:50] == [True] * 50
             assert taken[70:] == [False] * 30
+
+    run(go())
+
+
+@pytest.mark.parametrize(("count", "width"), [(1, 1), (5, 32), (100, 384)])
+def test_vectors_are_read_as_the_library_reads_them(count: int, width: int) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((count, width)) * (rng.random((count, width)) < 0.9)
+    values[0, 0] = LARGEST
+    raw = json.dumps([{"id": f"i{k}", "vector": row.tolist()} for k, row in enumerate(values)]).encode()
+    read = Reader(FeatureSettings(dim=width), Limits()).read(raw, b"null", 10**6)
+    expected = as_rows(values, width)
+    for name in ("indptr", "indices", "data", "rows"):
+        assert getattr(read.rows, name).tobytes() == getattr(expected, name).tobytes()
+        assert not getattr(read.rows, name).flags.writeable
+    # What the log holds may be larger; what comes in is named where it is.
+    raw = raw.replace(b"1000000000000000.0", b"-1e16")
+    assert Reader(FeatureSettings(dim=width), Limits()).read(raw, b"null").rows.data[0] == -1e16
+    with pytest.raises(RefusalError, match=r"^items: Expected `float` >= -1000000000000000.0 - at `.\[0\].vector"):
+        Reader(FeatureSettings(dim=width), Limits()).read(raw, b"null", 10**6)
+
+
+def test_long_vectors_are_kept_for_the_answer(local: Any) -> None:
+    async def go() -> None:
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 384}})
+            rng = random.Random(0)
+            many = [{"id": f"i{k}", "vector": [rng.gauss(0, 1) for _ in range(384)]} for k in range(100)]
+            event = (await client.post("/v1/models/m/choose", json={"items": many})).json()["event_id"]
+            folded = app.server.writer.models["m"]
+            assert folded.events[event].round is not None
+            assert folded.event_bytes > 1_000_000
 
     run(go())

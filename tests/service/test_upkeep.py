@@ -85,6 +85,8 @@ def test_the_tables_are_those_of_the_schema(tmp_path):
             assert set(columns) == {column.name for column in table.columns}, table.name
             key = found.get_pk_constraint(table.name)["constrained_columns"]
             assert sorted(key) == sorted(column.name for column in table.primary_key)
+        made = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE name = 'log'").scalar_one()
+        assert "WITHOUT ROWID" not in made, "a row of a kilobyte would take a page of its own"
 
 
 @pytest.mark.parametrize("version", range(1, len(migrations.STEPS)))

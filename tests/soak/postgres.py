@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from service.cluster import Cluster
 from service.conftest import free_port
 from service.nursery import Nursery, Process
+
+from conquer.bench.cluster import Cluster
 
 from .proxy import Cutter
 
@@ -37,7 +38,7 @@ class TwoServers:
         self._folder = folder
         note = folder / "cluster"
         old = Path(note.read_text()) if note.exists() else None
-        self._cluster = await asyncio.to_thread(Cluster, None if fresh else old)
+        self._cluster = await asyncio.to_thread(Cluster, free_port(), None if fresh else old)
         note.write_text(str(self._cluster.folder))
         if not fresh:
             # A run that was killed has left it running.

@@ -89,8 +89,9 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str) -> Event |
         drawn = folded.learner.draw(rng, pool, busy, folded.tally.asked)
         if drawn is None:
             return None
-        request = ChooseRequest(items=Raw(_json(drawn.items)), context=Raw(_json(drawn.context)), voter=voter)
-        event = decide(turn, request)
+        items, context = _json(drawn.items), _json(drawn.context)
+        request = ChooseRequest(items=Raw(items), context=Raw(context), voter=voter)
+        event = decide(turn, request, items, context, folded.learner.read(items, context))
         if event.choice.query is not Query.NONE:
             return event
     return None

@@ -18,6 +18,7 @@ from conquer.types import Query
 _QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
 
 
+_LIMITS = Limits()
 _BYTES_OF_A_CELL = 16
 """What a feature takes in a body, roughly."""
 
@@ -26,7 +27,7 @@ class CellRoom:
     """How many cells of rows one request may still fill; a batch fills it with all its rounds."""
 
     def __init__(self) -> None:
-        self.cells = Limits().cells
+        self.cells = _LIMITS.cells
 
 
 def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> ChooseReply:
@@ -38,8 +39,9 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
             return reply(event)
         turn.check_unused(request.event_id)
     room = room or CellRoom()
+    # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
     items, context = bytes(request.items), bytes(request.context)
-    left, most = room.cells, Limits().body_bytes
+    left, most = room.cells, _LIMITS.body_bytes
     if len(items) + len(context) > most:
         raise invalid(f"a round has at most {most} bytes, got {len(items) + len(context)}")
     # Reading costs what it weighs, whatever becomes of the round.
@@ -48,16 +50,12 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
         raise invalid(f"the rounds of this request are too large together, there is room for {left} more features")
     read = turn.folded.learner.read(items, context, left)
     room.cells = min(room.cells, left - read.cells)
-    return reply(decide(turn, request, read))
+    return reply(decide(turn, request, items, context, read))
 
 
-def decide(turn: Turn, request: ChooseRequest, read: Any = None) -> Event:
-    """A new event: the learner's choice among the request's items, which may have been `read` already."""
+def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, read: Any) -> Event:
+    """A new event: the learner's choice among the request's items, as they came and as they were `read`."""
     folded, learner = turn.folded, turn.folded.learner
-    # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
-    items, context = bytes(request.items), bytes(request.context)
-    if read is None:
-        read = learner.read(items, context)
     choice, scores = learner.choose(read, folded.ticket())
     names = learner.names(read, choice)
     chosen = Decision(

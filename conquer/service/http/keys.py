@@ -40,7 +40,7 @@ class Key:
             return False
         if model is None:
             return True
-        return any(fnmatch.fnmatchcase(model, pattern) for pattern in self.scope)
+        return "*" in self.scope or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.scope)
 
 
 NOBODY = Key("", "", frozenset(), (), 0.0)

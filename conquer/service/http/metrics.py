@@ -1,10 +1,15 @@
 """Counters and gauges in Prometheus's text format."""
 
+from bisect import bisect_left
 from collections import Counter as Counted
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from conquer.service.http.schemas import AnswerReply, ChooseReply
 
@@ -19,19 +24,8 @@ class Meters:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "conquer_requests", "Requests by route and status.", ["method", "path", "status"], registry=self.registry
-        )
-        self.seconds = Histogram(
-            "conquer_request_seconds", "Time to reply.", ["path"], buckets=_BUCKETS, registry=self.registry
-        )
-        self.answers = Counter(
-            "conquer_answers",
-            "Answers sent, by what became of them.",
-            ["model", "outcome", "reason"],
-            registry=self.registry,
-        )
-        self.choices = Counter("conquer_choices", "Rounds decided.", ["model", "query"], registry=self.registry)
+        self._often = _Often()
+        self.registry.register(self._often)
         self.waiting = Gauge("conquer_queue", "Requests waiting for the writer.", registry=self.registry)
         self.commits = Gauge("conquer_commits", "Commits since the start.", registry=self.registry)
         self.models = Gauge("conquer_models_in_memory", "Models in memory.", registry=self.registry)
@@ -45,34 +39,25 @@ class Meters:
         self.alarms = Gauge("conquer_alarms", "Alarms that stand, by kind.", ["kind"], registry=self.registry)
         self.failures = Counter("conquer_job_failures", "Failures in the background.", ["job"], registry=self.registry)
         self._failed: dict[str, int] = {}
-        self._cells: dict[Any, Any] = {}
-
-    def _cell(self, metric: Any, *labels: str) -> Any:
-        """The labelled child, kept: looking it up costs more than counting."""
-        key = (metric, labels)
-        cell = self._cells.get(key)
-        if cell is None:
-            cell = self._cells[key] = metric.labels(*labels)
-        return cell
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        self._cell(self.requests, method, path, str(status)).inc()
-        self._cell(self.seconds, path).observe(seconds)
+        self._often.requests[method, path, str(status)] += 1
+        self._often.observe(path, seconds)
 
     def answer(self, model: str, reply: AnswerReply) -> None:
-        self._cell(self.answers, model, reply.status, reply.reason or "").inc()
+        self._often.answers[model, reply.status, reply.reason or ""] += 1
 
     def refused(self, model: str, outcome: str, code: str, times: int = 1) -> None:
         """Answers that were not carried out (`refused`), or perhaps were (`indeterminate`)."""
-        self._cell(self.answers, model, outcome, code).inc(times)
+        self._often.answers[model, outcome, code] += times
 
     def choice(self, model: str, query: str) -> None:
-        self._cell(self.choices, model, query).inc()
+        self._often.choices[model, query] += 1
 
     def chosen_batch(self, model: str, results: Iterable[Any]) -> None:
         """Every choice among the results of a batch, refusals left out."""
         for query, times in Counted(one.query for one in results if isinstance(one, ChooseReply)).items():
-            self._cell(self.choices, model, query).inc(times)
+            self._often.choices[model, query] += times
 
     def answered_batch(self, model: str, results: Iterable[Any]) -> None:
         """Every answer of a batch, whatever became of it."""
@@ -81,14 +66,13 @@ class Meters:
             for one in results
         )
         for (status, reason), times in kinds.items():
-            self._cell(self.answers, model, status, reason).inc(times)
+            self._often.answers[model, status, reason] += times
 
     def forget(self, model: str) -> None:
         """A deleted model's counters go with it."""
-        by_model = (self.answers, self.choices)
-        for metric, labels in [key for key in self._cells if key[0] in by_model and key[1][0] == model]:
-            del self._cells[(metric, labels)]
-            metric.remove(*labels)
+        for counts in (self._often.answers, self._often.choices):
+            for labels in [labels for labels in counts if labels[0] == model]:
+                del counts[labels]
 
     def standing(self, alarms: Iterable[str], failures: Mapping[str, int]) -> None:
         """The kinds of the alarms that stand, without their subjects, and how often each job has failed."""
@@ -107,6 +91,38 @@ class Meters:
 def _not_done(error: Mapping[str, Any]) -> tuple[str, str]:
     """Outcome and reason of an answer of a batch that was not carried out, or perhaps was."""
     return "indeterminate" if error["status"] == 504 else "refused", error["code"]
+
+
+class _Often(Collector):
+    """What every request counts, on the event loop alone: plain numbers, made into metrics when somebody reads them."""
+
+    def __init__(self) -> None:
+        self.requests: Counted[tuple[str, str, str]] = Counted()
+        self.answers: Counted[tuple[str, str, str]] = Counted()
+        self.choices: Counted[tuple[str, str]] = Counted()
+        self._seconds: dict[str, tuple[list[int], list[float]]] = {}
+
+    def observe(self, path: str, seconds: float) -> None:
+        buckets, total = self._seconds.get(path) or self._seconds.setdefault(path, ([0] * (len(_BUCKETS) + 1), [0.0]))
+        buckets[bisect_left(_BUCKETS, seconds)] += 1
+        total[0] += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        counted: tuple[tuple[str, str, tuple[str, ...], Counted[Any]], ...] = (
+            ("conquer_requests", "Requests by route and status.", ("method", "path", "status"), self.requests),
+            ("conquer_answers", "Answers sent, by what became of them.", ("model", "outcome", "reason"), self.answers),
+            ("conquer_choices", "Rounds decided.", ("model", "query"), self.choices),
+        )
+        for name, about, labels, counts in counted:
+            family = CounterMetricFamily(name, about, labels=labels)
+            for values, count in list(counts.items()):
+                family.add_metric(values, count)
+            yield family
+        seconds = HistogramMetricFamily("conquer_request_seconds", "Time to reply.", labels=("path",))
+        bounds = [*map(floatToGoString, _BUCKETS), "+Inf"]
+        for path, (buckets, total) in list(self._seconds.items()):
+            seconds.add_metric((path,), list(zip(bounds, accumulate(buckets), strict=True)), total[0])
+        yield seconds
 
 
 class _Shown(CollectorRegistry):

@@ -14,7 +14,8 @@ from conquer.service.log.records import (
 )
 from conquer.types import Choice
 
-_LARGEST_HELD = 64 << 10
+_LARGEST_HELD, _TIMES = 64 << 10, 4
+"""What was read of a round is kept up to so many bytes, or so many times what the event takes anyway."""
 _OWN, _SCORE, _ANSWER = 1200, 33, 600
 """Bytes of an event's own objects, of a score and of a voter's answer: measured."""
 
@@ -81,9 +82,9 @@ class Event:
                 pass
 
     def hold(self, read: Any) -> None:
-        """Keep what was read of the items for the answer, unless it is large: then it is read again."""
+        """Keep what was read of the items for the answer, unless it is large for them: then it is read again."""
         size = 0 if read is None else read.nbytes
-        self.round, self.held = (read, size) if size <= _LARGEST_HELD else (None, 0)
+        self.round, self.held = (read, size) if size <= max(_LARGEST_HELD, _TIMES * self.own) else (None, 0)
 
     @property
     def size(self) -> int:

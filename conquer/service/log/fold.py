@@ -27,12 +27,13 @@ from conquer.service.log.records import (
 )
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Recent, Tally
-from conquer.tickets import stream, ticket
+from conquer.tickets import stream, tickets
 
 EVENT_BYTES = 256 << 20
 """What one model's cached events may take."""
 COMPARED = 5000
 """Servers that share a store compare their folds at every position that this divides."""
+_TICKETS = 64
 _json = msgspec.json.Encoder().encode
 logger = logging.getLogger(__name__)
 
@@ -179,6 +180,8 @@ class Folded(Counted):
         self.pooled, self.pool_bytes = 0, 0
         """How many rows of items the groups were read from, and what they take."""
         self._stream = stream("policy", settings.seed)
+        self._tickets: list[int] = []
+        self._first_ticket = 0
 
     @property
     def size(self) -> int:
@@ -192,7 +195,12 @@ class Folded(Counted):
 
     def ticket(self) -> int:
         """The next round's ticket, from (seed, ordinal): that of a Session and of a simulation of the same seed."""
-        return ticket(self._stream, self.tally.ordinal)
+        place = self.tally.ordinal - self._first_ticket
+        if not 0 <= place < len(self._tickets):
+            # Many cost hardly more than one.
+            self._first_ticket, place = self.tally.ordinal, 0
+            self._tickets = tickets(self._stream, self._first_ticket, _TICKETS).tolist()
+        return self._tickets[place]
 
     def round_of(self, event: Event) -> Any:
         """The event's items as the learner reads them."""

@@ -1,0 +1,100 @@
+"""Servers that the bench starts as processes of their own, and the load that it puts on them."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_SERVE = "import sys; from conquer.service.serve import serve; serve(store=sys.argv[1], port=int(sys.argv[2]))"
+
+
+def free_port() -> int:
+    """A port that nobody has now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(folder: Path, tree: Path | None = None, store: str | None = None) -> Iterator[tuple[int, int]]:
+    """(port, process id) of a server on a store, by default a SQLite file in the folder, which keeps its log lines.
+
+    `tree` runs another version, by its sources.
+    """
+    port = free_port()
+    command = ["-c", _SERVE, store or f"sqlite:///{folder / 'bench.db'}", str(port)]
+    with _started(command, port, folder / f"server-{port}.log", "/readyz", tree) as process:
+        yield port, process
+
+
+@contextmanager
+def echoing(folder: Path) -> Iterator[tuple[int, int]]:
+    """(port, process id) of an echo (`conquer.bench.echo`)."""
+    port = free_port()
+    with _started(["-m", "conquer.bench.echo", str(port)], port, folder / "echo.log", "") as process:
+        yield port, process
+
+
+@contextmanager
+def _started(command: list[str], port: int, log: Path, ready: str, tree: Path | None = None) -> Iterator[int]:
+    """The id of a Python process, once it answers GET `ready`, or (with none) takes connections."""
+    own = Path(__file__).parents[2]
+    environ = {**os.environ, "PYTHONPATH": str(tree or own), "PYTHONSAFEPATH": "1"}
+    with log.open("w") as lines:
+        server = subprocess.Popen([sys.executable, *command], stderr=lines, stdout=lines, env=environ)
+    try:
+        while not _answers(port, ready):
+            if server.poll() is not None:
+                raise RuntimeError(f"the server ended with {server.returncode}: {log.read_text()}")
+            time.sleep(0.1)
+        yield server.pid
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _answers(port: int, path: str) -> bool:
+    try:
+        if path:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}{path}").close()
+        else:
+            socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+
+
+def ask(port: int, path: str, body: Any = None) -> Any:
+    """What the server replies, decoded."""
+    data, head = None if body is None else json.dumps(body).encode(), {"Content-Type": "application/json"}
+    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, head)) as reply:
+        return json.load(reply)
+
+
+def make_model(port: int, width: int) -> None:
+    """The model that the load generator talks to for vectors of this length."""
+    ask(port, "/v1/models", {"name": f"bench-{width}", "algorithm": "gnr", "features": {"dim": width}})
+
+
+def cpu_seconds(process: int) -> float:
+    """User and system time of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def load(process: int, **order: Any) -> dict[str, Any]:
+    """Run the load generator as a process of its own; its result with the server's share of a core and time a pair."""
+    before = cpu_seconds(process)
+    done = subprocess.run(
+        [sys.executable, "-m", "conquer.bench.load", json.dumps(order)], check=True, capture_output=True, text=True
+    )
+    result: dict[str, Any] = json.loads(done.stdout)
+    taken = cpu_seconds(process) - before
+    return {**result, "server_cpu": taken / result["seconds"], "server_us": 1e6 * taken / max(1, result["done"])}
