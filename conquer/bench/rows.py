@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conquer.bench.load import bodies
-from conquer.bench.service import ask, running
+from conquer.bench.servers import ask, running
 
 _PAIRS, _BATCH = 2000, 100
 _WORKS = ("vectors", "texts")
