@@ -57,7 +57,7 @@ class _Works:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.native = threading.Lock()
-        """Held by a thread that is inside the compiler's library; whoever holds it at exit keeps the others out."""
+        """Held by a thread that imports or is inside the compiler's library. At exit and while forking nobody is."""
         self.orders: dict[tuple[str, str, Signature], Order] = {}
         self.queue: queue.PriorityQueue[tuple[int, int, Order]] = queue.PriorityQueue()
         self.numbers = itertools.count()
@@ -79,7 +79,13 @@ def _begin_again() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_again)
+    # A thread inside the compiler's library holds locks, of modules being imported among them, that no child could
+    # ever open.
+    os.register_at_fork(
+        before=lambda: _works.native.acquire(),
+        after_in_parent=lambda: _works.native.release(),
+        after_in_child=_begin_again,
+    )
 
 
 def is_hot() -> bool:
@@ -153,8 +159,8 @@ def settle() -> Iterator[tuple[str, float]]:
 
 
 def _serve(works: _Works) -> None:
-    from conquer.kernels.core.builder import Builder
-
+    with works.native:
+        from conquer.kernels.core.builder import Builder
     builder = Builder()
     works.builders.append(builder)
     while True:
@@ -176,25 +182,21 @@ def _serve(works: _Works) -> None:
 
 def _fulfil(works: _Works, order: Order, builder: "Builder") -> str:
     """Load it, after a process has made it if need be; what went wrong, or nothing."""
-    from conquer.kernels.core.cache import folder_of, is_compiled
-
     kernel = order.kernel
-    folder = folder_of(kernel.home)
-    if folder is None:  # nothing can be handed over on disk: made here, while the others take turns with it
-        with works.native:
-            kernel.build(order.key)
-        return ""
-    if is_compiled(folder, kernel.name) and _load(works, order):
-        return ""
-    problem = builder.make(kernel.home, kernel.name, order.key)
-    if problem or _load(works, order):
-        return problem
-    return f"the code was not found in {folder}"
-
-
-def _load(works: _Works, order: Order) -> bool:
     with works.native:
-        return order.kernel.load(order.key)
+        from conquer.kernels.core.cache import folder_of, is_compiled
+
+        folder = folder_of(kernel.home)
+        if folder is None:  # nothing can be handed over on disk: made here, while the others take turns with it
+            kernel.build(order.key)
+            return ""
+        if is_compiled(folder, kernel.name) and kernel.load(order.key):
+            return ""
+    problem = builder.make(kernel.home, kernel.name, order.key)
+    if problem:
+        return problem
+    with works.native:
+        return "" if kernel.load(order.key) else f"the code was not found in {folder}"
 
 
 @atexit.register
