@@ -55,6 +55,8 @@ def one(name: str, paths: tuple[str, ...], out: Path) -> dict[str, Any]:
         for loop in loops:
             loop.kill()
             loop.wait()
+    if done.returncode < 0:
+        raise SystemExit(f"{name} was killed by signal {-done.returncode}: it is run again next time")
     failed = failures(report) if report.exists() else [f"pytest ended with {done.returncode}: see {log}"]
     return {"failed": failed, "code": done.returncode, "seconds": round(time.monotonic() - began, 1)}
 
