@@ -83,7 +83,7 @@ def test_other_types_of_names_and_values_mean_the_same(item: Any) -> None:
 @pytest.mark.parametrize(
     "value",
     [b"x", 1j, Decimal(1), np.array(1.0), np.arange(10)[::2], [1.0], ["a", 1], {"a": 1.0}, [["a"]], ..., object()],
-    ids=str,
+    ids=lambda value: f"{type(value).__name__}-{value}" if type(value) is not object else "object",
 )
 @pytest.mark.parametrize("known", [True, False])
 def test_what_is_refused_is_named(value: Any, known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
