@@ -25,8 +25,8 @@ _KINDS = "SELECT kind, count(*), avg(length(CAST(body AS BLOB))) FROM log GROUP 
 def rounds(work: str, count: int) -> list[bytes]:
     """Bodies of five items as JSON: 32 numbers each, about 1 KB a round, or texts of 1 KB each.
 
-    >>> [len(rounds(work, 1)[0]) // 1000 for work in _WORKS]
-    [1, 5]
+    >>> [round(len(rounds(work, 1)[0]), -3) for work in _WORKS]
+    [1000, 5000]
     """
     if work == "vectors":
         return bodies(count, 5, 32, 1)

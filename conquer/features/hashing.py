@@ -201,10 +201,10 @@ def hashed_rows(grams: Grams, dim: int, context: Grams | None, *, seed: int, uni
         grams.indptr, grams.hashes, grams.weights, dim, context is not None, starts(seed)[PAIR],
         other.hashes, other.weights, unit, scratch(grams.indptr, times), indptr, indices, data,
     )  # fmt: skip
-    used = int(indptr[-1])
-    # What is not finite is refused by the checks, which say where it is.
-    rows_of = SparseRows if entries < 0 else SparseRows.made
-    return rows_of(indptr, indices[:used], data[:used], dim), entries
+    if entries < 0:  # something is not finite: the checks say where
+        used = int(indptr[-1])
+        return SparseRows(indptr, indices[:used], data[:used], dim), entries
+    return SparseRows.made(indptr, indices, data, dim), entries
 
 
 def hashed(grams: Grams, dim: int) -> Entries:

@@ -82,9 +82,14 @@ class SparseRows:
     def made(cls, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) -> "SparseRows":
         """Rows of arrays that a kernel of ours has made and nobody else holds, unchecked.
 
-        Values are finite, indices within [0, dim) and none is twice in a row: the kernel has seen to it.
+        Values are finite, indices within [0, dim) and none is twice in a row: the kernel has seen to it. It has filled
+        as much of `indices` and `data` as it needed.
         """
-        rows = object.__new__(cls)
+        rows, used = object.__new__(cls), int(indptr[-1])
+        short = 5 * used < 4 * data.size  # what is kept must not hold much room that was not needed
+        indices, data = indices[:used], data[:used]
+        if short:
+            indices, data = indices.copy(), data.copy()
         rows.indptr, rows.indices, rows.data, rows.dim = indptr, indices, data, dim
         rows.rows = _first(indptr.size - 1)
         for array in (indptr, indices, data):
@@ -210,10 +215,6 @@ def compressed(dense: Floats) -> SparseRows:
     bad = validate.compress(read_only(dense) if dense.flags.writeable else dense, indptr, indices, data)
     if bad >= 0:
         raise ValueError(f"row {bad} has a value that is not finite")
-    used = int(indptr[-1])
-    indices, data = indices[:used], data[:used]
-    if 2 * used < dense.size:  # what is kept must not hold the room that was not needed
-        indices, data = indices.copy(), data.copy()
     return SparseRows.made(indptr, indices, data, checked_dim(dim))
 
 

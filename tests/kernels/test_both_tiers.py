@@ -11,6 +11,7 @@ from parsing.treebanks import random_treebank
 
 import conquer.kernels
 from conquer import tickets
+from conquer.features.dicts import hash_dicts
 from conquer.features.hashing import hash_texts
 from conquer.features.vocabulary import restrict, tabulate
 from conquer.kernels.bench.streaming import read_rows
@@ -113,6 +114,7 @@ def read():
     """Dicts, texts and vectors with and without a context, as a server reads them; a vocabulary and its weights."""
     pick_learner.warm.__wrapped__()
     texts = ["Good food, good WINE!", "isn't it bad? http://a.b/c 3.5", "", "Dr. No's e.g. na\u00efve", "bad food"]
+    hash_dicts([{"price": np.float64(1.5), "kind": "a"}])  # of a kind that is read in Python
     vocabulary, rows = tabulate(texts)
     vocabulary.entries(hash_texts(texts, ngrams=(1, 2)))
     for kind in ("binary", "counts", "tfidf", "idf"):

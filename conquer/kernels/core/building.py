@@ -11,19 +11,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from conquer.kernels.core.signatures import Signature
-
 if TYPE_CHECKING:
     from conquer.kernels.core.builder import Builder
+    from conquer.kernels.core.signatures import Signature
 
 
 class Buildable(Protocol):
     home: str
     name: str
 
-    def load(self, key: Signature) -> bool: ...
+    def load(self, key: "Signature") -> bool: ...
 
-    def build(self, key: Signature) -> None: ...
+    def build(self, key: "Signature") -> None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +30,7 @@ class Order:
     """One kernel for one signature."""
 
     kernel: Buildable
-    key: Signature
+    key: "Signature"
     done: threading.Event = field(default_factory=threading.Event)
     taken: bool = False
     problem: str = ""
@@ -117,7 +116,7 @@ def insisting() -> bool:
     return _works.insisting
 
 
-def request(kernel: Buildable, key: Signature, urgent: bool = False) -> Order:
+def request(kernel: Buildable, key: "Signature", urgent: bool = False) -> Order:
     """Have machine code for these types as soon as there is some."""
     works = _works
     with works.lock:
@@ -136,7 +135,7 @@ def request(kernel: Buildable, key: Signature, urgent: bool = False) -> Order:
     return order
 
 
-def wait(kernel: Buildable, key: Signature) -> bool:
+def wait(kernel: Buildable, key: "Signature") -> bool:
     """Until there is machine code, saying so after a moment; whether there is."""
     order = request(kernel, key, urgent=True)
     if not order.done.wait(_WORDY):
