@@ -4,19 +4,17 @@ Each is run in a fresh process with an empty folder for machine code, as it come
 set to compile at the first call, as everything did before there were two tiers.
 """
 
-import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from conquer.bench.servers import ask, running
 
 README = """\
 import conquer
@@ -60,7 +58,9 @@ def program(code: str, cache: Path, tier: str) -> dict[str, float]:
     """Seconds until its first output and until its end."""
     command = [sys.executable, "-u", "-c", code]
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_env(cache, tier)) as child:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | _own(cache, tier)
+    ) as child:
         assert child.stdout is not None
         child.stdout.read(1)
         first = time.perf_counter() - began
@@ -70,29 +70,8 @@ def program(code: str, cache: Path, tier: str) -> dict[str, float]:
     return {"first output": first, "end": time.perf_counter() - began}
 
 
-def _env(cache: Path, tier: str) -> dict[str, str]:
-    return {**os.environ, "CONQUER_CACHE": str(cache), "CONQUER_TIER": tier}
-
-
-@contextmanager
-def _server(cache: Path, tier: str, store: Path) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "conquer", "serve", "--port", str(port), "--store", f"sqlite:///{store}"]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=_env(cache, tier))
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        child.kill()
-        child.wait()
-
-
-def _ask(address: str, path: str, body: Any = None) -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(address + path, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=300) as reply:
-        return json.loads(reply.read())
+def _own(cache: Path, tier: str) -> dict[str, str]:
+    return {"CONQUER_CACHE": str(cache), "CONQUER_TIER": tier}
 
 
 def serving(cache: Path, tier: str) -> dict[str, float]:
@@ -100,23 +79,21 @@ def serving(cache: Path, tier: str) -> dict[str, float]:
     found: dict[str, float] = {}
     slowest, done = [0.0], threading.Event()
 
-    def watch(address: str) -> None:
+    def watch(port: int) -> None:
         while not done.wait(0.02):
             asked = time.perf_counter()
-            with suppress(OSError):
-                _ask(address, "/healthz")
-                slowest[0] = max(slowest[0], time.perf_counter() - asked)
+            ask(port, "/healthz")
+            slowest[0] = max(slowest[0], time.perf_counter() - asked)
 
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        with _server(cache, tier, Path(folder) / "store.db") as address:
-            _until(lambda: _ask(address, "/healthz"))
-            found["health"] = time.perf_counter() - began
-            watcher = threading.Thread(target=watch, args=(address,))
+        with running(Path(folder), environ=_own(cache, tier)) as (port, _):
+            found["ready"] = time.perf_counter() - began
+            watcher = threading.Thread(target=watch, args=(port,))
             watcher.start()
             try:
                 for model in KINDS:
-                    _pair(address, model)
+                    _pair(port, model)
                     found[f"first pair, {model}"] = time.perf_counter() - began
                 time.sleep(5.0)  # kernels are being made and loaded
             finally:
@@ -126,22 +103,13 @@ def serving(cache: Path, tier: str) -> dict[str, float]:
     return found
 
 
-def _pair(address: str, model: str) -> None:
+def _pair(port: int, model: str) -> None:
     made = {"name": model, "algorithm": "gnr", "model": model, "features": {"dim": 64}}
-    _ask(address, "/v1/models", made)
+    ask(port, "/v1/models", made)
     items = [{"id": name, "features": {"price": price, "kind": name}} for name, price in (("a", 0.3), ("b", 0.5))]
-    offer = _ask(address, f"/v1/models/{model}/choose", {"items": items})
+    offer = ask(port, f"/v1/models/{model}/choose", {"items": items})
     said = {"winner": offer["shown"][0]["id"]}
-    _ask(address, f"/v1/models/{model}/events/{offer['event_id']}/answer", said)
-
-
-def _until(attempt: Callable[[], Any]) -> None:
-    for _ in range(6000):
-        with suppress(OSError):
-            attempt()
-            return
-        time.sleep(0.02)
-    raise TimeoutError("the server did not start within two minutes")
+    ask(port, f"/v1/models/{model}/events/{offer['event_id']}/answer", said)
 
 
 def measure(*, before: bool = True, service: bool = True, note: Callable[[str], None] = print) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(folder: Path, tree: Path | None = None, store: str | None = None) -> Iterator[tuple[int, int]]:
+def running(
+    folder: Path, tree: Path | None = None, store: str | None = None, environ: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, int]]:
     """(port, process id) of a server on a store, by default a SQLite file in the folder, which keeps its log lines.
 
-    `tree` runs another version, by its sources.
+    `tree` runs another version, by its sources; `environ` is added to the environment.
     """
     port = free_port()
     command = ["-c", _SERVE, store or f"sqlite:///{folder / 'bench.db'}", str(port)]
-    with _started(command, port, folder / f"server-{port}.log", "/readyz", tree) as process:
+    with _started(command, port, folder / f"server-{port}.log", "/readyz", tree, environ) as process:
         yield port, process
 
 
@@ -43,17 +45,24 @@ def echoing(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def _started(command: list[str], port: int, log: Path, ready: str, tree: Path | None = None) -> Iterator[int]:
+def _started(
+    command: list[str],
+    port: int,
+    log: Path,
+    ready: str,
+    tree: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> Iterator[int]:
     """The id of a Python process, once it answers GET `ready`, or (with none) takes connections."""
     own = Path(__file__).parents[2]
-    environ = {**os.environ, "PYTHONPATH": str(tree or own), "PYTHONSAFEPATH": "1"}
+    environ = {**os.environ, "PYTHONPATH": str(tree or own), "PYTHONSAFEPATH": "1", **(extra or {})}
     with log.open("w") as lines:
         server = subprocess.Popen([sys.executable, *command], stderr=lines, stdout=lines, env=environ)
     try:
         while not _answers(port, ready):
             if server.poll() is not None:
                 raise RuntimeError(f"the server ended with {server.returncode}: {log.read_text()}")
-            time.sleep(0.1)
+            time.sleep(0.02)
         yield server.pid
     finally:
         server.terminate()

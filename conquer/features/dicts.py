@@ -104,6 +104,8 @@ def _group_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, bina
 
 def _read(items: list[dict[str, Any]], seed: int, binary: bool) -> tuple[Ints, Hashes, Floats] | None:
     """The features of dicts of plain values: `features` for all of them, compiled; None for any others."""
+    if not _KNOWN_FORM:
+        return None
     try:
         written = marshal.dumps(items, _VERSION)
     except ValueError:  # something that marshal does not know
@@ -112,11 +114,10 @@ def _read(items: list[dict[str, Any]], seed: int, binary: bool) -> tuple[Ints, H
     room = data.size // kernel_dicts.SHORTEST
     indptr, hashes, raw = np.empty(len(items) + 1, np.int64), np.empty(room, np.uint64), np.empty(room, np.uint64)
     begin = starts(seed)
-    read = _KNOWN_FORM and kernel_dicts.features(
-        data, begin[NUMBER], begin[CATEGORY], binary, indptr, hashes, raw, table(room)
-    )
+    if not kernel_dicts.features(data, begin[NUMBER], begin[CATEGORY], binary, indptr, hashes, raw, table(room)):
+        return None
     used = int(indptr[-1])
-    return (indptr, hashes[:used], raw.view(np.float64)[:used]) if read else None
+    return indptr, hashes[:used], raw.view(np.float64)[:used]
 
 
 def _any_grams(items: Sequence[Mapping[str, Any]], first: int, seed: int, binary: bool) -> Grams:

@@ -23,5 +23,5 @@ def test_a_program_is_timed_to_its_first_word_and_to_its_end(tmp_path):
 
 def test_a_cold_server_answers_with_every_kind_of_model(tmp_path):
     found = cold.serving(tmp_path, "auto")
-    assert list(found) == ["health", *(f"first pair, {kind}" for kind in cold.KINDS), "slowest health"]
+    assert list(found) == ["ready", *(f"first pair, {kind}" for kind in cold.KINDS), "slowest health"]
     assert found["slowest health"] > 0

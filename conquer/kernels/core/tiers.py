@@ -7,6 +7,7 @@ waits for the machine code, and says so. CONQUER_TIER=plain always interprets, C
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import update_wrapper
@@ -32,6 +33,9 @@ def tier() -> str:
     return name
 
 
+_inside = threading.local()
+
+
 class TwoTier:
     """One kernel in both tiers. As soon as the compiler is loaded, its module holds the compiled function itself."""
 
@@ -49,6 +53,8 @@ class TwoTier:
 
     def run_for(self, *arguments: Any) -> Any:
         """What to call with these arguments, there being no machine code for their types in this process."""
+        if getattr(_inside, "interpreting", False):
+            return self.function  # called by a kernel that is interpreted: part of its work, and compiled with it
         name = tier()
         if name == "plain":
             return self.interpret
@@ -63,11 +69,12 @@ class TwoTier:
 
     def interpret(self, *arguments: Any) -> Any:
         """Run the source, with the arithmetic of machine code: words wrap around, 1/0 is infinite."""
-        began = time.thread_time()
+        began, _inside.interpreting = time.thread_time(), True
         try:
             with np.errstate(all="ignore"):
                 return self.function(*arguments)
         finally:
+            _inside.interpreting = False
             building.count(time.thread_time() - began)
 
     def _compile(self, arguments: tuple[Any, ...]) -> Any:
