@@ -128,6 +128,22 @@ def test_a_flaky_network_loses_and_doubles_nothing(page, start, tmp_path):
     assert page.problems == []
 
 
+def test_a_page_whose_script_is_late_loses_no_file(page, start, tmp_path):
+    server, held = start(), []
+    page.route("**/session", lambda route: held.append(route))
+    page.goto(server.address)
+    items = tmp_path / "teas.jsonl"
+    items.write_text("\n".join(json.dumps({"text": text}) for text in TEXTS))
+    page.set_input_files("#file", items)
+    button = page.locator("form button.primary").bounding_box()
+    page.mouse.click(button["x"] + 5, button["y"] + 5)
+    assert page.input_value("#name") == ""
+    held[0].continue_()
+    page.wait_for_function("() => document.querySelector('#name').value === 'teas'")
+    page.click("form button.primary")
+    page.wait_for_url("**/pick/teas")
+
+
 def test_models_page_and_phone(page, browser, start, tmp_path):
     server = start()
     upload(page, server, tmp_path)

@@ -24,11 +24,12 @@ const algorithms = { gnc: "gnc: best and likeliest better; silent when sure", gn
 for (const [name, text] of Object.entries(algorithms)) find("algorithm").append(make("option", { value: name, selected: name === "gnr" }, text));
 
 const nameOf = (file) => file.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 64);
-find("file").addEventListener("change", () => {
+function named() {
   const [file] = find("file").files;
   find("chosen").textContent = file ? file.name : "or drop it here";
   if (file && !find("name").value) find("name").value = nameOf(file);
-});
+}
+find("file").addEventListener("change", named);
 const drop = find("drop");
 drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
 drop.addEventListener("dragleave", () => drop.classList.remove("over"));
@@ -74,5 +75,8 @@ find("example").addEventListener("click", () => trying(async () => {
 }));
 
 find("begin").hidden = !me.roles.includes("admin");
+// Nothing can be sent before this script can act on it; a file may have been chosen already, or kept over a reload.
+find("begin").inert = false;
+named();
 await refresh();
 setInterval(() => { if (!document.hidden) refresh().catch(() => {}); }, 3000);

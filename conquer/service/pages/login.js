@@ -12,4 +12,5 @@ find("form").addEventListener("submit", async (event) => {
   const here = URL.canParse(next, location.origin) && new URL(next, location.origin).origin === location.origin;
   location.assign(here ? new URL(next, location.origin).href : "/");
 });
+find("form").inert = false;
 find("key").focus();
