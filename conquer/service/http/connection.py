@@ -13,6 +13,9 @@ _URL_BYTES = 8 << 10
 _PIPELINED = 100
 _RATE = 32 << 10
 """Bytes a second that a body must come with in the long run."""
+_JOINED = 64 << 10
+"""Bytes of a body up to which it is copied behind its head, so that both go in one packet."""
+_CONTINUE = b"HTTP/1.1 100"
 _LINGER = 2.0
 """Seconds in which the last reply of a connection that is read no more can arrive."""
 
@@ -128,6 +131,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def on_response_complete(self) -> None:
+        self._hangup.flush()
         if not self._lingers:
             super().on_response_complete()
             return
@@ -140,6 +144,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def finish(self) -> None:
         """The reply is written and the connection ends: at once, or when the rest of the request has been dropped."""
+        self._hangup.flush()
         if self._whole or self.transport.is_closing():
             self.transport.close()
             return
@@ -227,13 +232,36 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class _Hangup:
-    """A connection's transport as its replies see it: closing it is up to the connection."""
+    """A connection's transport as its replies see it: closing it is up to the connection.
 
-    __slots__ = ("close", "is_closing", "write")
+    A reply's head waits for what follows it: two calls of the system for every reply would cost more than encoding it.
+    """
+
+    __slots__ = ("_head", "_write", "close", "is_closing")
 
     def __init__(self, protocol: BoundedProtocol) -> None:
-        self.write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
+        self._write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
         self.close = protocol.finish
+        self._head = b""
+
+    def write(self, data: bytes) -> None:
+        head = self._head
+        if head:
+            self._head = b""
+            if len(data) <= _JOINED:
+                self._write(head + data)
+                return
+            self._write(head)
+        elif data.endswith(b"\r\n\r\n") and data.startswith(b"HTTP/1.1 ") and not data.startswith(_CONTINUE):
+            self._head = data
+            return
+        self._write(data)
+
+    def flush(self) -> None:
+        """Send a head that nothing follows."""
+        if self._head:
+            head, self._head = self._head, b""
+            self._write(head)
 
 
 def _reply(status: int, code: str, message: str, headers: bytes = b"") -> bytes:
