@@ -158,8 +158,8 @@ def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) ->
     A rival with `published=True` is what its paper runs: estimator, random rounds first, constants. Where these depend
     on the number of rounds it needs `horizon`.
 
-    Any learner that duels takes `explore`, the share of rounds with two items drawn at random and their chances
-    recorded, so that its log can be used to judge other policies.
+    Any learner that duels, and Confidit, takes `explore`, the share of rounds with items drawn at random and their
+    chances recorded, so that its log can be used to judge other policies.
 
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0

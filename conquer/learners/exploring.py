@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import number
+from conquer.policies import CONFIDIT
 from conquer.rows import as_rows
 from conquer.tickets import EXPLORE, Draws
 from conquer.types import Choice, Floats, Learner, Query
@@ -16,9 +17,10 @@ from conquer.types import Choice, Floats, Learner, Query
 class Exploring:
     """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
 
-    The memo tells whether the pair was `explored`, and its `chance` where the learner itself was certain; among equal
-    scores, or of a learner that draws, the chance of an explored pair under its own rule is not known. Whether it is
-    known never depends on the pair that was drawn, so rounds without it can be left out.
+    For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo tells whether the items
+    were `explored`, and their `chance` where the learner itself was certain; among equal scores, or of a learner that
+    draws, the chance of an explored pair under its own rule is not known. Whether it is known never depends on the pair
+    that was drawn, so rounds without it can be left out.
 
     >>> from conquer.registry import make
     >>> learner = Exploring(make("gnc", dim=3), 0.5)
@@ -29,8 +31,8 @@ class Exploring:
     compiled = False
 
     def __init__(self, learner: Learner, share: float) -> None:
-        if not learner.duels:
-            raise ValueError(f"explore= is for learners that show two items, not for {learner.name}")
+        if not learner.duels and getattr(learner, "policy", None) != CONFIDIT:
+            raise ValueError(f"explore= is for learners that show two items and for confidit, not for {learner.name}")
         self.learner, self.share = learner, number("explore", share, 0.0, 1.0, above=True)
         self.parameters: Mapping[str, Any] = {**learner.parameters, "explore": self.share}
 
@@ -52,11 +54,11 @@ class Exploring:
 
     @property
     def duels(self) -> bool:
-        return True
+        return self.learner.duels
 
     @property
     def shows(self) -> int:
-        return max(2, self.learner.shows)
+        return max(2, self.learner.shows) if self.duels else 1
 
     @property
     def fixed_arms(self) -> bool:
@@ -78,14 +80,18 @@ class Exploring:
         draws, count = Draws(choice.ticket), len(rows)
         width = min(self.shows, count)
         uniform = self.share / math.perm(count, width)
-        known = choice.memo.get("chance") == 1.0 or self.share == 1.0
+        own = choice.memo.get("chance")
+        # Of one item: where all are equal its own rule draws uniformly too.
+        alike = width == 1 and own == 1.0 / count
+        known = own == 1.0 or alike or self.share == 1.0
         if explored := draws.uniform(EXPLORE) < self.share:
             left = list(range(count))
             shown = tuple(left.pop(draws.below(EXPLORE + 1 + place, count - place)) for place in range(width))
-            query = Query.DUEL
+            query = Query.DUEL if self.duels else Query.BEST
         else:
             shown, query = choice.shown, choice.query
         chance = (uniform if len(shown) == width else 0.0) + (1.0 - self.share if shown == choice.shown else 0.0)
+        chance = 1.0 / count if alike else chance
         memo = {**choice.memo, "chance": chance if known else None, "explored": explored}
         return Choice(shown, query, choice.ticket, memo)
 

@@ -30,6 +30,21 @@ def test_explore_travels_with_the_learner():
     assert again.parameters["explore"] == 0.2
     assert [again.choose(X, t) for t in range(30)] == [learner.choose(X, t) for t in range(30)]
     with pytest.raises(ValueError, match="two items"):
-        make("confidit", dim=3, explore=0.1)
+        make("banditron", dim=3, explore=0.1)
     with pytest.raises(ValueError, match="explore"):
         make("ttg", dim=3, explore=1.5)
+
+
+def test_one_item_is_explored_with_its_true_chance():
+    learner, X, n = make("confidit", dim=4, model="full", eta=0.0, explore=0.3), np.eye(4), 4000
+    assert {learner.choose(X, t).memo["chance"] for t in range(40)} == {0.25}
+    learner.learn(X, learner.choose(X, 0), +1)
+    best = int(learner.scores(X).argmax())
+    counts = np.zeros(4)
+    for ticket in range(n):
+        choice = learner.choose(X, ticket)
+        assert choice.query.name == "BEST"
+        assert choice.memo["chance"] == pytest.approx(0.7 * (choice.shown[0] == best) + 0.3 / 4)
+        counts[choice.shown[0]] += 1
+    expected = 0.7 * (np.arange(4) == best) + 0.3 / 4
+    assert np.abs(counts / n - expected).max() < 4.5 * 0.5 / math.sqrt(n)
