@@ -1,0 +1,135 @@
+"""What the client asks of the service and what it makes of the replies, without a network."""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+Reply = TypeVar("Reply")
+Items = Sequence[Mapping[str, Any]]
+AGAIN = frozenset({429, 502, 503, 504})
+"""Statuses after which the same call may be sent again: nothing has happened, or it is safe to repeat."""
+
+
+class ServiceError(Exception):
+    """What the service said no to: its status, the code of the error and its message.
+
+    >>> str(ServiceError(404, "unknown_model", "there is no model 'teas'"))
+    "404 unknown_model: there is no model 'teas'"
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(f"{status} {code}: {message}")
+        self.status, self.code, self.message = status, code, message
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: show `shown` (ids, the learner's first choice first), `left` on the left-hand side.
+
+    `query`: "duel", which of two; "best", whether the one is the best; "none", nothing is asked. `scores` follow the
+    items. `done`: the model's tolerance is reached for these items, so that asking may stop.
+    """
+
+    event_id: str
+    query: str
+    shown: tuple[str, ...]
+    left: str
+    scores: tuple[float, ...]
+    chance: float | None = None
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What became of an answer: "learnt", "repeat", or "ignored" with the reason."""
+
+    status: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Reply]):
+    """One request and how its reply is read. `repeats`: sending it twice does what sending it once does."""
+
+    method: str
+    path: str
+    read: Callable[[Any], Reply]
+    body: Any = None
+    content: bytes | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = True
+
+
+def model_path(name: str, rest: str = "") -> str:
+    """The path of a model's route, whatever its name holds.
+
+    >>> model_path("teas", "/events/a b/answer")
+    '/v1/models/teas/events/a b/answer'
+    """
+    return f"/v1/models/{quote(name, safe='')}{rest}"
+
+
+def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Call[dict[str, Any]]:
+    """Make a model; `settings` are the other fields of `POST /v1/models`."""
+    return Call("POST", "/v1/models", dict, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
+
+
+def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Call[Asked]:
+    """Ask which items to show. Without an event id it is given one here, so that it can be sent again."""
+    body = {"items": list(items), "event_id": event_id or uuid.uuid4().hex}
+    body |= {key: value for key, value in (("context", context), ("voter", voter)) if value is not None}
+    return Call("POST", model_path(name, "/choose"), asked, body)
+
+
+def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Call[Answered]:
+    """Say which item won: its id, "tie", "both_bad" or "skip"."""
+    body = {"winner": winner} | {key: value for key, value in more.items() if value is not None}
+    return Call("POST", model_path(name, f"/events/{quote(event_id, safe='')}/answer"), answered, body)
+
+
+def rank(name: str, items: Items, context: Any) -> Call[dict[str, Any]]:
+    """Rank items by score without using a round."""
+    body = {"items": list(items)} | ({} if context is None else {"context": context})
+    return Call("POST", model_path(name, "/rank"), dict, body)
+
+
+def reading(name: str, what: str, query: Mapping[str, str]) -> Call[Any]:
+    """What the model says of itself."""
+    return Call("GET", model_path(name, f"/{what}" if what else ""), lambda reply: reply, query=query)
+
+
+def delete(name: str) -> Call[None]:
+    """Delete a model and its log."""
+    return Call("DELETE", model_path(name), lambda _: None, repeats=False)
+
+
+def asked(reply: Mapping[str, Any]) -> Asked:
+    """A reply to choose.
+
+    >>> asked({"event_id": "e", "query": "duel", "shown": [{"id": "a"}, {"id": "b"}], "left": "b", "scores": [0, 0]})
+    Asked(event_id='e', query='duel', shown=('a', 'b'), left='b', scores=(0.0, 0.0), chance=None, done=False)
+    """
+    return Asked(
+        reply["event_id"],
+        reply["query"],
+        tuple(one["id"] for one in reply["shown"]),
+        reply["left"],
+        tuple(map(float, reply["scores"])),
+        reply.get("chance"),
+        bool(reply.get("done", False)),
+    )
+
+
+def answered(reply: Mapping[str, Any]) -> Answered:
+    """A reply to answer."""
+    return Answered(reply["status"], reply.get("reason"))
+
+
+def refusal(status: int, reply: Any, text: str) -> ServiceError:
+    """An error as the service told it, or as whatever stands before it did."""
+    error = reply.get("error") if isinstance(reply, dict) else None
+    if isinstance(error, dict):
+        return ServiceError(status, str(error.get("code", "unknown")), str(error.get("message", "")))
+    return ServiceError(status, "unknown", text[:200])

@@ -1,0 +1,91 @@
+"""The Python client against a running server: every call, every refusal, and a network that fails half of the time."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from conquer.client import AsyncClient, Client, ServiceError
+
+ITEMS = [{"id": "a", "vector": [1.0, 0.0]}, {"id": "b", "vector": [0.0, 1.0]}]
+
+
+class Flaky(httpx.HTTPTransport):
+    """Sends everything to the server, and loses requests before it and replies after it, in turn."""
+
+    calls = 0
+
+    def handle_request(self, request):
+        self.calls += 1
+        if self.calls % 3 == 1:
+            raise httpx.ConnectError("lost on the way there")
+        reply = super().handle_request(request)
+        if self.calls % 3 == 2:
+            reply.read()
+            reply.close()
+            raise httpx.ReadError("lost on the way back")
+        return reply
+
+
+def test_a_model_from_its_making_to_its_end(start):
+    with Client(start().address) as client:
+        assert client.create("teas", "gnr", features={"dim": 2})["name"] == "teas"
+        question = client.choose("teas", ITEMS, event_id="one", voter="ann")
+        assert question.query == "duel"
+        assert sorted(question.shown) == ["a", "b"]
+        assert question.left in question.shown
+        assert client.choose("teas", ITEMS, event_id="one", voter="ann") == question
+        assert client.answer("teas", "one", "a", voter="ann", seconds=1.5).status == "learnt"
+        assert client.answer("teas", "one", "a", voter="ann", seconds=1.5).status == "repeat"
+        assert client.get("teas")["summary"]["answers"]["learnt"] == 1
+        with pytest.raises(ServiceError, match="409 answered") as refused:
+            client.answer("teas", "one", "b", voter="ann")
+        assert (refused.value.status, refused.value.code) == (409, "answered")
+        client.delete("teas")
+        with pytest.raises(ServiceError, match="404 unknown_model"):
+            client.get("teas")
+
+
+def test_a_flaky_network_asks_and_learns_once(start):
+    server = start()
+    with Client(server.address) as client:
+        client.create("teas", "gnr", features={"dim": 2})
+    with Client(server.address, retries=8) as client:
+        client._http = httpx.Client(transport=Flaky(), **client._sending.options)
+        for _ in range(6):
+            question = client.choose("teas", ITEMS)
+            assert client.answer("teas", question.event_id, question.shown[0]).status in ("learnt", "repeat")
+        summary = client.get("teas")["summary"]
+    assert summary["answers"]["learnt"] == 6
+    assert summary["rounds"] == 6
+
+
+def test_what_may_not_be_repeated_is_sent_once(start):
+    with Client(start().address, retries=8) as client:
+        flaky = Flaky()
+        client._http = httpx.Client(transport=flaky, **client._sending.options)
+        with pytest.raises(httpx.ConnectError):
+            client.create("teas")
+        assert flaky.calls == 1
+
+
+def test_awaiting(start):
+    async def go():
+        async with AsyncClient(start().address) as client:
+            await client.create("teas", "gnr", features={"dim": 2})
+            questions = await asyncio.gather(*(client.choose("teas", ITEMS) for _ in range(20)))
+            answers = await asyncio.gather(
+                *(client.answer("teas", one.event_id, one.shown[0], strength=0.5) for one in questions)
+            )
+            assert {one.status for one in answers} == {"learnt"}
+            assert (await client.get("teas"))["summary"]["answers"]["learnt"] == 20
+            await client.delete("teas")
+
+    asyncio.run(go())
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="retries"):
+        Client("http://127.0.0.1:1", retries=-1)
+    with pytest.raises(ValueError, match="timeout"):
+        Client("http://127.0.0.1:1", timeout=0)
