@@ -42,7 +42,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Outcome:
     """What became of an answer: "learnt", "repeat", or "ignored" with the reason."""
 
     status: str
@@ -50,7 +50,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[Reply]):
+class Request(Generic[Reply]):
     """One request and how its reply is read. `repeats`: sending it twice does what sending it once does."""
 
     method: str
@@ -71,38 +71,38 @@ def model_path(name: str, rest: str = "") -> str:
     return f"/v1/models/{quote(name, safe='')}{rest}"
 
 
-def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Call[dict[str, Any]]:
+def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Request[dict[str, Any]]:
     """Make a model; `settings` are the other fields of `POST /v1/models`."""
-    return Call("POST", "/v1/models", dict, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
+    return Request("POST", "/v1/models", dict, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
 
 
-def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Call[Asked]:
+def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Request[Asked]:
     """Ask which items to show. Without an event id it is given one here, so that it can be sent again."""
     body = {"items": list(items), "event_id": event_id or uuid.uuid4().hex}
     body |= {key: value for key, value in (("context", context), ("voter", voter)) if value is not None}
-    return Call("POST", model_path(name, "/choose"), asked, body)
+    return Request("POST", model_path(name, "/choose"), asked, body)
 
 
-def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Call[Answered]:
+def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Request[Outcome]:
     """Say which item won: its id, "tie", "both_bad" or "skip"."""
     body = {"winner": winner} | {key: value for key, value in more.items() if value is not None}
-    return Call("POST", model_path(name, f"/events/{quote(event_id, safe='')}/answer"), answered, body)
+    return Request("POST", model_path(name, f"/events/{quote(event_id, safe='')}/answer"), answered, body)
 
 
-def rank(name: str, items: Items, context: Any) -> Call[dict[str, Any]]:
+def rank(name: str, items: Items, context: Any) -> Request[dict[str, Any]]:
     """Rank items by score without using a round."""
     body = {"items": list(items)} | ({} if context is None else {"context": context})
-    return Call("POST", model_path(name, "/rank"), dict, body)
+    return Request("POST", model_path(name, "/rank"), dict, body)
 
 
-def reading(name: str, what: str, query: Mapping[str, str]) -> Call[Any]:
+def reading(name: str, what: str, query: Mapping[str, str]) -> Request[Any]:
     """What the model says of itself."""
-    return Call("GET", model_path(name, f"/{what}" if what else ""), lambda reply: reply, query=query)
+    return Request("GET", model_path(name, f"/{what}" if what else ""), lambda reply: reply, query=query)
 
 
-def delete(name: str) -> Call[None]:
+def delete(name: str) -> Request[None]:
     """Delete a model and its log."""
-    return Call("DELETE", model_path(name), lambda _: None, repeats=False)
+    return Request("DELETE", model_path(name), lambda _: None, repeats=False)
 
 
 def asked(reply: Mapping[str, Any]) -> Asked:
@@ -122,9 +122,9 @@ def asked(reply: Mapping[str, Any]) -> Asked:
     )
 
 
-def answered(reply: Mapping[str, Any]) -> Answered:
+def answered(reply: Mapping[str, Any]) -> Outcome:
     """A reply to answer."""
-    return Answered(reply["status"], reply.get("reason"))
+    return Outcome(reply["status"], reply.get("reason"))
 
 
 def refusal(status: int, reply: Any, text: str) -> ServiceError:

@@ -10,7 +10,7 @@ import httpx
 
 from conquer.checks import number, whole
 from conquer.client import calls
-from conquer.client.calls import AGAIN, Answered, Asked, Call, Items
+from conquer.client.calls import AGAIN, Asked, Items, Outcome, Request
 
 Result = TypeVar("Result")
 _LONGEST = 30.0
@@ -26,12 +26,12 @@ class _Sending:
         seconds = number("timeout", timeout, 0, 1e6, above=True)
         self.options: dict[str, Any] = {"base_url": address.rstrip("/"), "headers": headers, "timeout": seconds}
 
-    def request(self, call: Call[Any]) -> dict[str, Any]:
+    def request(self, call: Request[Any]) -> dict[str, Any]:
         """The keyword arguments of httpx's request."""
         body = {"content": call.content} if call.content is not None else {"json": call.body} if call.body else {}
         return {"method": call.method, "url": call.path, "params": dict(call.query) or None, **body}
 
-    def again(self, call: Call[Any], tried: int, reply: httpx.Response | None) -> float | None:
+    def again(self, call: Request[Any], tried: int, reply: httpx.Response | None) -> float | None:
         """Seconds until the next try; None: this was the last one."""
         # A call that may not be repeated goes again only where the server says that nothing has happened.
         repeats = call.repeats if reply is None or reply.status_code == 504 else True
@@ -42,7 +42,7 @@ class _Sending:
         waits = min(_LONGEST, 0.1 * 2**tried) * random.uniform(0.5, 1.0)
         return max(waits, float(said)) if said.isdecimal() and float(said) <= _LONGEST else waits
 
-    def result(self, call: Call[Result], reply: httpx.Response) -> Result:
+    def result(self, call: Request[Result], reply: httpx.Response) -> Result:
         """The reply as the call reads it; a ServiceError where the service said no."""
         if reply.is_success:
             return call.read(reply.json() if reply.content else {})
@@ -77,7 +77,7 @@ class Client:
         """Let go of the connections."""
         self._http.close()
 
-    def send(self, call: Call[Result]) -> Result:
+    def send(self, call: Request[Result]) -> Result:
         """Send a call until it is answered; a ServiceError for a no, httpx's own error where nobody can be reached."""
         for tried in range(self._sending.retries + 1):
             reply = None
@@ -111,7 +111,7 @@ class Client:
         voter: str | None = None,
         strength: float | None = None,
         seconds: float | None = None,
-    ) -> Answered:
+    ) -> Outcome:
         """Say which item won: its id, "tie", "both_bad" or "skip"."""
         more = {"voter": voter, "strength": strength, "seconds": seconds}
         return self.send(calls.answer(name, event_id, winner, more))
@@ -148,7 +148,7 @@ class AsyncClient:
         """Let go of the connections."""
         await self._http.aclose()
 
-    async def send(self, call: Call[Result]) -> Result:
+    async def send(self, call: Request[Result]) -> Result:
         """Send a call until it is answered; a ServiceError for a no, httpx's own error where nobody can be reached."""
         for tried in range(self._sending.retries + 1):
             reply = None
@@ -182,7 +182,7 @@ class AsyncClient:
         voter: str | None = None,
         strength: float | None = None,
         seconds: float | None = None,
-    ) -> Answered:
+    ) -> Outcome:
         """Say which item won, as `Client.answer`."""
         more = {"voter": voter, "strength": strength, "seconds": seconds}
         return await self.send(calls.answer(name, event_id, winner, more))
