@@ -42,7 +42,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Acknowledged:
     """What became of an answer: "learnt", "repeat", or "ignored" with the reason."""
 
     status: str
@@ -83,7 +83,7 @@ def choose(name: str, items: Items, context: Any, event_id: str | None, voter: s
     return Request("POST", model_path(name, "/choose"), asked, body)
 
 
-def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Request[Outcome]:
+def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Request[Acknowledged]:
     """Say which item won: its id, "tie", "both_bad" or "skip"."""
     body = {"winner": winner} | {key: value for key, value in more.items() if value is not None}
     return Request("POST", model_path(name, f"/events/{quote(event_id, safe='')}/answer"), answered, body)
@@ -122,9 +122,9 @@ def asked(reply: Mapping[str, Any]) -> Asked:
     )
 
 
-def answered(reply: Mapping[str, Any]) -> Outcome:
+def answered(reply: Mapping[str, Any]) -> Acknowledged:
     """A reply to answer."""
-    return Outcome(reply["status"], reply.get("reason"))
+    return Acknowledged(reply["status"], reply.get("reason"))
 
 
 def refusal(status: int, reply: Any, text: str) -> ServiceError:

@@ -10,7 +10,7 @@ import httpx
 
 from conquer.checks import number, whole
 from conquer.client import calls
-from conquer.client.calls import AGAIN, Asked, Items, Outcome, Request
+from conquer.client.calls import AGAIN, Acknowledged, Asked, Items, Request
 
 Result = TypeVar("Result")
 _LONGEST = 30.0
@@ -39,7 +39,7 @@ class _Sending:
             return None
         said = "" if reply is None else reply.headers.get("retry-after", "")
         # Half of it by chance: many clients that failed together do not come back together.
-        waits = min(_LONGEST, 0.1 * 2**tried) * random.uniform(0.5, 1.0)
+        waits: float = min(_LONGEST, 0.1 * 2**tried) * random.uniform(0.5, 1.0)
         return max(waits, float(said)) if said.isdecimal() and float(said) <= _LONGEST else waits
 
     def result(self, call: Request[Result], reply: httpx.Response) -> Result:
@@ -111,7 +111,7 @@ class Client:
         voter: str | None = None,
         strength: float | None = None,
         seconds: float | None = None,
-    ) -> Outcome:
+    ) -> Acknowledged:
         """Say which item won: its id, "tie", "both_bad" or "skip"."""
         more = {"voter": voter, "strength": strength, "seconds": seconds}
         return self.send(calls.answer(name, event_id, winner, more))
@@ -182,7 +182,7 @@ class AsyncClient:
         voter: str | None = None,
         strength: float | None = None,
         seconds: float | None = None,
-    ) -> Outcome:
+    ) -> Acknowledged:
         """Say which item won, as `Client.answer`."""
         more = {"voter": voter, "strength": strength, "seconds": seconds}
         return await self.send(calls.answer(name, event_id, winner, more))
