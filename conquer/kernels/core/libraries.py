@@ -30,6 +30,10 @@ class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
     def finalize(self) -> None:
         self._finalized = True
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Nothing: it is done with the whole. The layout of data must be the same to be linked."""
+        module.data_layout = self._codegen._data_layout
+
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()
         return 0
