@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import conquer
 from conquer.kernels.core import cache, native
+from conquer.kernels.core.compile import part, toolchain
 
 
 def run(code, **environment):
@@ -82,3 +84,32 @@ def test_a_user_without_a_home_has_a_cache(monkeypatch):
     folders = list(cache._candidates("key"))
     assert len(folders) == 2
     assert "~" not in str(folders[-1])
+
+
+def test_a_kernel_is_optimised_once_with_all_its_parts(monkeypatch):
+    numba = toolchain()
+    from numba.core.codegen import CPUCodeLibrary
+
+    native.dispatcher(lambda x: x[0], None)(np.ones(2))  # numba's own code for memory is made now
+
+    @part
+    def third(x):
+        return np.sqrt(x.sum())
+
+    @part
+    def second(x):
+        return third(x) + third(x[1:])
+
+    optimised, optimise = [], CPUCodeLibrary._optimize_final_module
+
+    def note(library):
+        optimised.append(type(library).__name__)
+        optimise(library)
+
+    monkeypatch.setattr(CPUCodeLibrary, "_optimize_final_module", note)
+    kernel = native.dispatcher(lambda x: second(x) - 1.0, None)
+    assert kernel(np.ones(4)) == np.sqrt(4.0) + np.sqrt(3.0) - 1.0
+    assert optimised == ["Whole"]
+    # A function that is not ours may call the parts, and numba's own functions that were compiled with them.
+    other = numba.njit(lambda x: second(x) + x.sum())
+    assert other(np.ones(4)) == np.sqrt(4.0) + np.sqrt(3.0) + 4.0
