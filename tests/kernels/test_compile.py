@@ -113,3 +113,22 @@ def test_a_kernel_is_optimised_once_with_all_its_parts(monkeypatch):
     # A function that is not ours may call the parts, and numba's own functions that were compiled with them.
     other = numba.njit(lambda x: second(x) + x.sum())
     assert other(np.ones(4)) == np.sqrt(4.0) + np.sqrt(3.0) + 4.0
+
+
+CALLER = """
+import numpy as np
+from conquer.kernels.core import libraries
+from conquer.kernels.core.compile import toolchain
+from conquer.kernels.core.tickets import fill_tickets
+compiled = toolchain().njit(pipeline_class=libraries.Kernel)
+out = np.zeros(3, np.uint64)
+compiled(lambda seed, start, out: fill_tickets(seed, start, out))(np.uint64(5), 0, out)
+again = np.zeros(3, np.uint64)
+fill_tickets(np.uint64(5), 0, again)
+print(out.tolist() == again.tolist() != [0, 0, 0], sum(fill_tickets.made.stats.cache_hits.values()))
+"""
+
+
+def test_a_kernel_that_another_one_calls_comes_from_disk_and_python_can_call_it(tmp_path):
+    there = {"CONQUER_CACHE": str(tmp_path), "CONQUER_TIER": "compiled"}
+    assert [run(CALLER, **there) for _ in range(2)] == [(0, "True 0\n"), (0, "True 1\n")]

@@ -49,6 +49,12 @@ class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
             module.link_in(_module(library), preserve=True)
         return module
 
+    @classmethod
+    def _unserialize(cls, generator: Any, state: Any) -> Any:
+        """A kernel that another one calls, from disk: not a part."""
+        with _made_as(codegen.JITCodeLibrary, generator):
+            return generator.unserialize_library(state)
+
 
 class Whole(codegen.JITCodeLibrary):  # type: ignore[misc]
     """A kernel with all that it calls."""
@@ -84,10 +90,10 @@ def _module(library: Any) -> Any:
 
 
 @contextmanager
-def _parts(generator: Any) -> Iterator[None]:
-    """What is compiled meanwhile, numba's own functions too, becomes a part."""
+def _made_as(kind: type, generator: Any) -> Iterator[None]:
+    """Whatever becomes a library meanwhile is of this kind, numba's own functions too."""
     before = generator._library_class
-    generator._library_class = Part
+    generator._library_class = kind
     try:
         yield
     finally:
@@ -101,5 +107,5 @@ class Kernel(compiler.Compiler):  # type: ignore[misc]
         generator = self.state.targetctx.codegen()
         self.state.library = Whole(generator, function.__qualname__)
         self.state.library.enable_object_caching()
-        with _parts(generator):
+        with _made_as(Part, generator):
             return super().compile_extra(function)
