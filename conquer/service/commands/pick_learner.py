@@ -13,12 +13,13 @@ import numpy as np
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
 from conquer.learners.conquer import Conquer, as_stored
+from conquer.service.commands.drawing import draw_items
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.served import Draw
+from conquer.service.log.served import Draw, May
 from conquer.service.settings import Limits
 from conquer.tickets import stream, ticket
 from conquer.types import Choice, Floats, Learner, Query
@@ -33,6 +34,7 @@ class PickLearner:
 
     ties = True
     draws = 25
+    pairwise = True
     exhausted = "nothing is left to ask: the model is sure"
 
     def __init__(self, settings: ModelSettings, learner: Learner, featurizer: Featurizer | None = None) -> None:
@@ -93,18 +95,15 @@ class PickLearner:
         return self.learner.expose(read.rows, choice)
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
         """Some items of one group, as many as the settings say take part in a question."""
-        group = pool[rng.randrange(len(pool))]
-        free = [item for item in group.items if item.id not in taken]
-        if len(free) < 2:
-            open_groups = [one for one in pool if sum(item.id not in taken for item in one.items) >= 2]
-            if not open_groups:
-                return None
-            group = open_groups[rng.randrange(len(open_groups))]
-            free = [item for item in group.items if item.id not in taken]
-        return Draw(rng.sample(free, min(self.settings.per_round, len(free))), group.context)
+        return draw_items(rng, pool, taken, self.settings.per_round, may)
 
     def view(self, read: ReadItems, event: Event) -> None:
         """A pick shows its items and nothing else."""

@@ -70,6 +70,8 @@ class ModelSettings(Strict):
     covariance: Literal["on-answer", "on-show"] = "on-answer"
     per_round: Annotated[int, Meta(ge=2, le=100)] = 5
     """How many items of an uploaded pool take part in one question."""
+    quota: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    """How many answers a pair of an uploaded pool gets; the pool is done when every pair has them. None: no end."""
     planted: Annotated[float, Meta(ge=0, le=0.5)] = 0.0
     """Share of questions that ask an earlier one again, to measure agreement; their answers are not learnt."""
     instructions: Annotated[str, Meta(max_length=10_000)] = ""

@@ -179,14 +179,17 @@ class Folded(Counted):
         """Groups of uploaded items."""
         self.pooled, self.pool_bytes = 0, 0
         """How many rows of items the groups were read from, and what they take."""
+        self.asked: Any = None
+        """What `annotation.asked` has read of the log, while the model is in memory."""
         self._stream = stream("policy", settings.seed)
         self._tickets: list[int] = []
         self._first_ticket = 0
 
     @property
     def size(self) -> int:
-        """Bytes in memory, roughly: weights, cached events and items to ask about."""
-        return self.learner.size + self.event_bytes + self.pool_bytes
+        """Bytes in memory, roughly: weights, cached events, items to ask about and who answered about them."""
+        asked = 0 if self.asked is None else int(self.asked.size)
+        return self.learner.size + self.event_bytes + self.pool_bytes + asked
 
     def hold_pool(self, pooled: int) -> None:
         """The groups are now those of the first `pooled` rows of items."""

@@ -1,7 +1,7 @@
 """What learns behind a model's name, as the rest of the service sees it, whatever the model's task is."""
 
 import random
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol
 
 from conquer.features.featurizer import Featurizer
@@ -24,6 +24,10 @@ class Read(Protocol):
         ...
 
 
+May = Callable[[str, str], bool]
+"""Whether two items may be asked about together."""
+
+
 class Draw(NamedTuple):
     """Items drawn from a pool for one round, and what they answer to."""
 
@@ -41,6 +45,8 @@ class ServedLearner(Protocol):
     """Whether "tie" is an answer of its own; without it a tie is "both_bad"."""
     draws: int
     """How many rounds are drawn in search of one that has a question."""
+    pairwise: bool
+    """Whether a question is about two of the items themselves, so that a person meets each pair once."""
     exhausted: str
     """What a person reads when nothing is left to ask."""
 
@@ -88,9 +94,17 @@ class ServedLearner(Protocol):
         ...
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
-        """The next round from uploaded items, none of them `taken`; None when there is none to ask about."""
+        """The next round from uploaded items, none of them `taken`; None when there is none to ask about.
+
+        `may`: at least two of the items may be asked about together, for a learner whose questions are pairwise.
+        """
         ...
 
     def view(self, read: Any, event: Event) -> Any:

@@ -21,7 +21,7 @@ from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.served import Draw
+from conquer.service.log.served import Draw, May
 from conquer.service.log.transaction import Turn
 from conquer.service.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
 from conquer.types import Choice, Query
@@ -53,6 +53,7 @@ class ParseLearner:
 
     ties = False
     draws = 1
+    pairwise = False
     exhausted = "every word has been asked about"
     unfitted = False
 
@@ -121,7 +122,12 @@ class ParseLearner:
         return self.learner.expose(read.sentence, choice)
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
         return draw_sentence(rng, pool, taken, asked)
 

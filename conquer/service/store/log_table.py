@@ -197,6 +197,31 @@ def latest_choices(connection: Connection, model: int, count: int) -> list[Decis
     return [entry.body for entry in entries if isinstance(entry.body, Decision)]
 
 
+def said(connection: Connection, model: int, after: int, last: int, count: int) -> list[Entry]:
+    """The next answers, corrections and erasures after a position, up to the row at `last`."""
+    statement = (
+        select(*_COLUMNS)
+        .where(
+            log.c.model_id == model,
+            log.c.position > after,
+            log.c.position <= last,
+            log.c.kind.in_(("answer", "correction", "erasure")),
+        )
+        .order_by(log.c.position)
+        .limit(count)
+    )
+    return [_entry(row) for row in _rows(connection, statement, {})]
+
+
+def decisions(connection: Connection, model: int, ids: Iterable[str | None]) -> Iterator[tuple[str, str]]:
+    """These events and the texts of the rows that began them, a few at a time."""
+    wanted = [one for one in ids if one is not None]
+    for start in range(0, len(wanted), _FEW):
+        here = (log.c.model_id == model) & (log.c.kind == "choose") & log.c.event_id.in_(wanted[start : start + _FEW])
+        for row in _rows(connection, select(log.c.event_id, log.c.body).where(here), {}):
+            yield row.event_id, row.body
+
+
 def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:
     """(event, voter) of the first answer at a position or after it."""
     found = connection.execute(
