@@ -5,7 +5,7 @@ from typing import Any
 
 from conquer.checks import checked_dim
 from conquer.files import FileError, pack, unpack
-from conquer.learners.believing import columns
+from conquer.learners.belief import columns
 from conquer.registry import describe, find, rebuild
 from conquer.types import Learner
 

@@ -111,7 +111,8 @@ class Algorithm:
 
     def _believing(self, dim: int, model: str, values: Values, belief: Values) -> Learner:
         """The learner over wider rows, told whom to believe."""
-        from conquer.learners.believing import Believing, columns, completed
+        from conquer.learners.belief import columns, completed
+        from conquer.learners.believing import Believing
 
         belief = completed(self, model, values, belief)
         width = checked_dim(columns(dim, belief))

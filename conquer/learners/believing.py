@@ -8,41 +8,14 @@ from numpy.typing import NDArray
 
 from conquer.checks import checked_answer, positive, whole
 from conquer.kernels.rounds import settings as st
+from conquer.learners.belief import MOST_NUISANCE, MOST_PLACES
 from conquer.learners.conquer import Conquer
 from conquer.learners.halves import Fresh, Halves, Models
 from conquer.learners.voters import ANSWERS, COUNTED, Voter, Voters, checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Source
 
-BELIEVE = ("voters", "people")
-DEFAULTS: Mapping[str, Any] = {"voters": 64, "trust": 1.0, "nuisance": ()}
-MOST_PLACES, MOST_NUISANCE = 4096, 64
 _NOBODY = Source()
-
-
-def columns(dim: int, parameters: Mapping[str, Any]) -> int:
-    """How many features the model of a learner with these parameters has: its own, the side's and the voters'.
-
-    >>> columns(10, {"lam": 1.0}), columns(10, {"believe": "voters", "voters": 64, "nuisance": []})
-    (10, 75)
-    """
-    if parameters.get("believe") is None:
-        return dim
-    places = whole("voters", parameters["voters"], 0, MOST_PLACES)
-    return dim + 1 + places * (1 + len(parameters["nuisance"]))
-
-
-def completed(row: Any, model: str, values: Mapping[str, Any], belief: Mapping[str, Any]) -> dict[str, Any]:
-    """`belief` with its defaults, or the reason why this row of the table cannot be told whom to believe."""
-    if belief["believe"] not in BELIEVE:
-        raise ValueError(f"believe must be None, 'voters' or 'people', got {belief['believe']!r}")
-    if row.policy is None or row.policy.reply != st.REPLY_DUEL:
-        raise ValueError(f"believe= is for CONQUER's rules, which show two items and learn; not for {row.name}")
-    if values.get("projection") is not None:
-        raise ValueError("believe= goes without projection: the side's columns are no item's, so no slab bounds them")
-    if model == "kernel" and values["kernel"] != "linear":
-        raise ValueError(f"believe= adds columns to a row: only kernel='linear' adds them up, got {values['kernel']!r}")
-    return {**DEFAULTS, **belief}
 
 
 class Believing:
@@ -144,6 +117,11 @@ class Believing:
 
     def begin_exposing(self) -> None:
         self.learner.begin_exposing()
+
+    def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
+        """The learner's board: it speaks of the items alone."""
+        inner: Any = self.learner
+        return inner.board(self._wide(X), *arguments, **options)
 
     def weigh(self, X: Any, choice: Choice, source: Source) -> float:
         """rho in [0, 1]: the weight with which an answer of this source would enter now. Changes nothing."""
