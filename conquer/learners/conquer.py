@@ -16,7 +16,7 @@ from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import FULL_RANGE, draw_ticket
-from conquer.types import Choice, Floats, Query
+from conquer.types import Choice, Floats, Query, Source
 
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
@@ -223,8 +223,11 @@ class Conquer:
         scores = np.empty(len(rows))
         return self._choose(rows, rng, scores), scores
 
-    def learn(self, X: Any, choice: Choice, answer: float) -> None:
-        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
+        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no.
+
+        `source` is not heeded: whoever answers counts alike, unless the learner was made with `believe`.
+        """
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         a, b = self.check(choice, rows.rows.size)
         answer = checked_answer(answer, strengths=choice.query != _BEST)

@@ -169,15 +169,21 @@ class CompiledModel:
             raise ValueError(f"weights must name items in [0, {len(rows)}), got {dict(pairs)!r}")
         if not (np.isfinite(values).all() and is_real(target) and math.isfinite(target)):
             raise ValueError(f"weights and target must be finite numbers, got {dict(pairs)!r} and {target!r}")
-        arrays = rows.indptr, rows.indices, rows.data, rows.rows
+        self.move(rows, picks, values, float(target), ticket)
+
+    def move(
+        self, X: SparseRows, picks: Ints, values: Floats, target: float, ticket: int = 0, exposed: bool = False
+    ) -> None:
+        """`update` with rows of this model and finite numbers; `exposed`: the pair counts in the widths already."""
+        arrays = X.indptr, X.indices, X.data, X.rows
         with self.held():
-            self.reserve(rows)
-            self.make_room(rows)
+            self.reserve(X)
+            self.make_room(X)
             self.ticket[0] = ticket
             common = self.plan, self.knobs, self.work, self.ticket
-            status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
+            status = self.calls.update(*arrays, *self.state, *common, X.rows[picks], values, target, exposed)
         if status != st.OK:
-            self.fail(status, rows)
+            self.fail(status, X)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""

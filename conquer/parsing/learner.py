@@ -18,7 +18,7 @@ from conquer.parsing.exposing import expose_pair, learn_exposed
 from conquer.parsing.mst import best_tree
 from conquer.parsing.rule import ASK, NEITHER, EdgeRule
 from conquer.tickets import FULL_RANGE, draw_ticket
-from conquer.types import Choice, Floats, Ints, Learner, Query
+from conquer.types import Choice, Floats, Ints, Learner, Query, Source
 
 
 class EdgeLearner:
@@ -159,7 +159,7 @@ class EdgeLearner:
             raise ValueError("the choice says it was counted on show, and this learner has counted none")
         return int(shown[0]), int(shown[1])
 
-    def learn(self, X: Any, choice: Choice, answer: float) -> None:
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
         """+1: the first edge is right, -1: the second, 0: neither (see `EdgeRule`), or a strength between."""
         edges = self._edges(X)
         pair = self.check(choice, len(edges.rows))

@@ -13,7 +13,7 @@ from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import Draws, draw_ticket
-from conquer.types import Choice, Floats, Memo, Query
+from conquer.types import Choice, Floats, Memo, Query, Source
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -147,7 +147,7 @@ class Rival:
             raise ValueError(f"shown items must be in [0, {count}), got {shown}")
         return shown
 
-    def learn(self, X: Any, choice: Choice, answer: float) -> None:
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
         rows = as_rows(X, self.dim)
         self.check(choice, len(rows))

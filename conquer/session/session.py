@@ -1,6 +1,7 @@
 """Ask and tell with names: offers for people or products, answers late and in any order, each exactly once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -9,9 +10,11 @@ from conquer import tickets
 from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
 from conquer.checks import checked_seed
 from conquer.features.featurizer import Featurizer
+from conquer.learners.believing import believer
+from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
-from conquer.session.ledger import MemoryLedger, opening, record
-from conquer.types import Choice, Learner, Ledger, Offer, Query
+from conquer.session.ledger import MemoryLedger, opening, record, recorded
+from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
 Moved = TypeVar("Moved")
 _NUMBERED = tuple(map(str, range(100)))
@@ -164,13 +167,15 @@ class Session:
             featurizer = self._hashing = Featurizer(dim=self.learner.dim)
         return as_rows(featurizer(items, context=context), self.learner.dim)
 
-    def tell(self, offer_id: str, answer: str | float | None) -> str:
+    def tell(self, offer_id: str, answer: str | float | None, *, voter: str | None = None, kind: str = "person") -> str:
         """Learn an answer: "first", "second", "tie", "skip", "both_bad", a shown item's id, or a strength in [-1, 1].
 
         "yes" and "no" answer BEST; of more than two shown, name the best by its id. Returns "learnt", "skipped", or
-        "repeat" if the same answer came before; another answer to the same offer is an AnswerError.
+        "repeat" if the same answer came before; another answer to the same offer is an AnswerError. `voter` names who
+        answered, a "person" or a "judge": logged, and weighed where the learner was made with `believe`.
         """
         self._check_whole()
+        source = checked_source(Source(voter, 0, kind))
         if not isinstance(offer_id, str):
             raise AnswerError(f"an offer's id is a string, got {offer_id!r}")
         if told := self._told.get(offer_id):
@@ -183,14 +188,22 @@ class Session:
         memo = choice.memo
         outside, ties = bool(memo.get("outside")), bool(memo.get("ties", True))
         value = read_answer(answer, choice.query, shown, outside=outside, ties=ties, items=others)
+        said = self._said(rows, choice, source)
         if value is not None:
-            self._moved(self.learner.learn, rows, choice, value)
-        self._append({"kind": "tell", "id": offer_id, "answer": value})
+            self._moved(self.learner.learn, rows, choice, value, *said)
+        self._append({"kind": "tell", "id": offer_id, "answer": value, **recorded(*(said or (source,)))})
         del self._pending[offer_id]
         # Of the other items only the one that was named: a long session must not keep every id it has seen.
         named = tuple([name for name in others if name == answer])
         self._told[offer_id] = Told(choice.query, shown, value, outside, ties, named)
         return "skipped" if value is None else "learnt"
+
+    def _said(self, rows: SparseRows, choice: Choice, source: Source) -> tuple[Source, ...]:
+        """The source with its side and weight, for a learner that heeds one; else nothing."""
+        if (learner := believer(self.learner)) is None:
+            return ()
+        source = replace(source, side=1 - 2 * leftmost(choice.ticket, 2))
+        return (replace(source, weight=learner.weigh(rows, choice, source)),)
 
     @property
     def pending(self) -> tuple[str, ...]:
