@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from conquer.service.http.schemas import Group
-from conquer.service.log.records import Answered, Corrected, Entry, Erasure
+from conquer.service.log.records import Answered, Corrected, Entry, Erasure, Voted
 from conquer.service.store import log_table
 
 SLICE = 1000
@@ -104,6 +104,8 @@ class Asked:
             match row.body:
                 case Answered(value=value) if found is not None and found.planted is None:
                     self.say(str(row.event), row.voter or "", found.names, value is not None)
+                case Voted(names=names, value=value):
+                    self.say(str(row.event), row.voter or "", names, value is not None)
                 case Corrected():
                     self.unsay(str(row.event), row.voter or "")
                 case _:

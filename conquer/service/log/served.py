@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from conquer.features.featurizer import Featurizer
 from conquer.service.http.schemas import Group, Item
 from conquer.service.log.event import Event
-from conquer.types import Choice, Floats
+from conquer.types import Choice, Floats, Source
 
 
 class Read(Protocol):
@@ -87,7 +87,13 @@ class ServedLearner(Protocol):
         """Whether "none of these" is an answer to this choice that teaches something."""
         ...
 
-    def learn(self, read: Any, choice: Choice, value: float) -> None: ...
+    def learn(self, read: Any, choice: Choice, value: float, source: Source | None = None) -> None:
+        """Learn an answer. `source`: whom it comes from, where the model weighs voters."""
+        ...
+
+    def weigh(self, read: Any, choice: Choice, source: Source) -> float | None:
+        """The weight with which an answer of this source would enter now; None where voters are not weighed."""
+        ...
 
     def expose(self, read: Any, choice: Choice) -> Choice:
         """Count a shown pair in the widths before its answer; the choice to learn from later."""

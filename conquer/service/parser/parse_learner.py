@@ -24,7 +24,7 @@ from conquer.service.log.event import Event
 from conquer.service.log.served import Draw, May
 from conquer.service.log.transaction import Turn
 from conquer.service.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
-from conquer.types import Choice, Query
+from conquer.types import Choice, Query, Source
 
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _MODEL = ("lam", "update")
@@ -115,8 +115,12 @@ class ParseLearner:
         """Neither head may be right; the rule says whether that teaches something."""
         return self.learner.rule.neither != "skip"
 
-    def learn(self, read: ReadSentence, choice: Choice, value: float) -> None:
+    def learn(self, read: ReadSentence, choice: Choice, value: float, source: Source | None = None) -> None:
         self.learner.learn(read.sentence, choice, value)
+
+    def weigh(self, read: ReadSentence, choice: Choice, source: Source) -> None:
+        """A parser believes everyone alike."""
+        return None
 
     def expose(self, read: ReadSentence, choice: Choice) -> Choice:
         return self.learner.expose(read.sentence, choice)

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, checksum, unsealed
+from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, Voted, checksum, unsealed
 from conquer.service.store.schema import log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -170,7 +170,7 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
         part = wanted[start : start + 500]
         for row in _rows(connection, _OF_EVENTS, {"model": model, "events": part}):
             entry = _entry(row)
-            if isinstance(entry.body, Decision):
+            if isinstance(entry.body, Decision | Voted):
                 found[row.event_id] = Event.of(entry)
             elif row.event_id in found:
                 found[row.event_id].follow(entry)
@@ -205,7 +205,7 @@ def said(connection: Connection, model: int, after: int, last: int, count: int) 
             log.c.model_id == model,
             log.c.position > after,
             log.c.position <= last,
-            log.c.kind.in_(("answer", "correction", "erasure")),
+            log.c.kind.in_(("answer", "vote", "correction", "erasure")),
         )
         .order_by(log.c.position)
         .limit(count)
