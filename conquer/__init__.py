@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from conquer import reference
     from conquer.features.featurizer import Featurizer, featurize
+    from conquer.fitting import fit
     from conquer.policies import Policy
     from conquer.registry import algorithms, make
     from conquer.rows import Rounds, SparseRows
@@ -32,6 +33,7 @@ _HOMES = {
     "Trace": "simulation",
     "algorithms": "registry",
     "featurize": "features.featurizer",
+    "fit": "fitting",
     "load": "session",
     "make": "registry",
     "replay": "session",
@@ -52,6 +54,7 @@ __all__ = [
     "Trace",
     "algorithms",
     "featurize",
+    "fit",
     "load",
     "make",
     "reference",
