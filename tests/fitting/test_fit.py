@@ -74,7 +74,7 @@ def test_other_learners_learn_in_the_order_of_the_votes():
     np.testing.assert_allclose(kernel.learner.scores(rows), full.learner.scores(rows), atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["rucb", "dts", "maxinp", "colstim"])
+@pytest.mark.parametrize("name", ["rucb", "double-thompson", "maxinp", "colstim", "toptwo"])
 def test_rivals_learn_votes_too(name):
     votes = [("tea", "mug", 1), ("mug", "pot", 1), ("tea", "pot", 1)] * 5
     session = conquer.fit(votes, algorithm=name)
