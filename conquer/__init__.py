@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from conquer import reference
     from conquer.boards import Board, Stop
     from conquer.features.featurizer import Featurizer, featurize
+    from conquer.fitting import fit
     from conquer.policies import Policy
     from conquer.registry import algorithms, make
     from conquer.rows import Rounds, SparseRows
@@ -35,6 +36,7 @@ _HOMES = {
     "Trace": "simulation",
     "algorithms": "registry",
     "featurize": "features.featurizer",
+    "fit": "fitting",
     "load": "session",
     "make": "registry",
     "replay": "session",
@@ -57,6 +59,7 @@ __all__ = [
     "Trace",
     "algorithms",
     "featurize",
+    "fit",
     "load",
     "make",
     "reference",

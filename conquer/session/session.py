@@ -13,6 +13,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.learners.believing import believer
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
+from conquer.session.known import Known
 from conquer.session.ledger import MemoryLedger, opening, record, recorded
 from conquer.session.standing import board_of_items, known_items, ranked
 from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
@@ -104,6 +105,8 @@ class Session:
             learner.begin_exposing()
         self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
         self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
+        self.known: Known | None = None
+        """The items its learner was fitted on, by id; `ask` takes their ids alone."""
         self.ordinal = 0
         self._stream = tickets.stream("policy", seed)
         self._pending: dict[str, Pending] = {}
@@ -135,7 +138,8 @@ class Session:
     def ask(self, items: Any, context: Any = None, ids: Sequence[str] | None = None) -> Offer:
         """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
 
-        A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features.
+        A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features. A fitted session takes
+        a list of ids that it knows, or `session.known` for all of them.
         """
         self._check_whole()
         names, rows = self._read(items, context, ids)
@@ -162,6 +166,7 @@ class Session:
 
     def _read(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Sequence[str], SparseRows]:
         """The items' ids and rows."""
+        items, ids = self._looked_up(items, context, ids)
         if type(items) is not list and isinstance(items, Mapping):
             if ids is not None:
                 raise ValueError("ids are the keys of the mapping; pass them once")
@@ -173,9 +178,15 @@ class Session:
             raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
         return names, rows
 
+    def _looked_up(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
+        """Items that the session knows by name as their rows and names; all others as they came."""
+        found = None if self.known is None else self.known.found(items, context)
+        return (items, ids) if found is None else (found[0], found[1] if ids is None else ids)
+
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
-        if context is None and self.featurizer is None and _is_matrix(items):
+        known = self.known is not None and isinstance(items, SparseRows)
+        if context is None and (self.featurizer is None or known) and _is_matrix(items):
             return as_rows(items, self.learner.dim).packed()
         if isinstance(items, SparseRows):
             items = items.csr()
