@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conquer import reference
+    from conquer.boards import Board, Stop
     from conquer.features.featurizer import Featurizer, featurize
+    from conquer.fitting import fit
     from conquer.policies import Policy
     from conquer.registry import algorithms, make
     from conquer.rows import Rounds, SparseRows
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from conquer.types import Choice, Offer, Query
 
 _HOMES = {
+    "Board": "boards",
     "Choice": "types",
     "Featurizer": "features.featurizer",
     "MemoryLedger": "session",
@@ -29,9 +32,11 @@ _HOMES = {
     "Rounds": "rows",
     "Session": "session",
     "SparseRows": "rows",
+    "Stop": "boards",
     "Trace": "simulation",
     "algorithms": "registry",
     "featurize": "features.featurizer",
+    "fit": "fitting",
     "load": "session",
     "make": "registry",
     "replay": "session",
@@ -40,6 +45,7 @@ _HOMES = {
 }
 __version__ = "0.1.0"
 __all__ = [
+    "Board",
     "Choice",
     "Featurizer",
     "MemoryLedger",
@@ -49,9 +55,11 @@ __all__ = [
     "Rounds",
     "Session",
     "SparseRows",
+    "Stop",
     "Trace",
     "algorithms",
     "featurize",
+    "fit",
     "load",
     "make",
     "reference",

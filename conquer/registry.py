@@ -161,6 +161,9 @@ def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) ->
     Any learner that duels, and Confidit, takes `explore`, the share of rounds with items drawn at random and their
     chances recorded, so that its log can be used to judge other policies.
 
+    CONQUER's duelling rules take `believe`: "voters" learns each voter's pull to a side and how far they can be relied
+    on, "people" weighs judges by people's answers (see `learners.believing`).
+
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0
     >>> make("maxinp", dim=10, published=True, horizon=2000).parameters["estimator"]

@@ -5,6 +5,7 @@ from typing import Any
 
 from conquer.checks import checked_dim
 from conquer.files import FileError, pack, unpack
+from conquer.learners.belief import columns
 from conquer.registry import describe, find, rebuild
 from conquer.types import Learner
 
@@ -38,13 +39,15 @@ def loads(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> tuple[Learn
 
 
 def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], largest: int) -> None:
-    dim, row = checked_dim(description["dim"]), find(description["algorithm"])
-    model = description["parameters"]["model"]
+    row, parameters = find(description["algorithm"]), description["parameters"]
+    dim, model = columns(checked_dim(description["dim"]), parameters), parameters["model"]
     if model == "full" and row.policy is None:
         held = sum(array.nbytes for array in arrays.values())
         if held < 8 * dim * dim:
             raise ValueError(f"a full model of {dim} features needs {8 * dim * dim} bytes, got {held}")
     elif model == "full" and "lam" in row.takes and arrays["inverse"].shape != (dim, dim):
         raise ValueError(f"a full model of {dim} features needs a square of them, got {arrays['inverse'].shape}")
-    if dim > largest:
-        raise ValueError(f"dim must be at most {largest}, got {dim}; largest_dim= allows more to a file you trust")
+    models = 1 if parameters.get("believe") is None else 3
+    if models * dim > largest:
+        most = largest // models
+        raise ValueError(f"dim must be at most {most}, got {dim}; largest_dim= allows more to a file you trust")

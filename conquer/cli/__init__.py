@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conquer.cli import data, parse, service, study
+from conquer.cli import data, parse, service, study, votes
 from conquer.cli.extras import need
 
 RESUMING = (("study",), ("arena",), ("measure", "staleness"), ("parse", "study"), ("data", "get"))
@@ -33,6 +33,7 @@ for command in (
     service.restore,
     service.erase,
     service.replay,
+    votes.fit,
     study.study,
     study.arena,
 ):

@@ -40,6 +40,18 @@ def content(path: Path) -> bytes:
     return b"".join(_chunks(path, _CHUNK))
 
 
+def pieces(path: Path) -> Iterator[bytes]:
+    """The content, decompressed, about a megabyte at a time."""
+    return _chunks(path, _CHUNK)
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the file says that it is compressed."""
+    with path.open("rb") as raw:
+        magic = raw.read(6)
+    return magic.startswith(_ZSTD) or magic[:2] in _PLAIN_READERS
+
+
 def lines(path: Path) -> Iterator[bytes]:
     """Every line of the content, with its line end, one at a time.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from conquer.checks import checked_dim
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -72,12 +73,22 @@ class Algorithm:
         return tuple(parameter.name for parameter in self.parameters)
 
     def build(
-        self, dim: int, model: str | None = None, explore: float = 0.0, published: bool = False, **given: Any
+        self,
+        dim: int,
+        model: str | None = None,
+        explore: float = 0.0,
+        published: bool = False,
+        believe: str | None = None,
+        **given: Any,
     ) -> Learner:
         """A fresh learner; unknown parameters and values out of range are refused by name.
 
-        `published`: as its paper runs it. What the paper fixes cannot be given; what it needs must be.
+        `published`: as its paper runs it. What the paper fixes cannot be given; what it needs must be. `believe` brings
+        parameters of its own: voters, trust and nuisance.
         """
+        belief: dict[str, Any] = {}
+        if believe is not None:
+            belief = {name: given.pop(name) for name in ("voters", "trust", "nuisance") if name in given}
         if published:
             fixed = self._published(model, given)
             model, given = fixed.pop("model", model), {**fixed, **given}
@@ -88,12 +99,25 @@ class Algorithm:
         if unknown := sorted(set(given) - set(allowed)):
             raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
         values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
-        learner = self.builder(self.name, dim, model, values)
+        if believe is None:
+            learner = self.builder(self.name, dim, model, values)
+        else:
+            learner = self._believing(dim, model, values, {"believe": believe, **belief})
         if explore == 0:
             return learner
         from conquer.learners.exploring import Exploring
 
         return Exploring(learner, explore)
+
+    def _believing(self, dim: int, model: str, values: Values, belief: Values) -> Learner:
+        """The learner over wider rows, told whom to believe."""
+        from conquer.learners.belief import columns, completed
+        from conquer.learners.believing import Believing
+
+        belief = completed(self, model, values, belief)
+        width = checked_dim(columns(dim, belief))
+        inner: Any = self.builder(self.name, width, model, values)
+        return Believing(inner, dim=dim, fresh=lambda: self.builder(self.name, width, model, values).model, **belief)
 
     def _published(self, model: str | None, given: Values) -> dict[str, Any]:
         """The values of the paper, or why these parameters do not go with them."""

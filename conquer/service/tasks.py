@@ -26,11 +26,13 @@ Lines = Callable[[Entry, Event], bytes | None]
 class TaskRow:
     """A row: `read_file` turns an upload (its bytes, whether it is held out, the first number free) into groups.
 
+    `completed` decides what a new model's settings leave to the service.
     `measure` looks how good the models in memory are; `answer_lines` writes a model's answers in the task's own form.
     """
 
     build: Build
     check: Callable[[ModelSettings], None]
+    completed: Callable[[ModelSettings], ModelSettings]
     warm: Callable[[], None]
     read_file: Callable[[ModelSettings, bytes, bool, int], list[Group]]
     measure: Callable[[Writer], None] | None = None
@@ -44,7 +46,13 @@ def find(name: str) -> TaskRow:
 
 
 def _pick() -> TaskRow:
-    return TaskRow(pick_learner.build, pick_learner.check_settings, pick_learner.warm, _read_items)
+    return TaskRow(
+        pick_learner.build,
+        pick_learner.check_settings,
+        pick_learner.believing_if_it_can,
+        pick_learner.warm,
+        _read_items,
+    )
 
 
 def _parse() -> TaskRow:
@@ -57,6 +65,7 @@ def _parse() -> TaskRow:
     return TaskRow(
         parse_learner.build,
         parse_learner.check_settings,
+        lambda settings: settings,
         parse_learner.warm,
         read_sentences,
         evaluation.measure_active,

@@ -1,13 +1,13 @@
 """The ledger: one row per event, from which any learner is rebuilt exactly."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conquer.registry import describe, rebuild
 from conquer.rows import SparseRows
 from conquer.saving import dumps, loads
-from conquer.types import Choice, Learner, Ledger, Query
+from conquer.types import Choice, Learner, Ledger, Query, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,19 @@ def choice_of(row: Mapping[str, Any]) -> Choice:
     return Choice(tuple(row["shown"]), Query(row["query"]), row["ticket"], row["memo"])
 
 
+def recorded(source: Source) -> dict[str, Any]:
+    """Whom an answer comes from as a ledger's row holds it: what is known of them, and nothing else."""
+    voter = {} if source.voter is None else {"voter": source.voter, "voter_kind": source.kind}
+    return voter | ({} if source.weight is None else {"side": source.side, "weight": source.weight})
+
+
+def source_of(row: Mapping[str, Any]) -> Source | None:
+    """The source of `recorded`'s row, or None where it has none that a learner would heed."""
+    if "weight" not in row and "voter" not in row:
+        return None
+    return Source(row.get("voter"), row.get("side", 0), row.get("voter_kind", "person"), row.get("weight"))
+
+
 def opening(learner: Learner) -> dict[str, Any]:
     """What a replay starts from: how to make the learner, and its state where it has learnt before."""
     row: dict[str, Any] = {}
@@ -54,10 +67,14 @@ def opening(learner: Learner) -> dict[str, Any]:
     return row | ({} if learner.fresh else {"snapshot": dumps(learner)})
 
 
-def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Learner | None = None) -> Learner:
+def replay(
+    ledger: Ledger | Iterable[Mapping[str, Any]], learner: Learner | None = None, *, without: Collection[str] = ()
+) -> Learner:
     """The learner that the ledger's answers make, bit for bit: nothing is chosen anew, only learnt again.
 
-    `learner`: a fresh one to train on old answers instead of the recorded one, with whatever parameters.
+    `learner`: a fresh one to train on old answers instead of the recorded one, with whatever parameters. `without`:
+    voters whose answers are left out, as if they had never been given; the others' are then weighed anew. Which pairs
+    were asked still depended on them, and so does what a session had learnt before its ledger began.
 
     >>> import numpy as np
     >>> from conquer.registry import make
@@ -69,9 +86,16 @@ def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Learner | None
     True
     """
     offers: dict[str, tuple[SparseRows, Choice]] = {}
+    given = learner is not None  # another learner weighs voters by itself
     rows = ledger.rows() if hasattr(ledger, "rows") else ledger
+    erased: set[str] = set()
+    if without:
+        rows = list(rows)
+        erased = {row["id"] for row in rows if row["kind"] == "tell" and row.get("voter") in without}
     for row in rows:
         kind = row["kind"]
+        if row.get("id") in erased:
+            continue
         if kind == "open":
             if learner is None and "learner" not in row:
                 raise ValueError("the ledger is of a policy of one's own: give replay() a fresh learner of it")
@@ -89,7 +113,10 @@ def replay(ledger: Ledger | Iterable[Mapping[str, Any]], learner: Learner | None
         elif kind == "tell":
             items, choice = offers.pop(row["id"])
             if row["answer"] is not None:
-                learner.learn(items, choice, row["answer"])
+                source = source_of(row)
+                if source is not None and (without or given):
+                    source = replace(source, weight=None)
+                learner.learn(items, choice, row["answer"], *(() if source is None else (source,)))
         else:
             raise ValueError(f"a ledger row's kind must be open, ask, expose or tell, got {kind!r}")
     if learner is None:

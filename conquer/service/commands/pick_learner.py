@@ -12,16 +12,18 @@ import numpy as np
 
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
+from conquer.learners.believing import Believing, believer
 from conquer.learners.conquer import Conquer, as_stored
+from conquer.service.commands.drawing import draw_items
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
-from conquer.service.errors import invalid
+from conquer.service.errors import RefusalError, invalid
 from conquer.service.http.schemas import FeatureSettings, Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.served import Draw
+from conquer.service.log.served import Draw, May
 from conquer.service.settings import Limits
 from conquer.tickets import stream, ticket
-from conquer.types import Choice, Floats, Learner, Query
+from conquer.types import Choice, Floats, Learner, Query, Source
 
 _FEATURIZER = "featurizer."
 _LARGEST_SQUARE = 4096
@@ -33,17 +35,21 @@ class PickLearner:
 
     ties = True
     draws = 25
+    pairwise = True
     exhausted = "nothing is left to ask: the model is sure"
 
     def __init__(self, settings: ModelSettings, learner: Learner, featurizer: Featurizer | None = None) -> None:
         self.learner, self.settings = learner, settings
         self.reader = Reader(settings.features, Limits(), featurizer)
         self._memory = Memory(learner)
+        self._believer = believer(learner)
 
     @property
     def size(self) -> int:
         """Bytes of its state, roughly."""
-        return self._memory.bytes + sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
+        models = 1 if self._believer is None else 1 + len(self._believer.halves.models)
+        words = sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
+        return models * self._memory.bytes + words
 
     @property
     def unfitted(self) -> bool:
@@ -60,7 +66,7 @@ class PickLearner:
     def choose(self, read: ReadItems, ticket: int) -> tuple[Choice, list[float]]:
         learner, rows = self.learner, read.rows
         try:
-            if isinstance(learner, Conquer):
+            if isinstance(learner, Conquer | Believing):
                 choice, scores = learner.choose_and_score(rows, ticket)
             else:
                 choice = learner.choose(rows, ticket)
@@ -86,25 +92,30 @@ class PickLearner:
     def outside(self, choice: Choice) -> bool:
         return bool(choice.memo.get("outside"))
 
-    def learn(self, read: ReadItems, choice: Choice, value: float) -> None:
-        self.learner.learn(read.rows, choice, value)
+    def learn(self, read: ReadItems, choice: Choice, value: float, source: Source | None = None) -> None:
+        self.learner.learn(read.rows, choice, value, source)
+
+    def weigh(self, read: ReadItems, choice: Choice, source: Source) -> float | None:
+        if self._believer is None:
+            return None
+        try:
+            return self._believer.weigh(read.rows, choice, source)
+        except ValueError as error:
+            raise invalid(str(error)) from None
 
     def expose(self, read: ReadItems, choice: Choice) -> Choice:
         return self.learner.expose(read.rows, choice)
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
         """Some items of one group, as many as the settings say take part in a question."""
-        group = pool[rng.randrange(len(pool))]
-        free = [item for item in group.items if item.id not in taken]
-        if len(free) < 2:
-            open_groups = [one for one in pool if sum(item.id not in taken for item in one.items) >= 2]
-            if not open_groups:
-                return None
-            group = open_groups[rng.randrange(len(open_groups))]
-            free = [item for item in group.items if item.id not in taken]
-        return Draw(rng.sample(free, min(self.settings.per_round, len(free))), group.context)
+        return draw_items(rng, pool, taken, self.settings.per_round, may)
 
     def view(self, read: ReadItems, event: Event) -> None:
         """A pick shows its items and nothing else."""
@@ -138,7 +149,11 @@ def _fresh(settings: ModelSettings) -> Learner:
     """A fresh learner, or a RefusalError that says which setting is wrong."""
     try:
         learner = registry.make(
-            settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters
+            settings.algorithm,
+            dim=settings.features.dim,
+            model=settings.model,
+            **settings.parameters,
+            **({} if settings.believe is None else {"believe": settings.believe}),
         )
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise invalid(f"{settings.algorithm} with {settings.parameters!r:.200}: {error}") from None
@@ -170,6 +185,16 @@ def check_settings(settings: ModelSettings) -> None:
     learner = PickLearner(settings, _fresh(settings))
     if settings.default_answer is not None:
         _check_default(learner, settings.default_answer)
+
+
+def believing_if_it_can(settings: ModelSettings) -> ModelSettings:
+    """The settings of a new model that nobody has said anything about voters for: they are weighed where that works."""
+    believing = msgspec.structs.replace(settings, believe="voters")
+    try:
+        check_settings(believing)
+    except RefusalError:
+        return settings
+    return believing
 
 
 def _square(settings: ModelSettings) -> bool:

@@ -6,14 +6,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from conquer.service.commands.answering import weigh
 from conquer.service.commands.choosing import expose
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.http.decoding import decoded
 from conquer.service.http.schemas import EventId, Identifier, Item, ModelSettings, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
-from conquer.service.log.foreign import ForeignAnswer, ForeignDecision, ForeignExpiry
-from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired
+from conquer.service.log.foreign import ForeignAnswer, ForeignDecision, ForeignExpiry, ForeignVote
+from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired, Voted
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
@@ -180,6 +181,9 @@ def _take(turn: Turn | Rehearsal, row: Line, undone: set[int], done: Replayed) -
     elif row.kind in ("answer", "expiry") and row.position not in undone:
         if _answer(turn, row):
             done.learnt += 1
+    elif row.kind == "vote" and row.position not in undone:
+        if _vote(turn, row):
+            done.learnt += 1
     elif row.kind not in NAMES.values() and row.kind != "open":
         raise invalid(f"row {row.position} has the unknown kind {row.kind!r}")
     else:
@@ -218,5 +222,28 @@ def _answer(turn: Turn | Rehearsal, row: Line) -> bool:
         raise invalid(f"row {row.position}: {said.value} is no answer to event {row.event_id!r}")
     if isinstance(said, Expired):
         said.chosen_at = event.position
+    else:
+        weigh(turn.folded, event, said, row.voter)
     turn.append(said, row.event_id, row.voter)
     return said.value is not None
+
+
+def _vote(turn: Turn | Rehearsal, row: Line) -> bool:
+    vote: Voted = _body(row, Voted)
+    _body(row, ForeignVote)
+    if row.event_id is None or turn.event(row.event_id) is not None:
+        raise invalid(f"row {row.position} needs an event id of its own, got {row.event_id!r}")
+    if vote.kind == "judge" and row.voter is None:
+        raise invalid(f"row {row.position}: a judge needs a name")
+    read = turn.folded.learner.read(bytes(vote.items), bytes(vote.context), Limits().cells)
+    event = Event.of(Entry(0, 0.0, row.event_id, row.voter, vote))
+    try:
+        if turn.folded.learner.check(read, event.choice) != vote.names:
+            raise ValueError("it names items it does not have")
+    except (ValueError, TypeError) as error:
+        raise invalid(f"row {row.position}: {error}") from None
+    event.round, said = read, vote.said
+    weigh(turn.folded, event, said, row.voter)
+    vote.weight = said.weight
+    turn.append(vote, row.event_id, row.voter, read)
+    return vote.value is not None

@@ -21,10 +21,10 @@ from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.served import Draw
+from conquer.service.log.served import Draw, May
 from conquer.service.log.transaction import Turn
 from conquer.service.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
-from conquer.types import Choice, Query
+from conquer.types import Choice, Query, Source
 
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _MODEL = ("lam", "update")
@@ -53,6 +53,7 @@ class ParseLearner:
 
     ties = False
     draws = 1
+    pairwise = False
     exhausted = "every word has been asked about"
     unfitted = False
 
@@ -114,14 +115,23 @@ class ParseLearner:
         """Neither head may be right; the rule says whether that teaches something."""
         return self.learner.rule.neither != "skip"
 
-    def learn(self, read: ReadSentence, choice: Choice, value: float) -> None:
+    def learn(self, read: ReadSentence, choice: Choice, value: float, source: Source | None = None) -> None:
         self.learner.learn(read.sentence, choice, value)
+
+    def weigh(self, read: ReadSentence, choice: Choice, source: Source) -> None:
+        """A parser believes everyone alike."""
+        return None
 
     def expose(self, read: ReadSentence, choice: Choice) -> Choice:
         return self.learner.expose(read.sentence, choice)
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
         return draw_sentence(rng, pool, taken, asked)
 

@@ -7,11 +7,15 @@ import msgspec
 from msgspec import Meta
 
 from conquer.service import tasks
-from conquer.service.annotation.pool import Question, groups_of, next_question
+from conquer.service.annotation.asked import Asked
+from conquer.service.annotation.pool import Question, groups_of, next_question, read_asked
 from conquer.service.annotation.uploading import upload
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
 from conquer.service.log.transaction import Turn
+
+_TRIES = 5
 
 
 class NextRequest(Strict):
@@ -52,7 +56,29 @@ async def upload_items(call: Call) -> Uploaded:
 
 async def next_event(call: Call) -> Question:
     body, seconds = call.body, call.server.settings.lease_seconds
-    return await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
+    for _ in range(_TRIES):
+        question = await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
+        if question is not None:
+            return question
+        await _read_asked(call)
+    raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)
+
+
+async def _read_asked(call: Call) -> None:
+    """Read from a long log who answered about what, beside the writer, and hand it to the model."""
+    database = call.server.database
+    model, head = await call.on_model(lambda turn: (turn.folded.id, turn.folded.position))
+
+    def read() -> Asked:
+        with database.reading(patient=True) as connection:
+            return read_asked(connection, model, head)
+
+    def hand_over(turn: Turn, asked: Asked) -> None:
+        if turn.folded.id == model:
+            turn.folded.asked = asked
+
+    asked = await asyncio.get_running_loop().run_in_executor(None, read)
+    await call.on_model(lambda turn: hand_over(turn, asked))
 
 
 async def task(call: Call) -> Task:

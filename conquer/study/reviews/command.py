@@ -86,13 +86,13 @@ def rehearse(specs: Sequence[Spec]) -> None:
     """Call every kernel of a study with the types it will be called with: a repetition of a handful of reviews."""
     from conquer.features.vocabulary import tabulate
     from conquer.study.reviews.domains import store
-    from conquer.study.reviews.sources import Source
+    from conquer.study.reviews.sources import DomainSource
     from conquer.study.reviews.work import Repetition, repeat
 
     tabulate(["one text"])
     wanted: tuple[tuple[int, str, dict[str, Any]], ...] = ((3, "ttg", {}), (3, CEILING, {}))
     with tempfile.TemporaryDirectory() as folder:
-        source = Source("synthetic", "android", (), 40, 0, "none", "a rehearsal")
+        source = DomainSource("synthetic", "android", (), 40, 0, "none", "a rehearsal")
         store(source, Path(folder))
         for spec in specs:
             small = replace(spec, data="synthetic", judge="linear", domains=None, items=(3,), passes=1, test_sets=2)

@@ -16,7 +16,7 @@ from conquer.data import digits, reviews, splits, synthetic
 from conquer.data.compression import NoReviewsError
 from conquer.features.vocabulary import tabulate
 from conquer.rows import SparseRows
-from conquer.study.reviews.sources import Source, fingerprint
+from conquer.study.reviews.sources import DomainSource, fingerprint
 from conquer.types import Floats, Ints
 
 _ARRAYS = ("indptr", "indices", "data", "stars", "ratings", "groups", "hashes")
@@ -51,7 +51,7 @@ class Domain:
         return self.stars if whole else np.ones(self.units)
 
 
-def build(source: Source) -> tuple[Domain, dict[str, Any]]:
+def build(source: DomainSource) -> tuple[Domain, dict[str, Any]]:
     """The domain and what is worth knowing about how it was read."""
     if source.kind == "synthetic":
         documents = synthetic.generate(source.name, source.reviews, source.seed)
@@ -78,7 +78,7 @@ def _nothing() -> Ints:
     return np.empty((0, 0), np.int64)
 
 
-def _from_files(source: Source) -> tuple[Domain, dict[str, Any]]:
+def _from_files(source: DomainSource) -> tuple[Domain, dict[str, Any]]:
     found: list[reviews.Review] = []
     about: dict[str, Any] = {"unreadable": 0, "problems": []}
     for path in source.files:
@@ -149,7 +149,7 @@ def local(rows: SparseRows) -> SparseRows:
     return SparseRows(matrix.indptr, matrix.indices, matrix.data, used)
 
 
-def store(source: Source, folder: Path) -> dict[str, Any]:
+def store(source: DomainSource, folder: Path) -> dict[str, Any]:
     """Build the domain into `folder` unless it is there; returns what is known about it. All or nothing."""
     place = folder / source.key
     if not place.exists():
@@ -198,7 +198,7 @@ def held(about: dict[str, Any], share: float) -> int:
 
 
 @functools.lru_cache(maxsize=2)
-def load(source: Source, folder: str) -> Domain:
+def load(source: DomainSource, folder: str) -> Domain:
     """The domain, memory-mapped from `folder`; a worker that cannot see it builds its own from the source."""
     place = Path(folder) / source.key
     if not place.exists():

@@ -18,7 +18,7 @@ from conquer.study.reviews.domains import held, store
 from conquer.study.reviews.planning import Known, Place, place
 from conquer.study.reviews.readings import reading_of
 from conquer.study.reviews.results import frames
-from conquer.study.reviews.sources import Source, ignored, sources
+from conquer.study.reviews.sources import DomainSource, ignored, sources
 from conquer.study.reviews.spec import Spec
 from conquer.study.reviews.work import repeat, tune
 
@@ -49,7 +49,7 @@ class _Store:
 
     folder: Path
 
-    def __call__(self, source: Source) -> list[Row]:
+    def __call__(self, source: DomainSource) -> list[Row]:
         try:
             return [store(source, self.folder)]
         except NoReviewsError as error:
@@ -108,7 +108,7 @@ def _points(way: _Way, plan: Plan, tuned: Mapping[str, Row]) -> dict[Place, Row]
 
 
 def _read(
-    found: Mapping[str, Source], out: Path, work: Path, backend: Backend, progress: StudyProgress
+    found: Mapping[str, DomainSource], out: Path, work: Path, backend: Backend, progress: StudyProgress
 ) -> dict[str, Row]:
     """What is known of each domain by its key, from an earlier run or by building it."""
     notes = Cells(out / "domains")
@@ -116,7 +116,7 @@ def _read(
     return run(_Store(work), plan, notes, READING, backend, progress)
 
 
-def _build(known: Iterable[Source], work: Path, backend: Backend, progress: StudyProgress) -> None:
+def _build(known: Iterable[DomainSource], work: Path, backend: Backend, progress: StudyProgress) -> None:
     """The feature matrices of these domains, in `work`."""
     absent = [source for source in known if not (work / source.key).exists()]
     if absent:

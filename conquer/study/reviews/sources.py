@@ -11,7 +11,7 @@ from conquer.study.reviews.spec import EMBEDDED, PROTOCOL, Spec
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DomainSource:
     """Where a domain comes from, small enough to send to any worker; `fingerprint` identifies its content."""
 
     kind: str
@@ -33,20 +33,22 @@ class Source:
         return key("domain", PROTOCOL, *content)
 
 
-def sources(spec: Spec) -> tuple[Source, ...]:
+def sources(spec: Spec) -> tuple[DomainSource, ...]:
     """The domains a specification names, before anything is read."""
     if spec.data == "synthetic":
         plan = paper.sizes(spec.reviews)
         made = "synthetic-2"
-        found = [Source("synthetic", name, (), size, spec.seed, spec.balance, made) for name, size in plan.items()]
+        found = [
+            DomainSource("synthetic", name, (), size, spec.seed, spec.balance, made) for name, size in plan.items()
+        ]
     elif spec.data == "digits":
-        found = [Source("digits", "digits", (), 1797, 0, "none", "scikit-learn, 1 and 0")]
+        found = [DomainSource("digits", "digits", (), 1797, 0, "none", "scikit-learn, 1 and 0")]
     else:
         found = []
         for name, paths in files(spec.data, spec.domains).items():
             places = tuple(str(path.resolve()) for path in paths)
             content = fingerprint(paths)
-            found.append(Source("files", name, places, 0, 0, spec.balance, content, spec.text, spec.rating))
+            found.append(DomainSource("files", name, places, 0, 0, spec.balance, content, spec.text, spec.rating))
     every = {source.name: replace(source, ngrams=(spec.ngrams[0], spec.ngrams[-1])) for source in found}
     return tuple(chosen(every, spec.domains, spec.data).values())
 

@@ -1,0 +1,186 @@
+"""Files of votes as chunks of rows, streamed: CSV, TSV, JSON lines, JSON arrays, Parquet, whatever compressed them."""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from conquer.data.compression import first_bytes
+from conquer.data.votes.arrays import array_rows
+from conquer.data.votes.parts import FilePart, lines_of
+from conquer.data.votes.vote import VoteError
+
+ROWS = 1 << 14
+"""Rows of a chunk: enough for whole columns to be worth while, few enough to stay in a cache."""
+_PREFLIB = re.compile(rb"#\s*(FILE NAME|TITLE|NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a table: where each begins, the columns' names, and each column's cells.
+
+    `bad` are the rows that are none, by position, each with its reason; their cells are None.
+    """
+
+    lines: Sequence[int]
+    names: Sequence[str]
+    column: Callable[[str], list[Any]]
+    bad: dict[int, str]
+
+
+def form_of(path: Path) -> str:
+    """What kind of file it is, by its first bytes: csv, tsv, semicolons, jsonl, json, parquet or preflib."""
+    start = first_bytes(path)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start[:4]:
+        raise VoteError(f"{path}, line 1: not UTF-8 but UTF-16 or no text at all; save it as UTF-8")
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise VoteError(f"{path}: the file is empty")
+    if start.startswith(b"{"):
+        return "jsonl"
+    if re.match(rb"\[\s*(\{|\]|$)", start):
+        return "json"
+    if _PREFLIB.search(start):
+        return "preflib"
+    header = start.split(b"\n", 1)[0]
+    if b"\t" in header:
+        return "tsv"
+    return "semicolons" if header.count(b";") > header.count(b",") else "csv"
+
+
+def chunks(part: FilePart) -> Iterator[Chunk]:
+    """The rows of a part of a file, some thousand at a time."""
+    if part.form == "parquet":
+        return _parquet(part.path)
+    if part.form == "json":
+        return from_rows(array_rows(part.path))
+    if part.form == "jsonl":
+        return from_rows(_json_lines(part))
+    return _delimited(part, {"tsv": "\t", "semicolons": ";"}.get(part.form, ","))
+
+
+def header_of(path: Path, form: str) -> list[str]:
+    """The names of a delimited file's columns."""
+    reader = _reader(FilePart(path, form), {"tsv": "\t", "semicolons": ";"}.get(form, ","))
+    return _header(path, reader)
+
+
+def _reader(part: FilePart, delimiter: str) -> Any:
+    if delimiter == "\t":  # such files quote nothing
+        return csv.reader(_decoded(part), delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(_decoded(part), delimiter=delimiter, strict=True)
+
+
+def _decoded(part: FilePart) -> Iterator[str]:
+    for number, line in enumerate(lines_of(part), part.line):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise VoteError(f"{part.path}, line {number}: not UTF-8 at byte {error.start} of the line") from None
+
+
+def _header(path: Path, reader: Any) -> list[str]:
+    try:
+        names: list[str] = next(filter(None, reader), [])
+    except csv.Error as error:
+        raise VoteError(f"{path}, line {reader.line_num}: no header of a table ({error})") from None
+    names = [name.removeprefix("\ufeff").strip().removeprefix("#").strip() for name in names]
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise VoteError(f"{path}, line {reader.line_num}: columns need different names, got {twice!r:.200} twice")
+    return names
+
+
+def _delimited(part: FilePart, delimiter: str) -> Iterator[Chunk]:
+    reader = _reader(part, delimiter)
+    header = list(part.header) or _header(part.path, reader)
+    before, width = part.line - 1, len(header)
+    places = {name: place for place, name in enumerate(header)}
+    blank = [None] * width
+    last = before + reader.line_num
+    while True:
+        rows: list[list[Any]] = []
+        lines: list[int] = []
+        bad: dict[int, str] = {}
+        try:
+            for row in islice(reader, ROWS):
+                lines.append(last + 1)
+                last = before + reader.line_num
+                rows.append(row)
+        except csv.Error as error:
+            reason = r"lines must end in \n or \r\n, not in \r alone" if "new-line" in str(error) else str(error)
+            lines.append(last + 1)
+            rows.append(blank)
+            last = before + reader.line_num
+            bad[len(rows) - 1] = reason
+        if not rows:
+            return
+        if {*map(len, rows)} != {width}:
+            kept = [k for k, row in enumerate(rows) if row]
+            rows, lines = [rows[k] for k in kept], [lines[k] for k in kept]
+            bad = {kept.index(k): reason for k, reason in bad.items()}
+            for k, row in enumerate(rows):
+                if len(row) != width:
+                    bad[k], rows[k] = f"expected {width} columns, got {len(row)}", blank
+        yield Chunk(lines, header, _columns_of(rows, places), bad)
+
+
+def _columns_of(rows: list[list[Any]], places: dict[str, int]) -> Callable[[str], list[Any]]:
+    return lambda name: list(map(itemgetter(places[name]), rows))
+
+
+def _json_lines(part: FilePart) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(lines_of(part), part.line):
+        if line.strip():
+            yield number, _object(line)
+
+
+def _object(line: bytes) -> Any:
+    try:
+        return json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError) as error:
+        return ValueError(f"not a JSON object ({error!s:.100})")
+
+
+def from_rows(rows: Iterator[tuple[int, Any]]) -> Iterator[Chunk]:
+    """Chunks of (line, mapping) pairs; anything else than a mapping is a bad row."""
+    while some := list(islice(rows, ROWS)):
+        lines = [line for line, _ in some]
+        found = [row if isinstance(row, dict) else {} for _, row in some]
+        bad = {
+            k: str(row) if isinstance(row, ValueError) else f"expected an object with fields, got {row!r:.60}"
+            for k, (_, row) in enumerate(some)
+            if not isinstance(row, dict)
+        }
+        names = list(dict.fromkeys(name for row in found for name in row))
+        yield Chunk(lines, names, _fields_of(found), bad)
+
+
+def _fields_of(rows: list[dict[str, Any]]) -> Callable[[str], list[Any]]:
+    return lambda name: [row.get(name) for row in rows]
+
+
+def _parquet(path: Path) -> Iterator[Chunk]:
+    try:
+        import polars as pl
+    except ImportError:
+        raise ImportError(f"{path}: Parquet needs polars; run: pip install 'conquer-bandits[study]'") from None
+    try:
+        scan = pl.scan_parquet(path)
+        total = int(scan.select(pl.len()).collect().item())
+        for start in range(0, total, ROWS):
+            batch = scan.slice(start, ROWS).collect()
+            yield Chunk(range(start + 1, start + 1 + len(batch)), batch.columns, _lists_of(batch), {})
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise VoteError(f"{path}: not a readable Parquet file ({error!s:.200})") from None
+
+
+def _lists_of(batch: Any) -> Callable[[str], list[Any]]:
+    return lambda name: list(batch[name].to_list())

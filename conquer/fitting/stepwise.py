@@ -1,0 +1,71 @@
+"""One vote after the other, in the order of the file, for learners whose statistics are no sums."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from conquer.data.votes import Vote, VoteBlock
+from conquer.fitting.contents import RowMaker
+from conquer.rows import SparseRows
+from conquer.types import Choice, Learner, Query
+
+
+def learn_votes(
+    learner: Learner,
+    blocks: Iterable[VoteBlock],
+    *,
+    rows: SparseRows | None,
+    places: Callable[[Any], int] | None,
+    maker: RowMaker | None,
+    told: Callable[[int], None],
+) -> None:
+    """Learn every vote: things with a place among `rows`, or things whose rows are made when they come.
+
+    A learner of fixed arms knows items by their place among all of them, any other sees the two.
+    """
+    check(learner)
+    done = 0
+    for block in blocks:
+        pairs: Any
+        if maker is not None and places is None:
+            one, two = maker.pair(block.first, block.second, block.contexts)
+            pairs = ((_pair(one, two, k), (0, 1)) for k in range(len(block)))
+        else:
+            assert rows is not None
+            assert places is not None
+            pairs = (
+                (rows, where) if learner.fixed_arms else (rows.take(list(where)), (0, 1))
+                for where in ((places(a), places(b)) for a, b in zip(block.first, block.second, strict=True))
+            )
+        for vote, (items, shown) in zip(block, pairs, strict=True):
+            _learn(learner, items, shown, vote)
+            done += vote.count
+        told(done)
+
+
+def check(learner: Learner) -> None:
+    """A ValueError where the learner cannot learn from votes."""
+    if not learner.duels:
+        raise ValueError(f"{learner.name} learns whether one item is the best; votes say which of two is better")
+
+
+def _pair(one: SparseRows, two: SparseRows, k: int) -> SparseRows:
+    """The k-th rows of both, which are views of one table."""
+    return one.view(np.array([one.rows[k], two.rows[k]]))
+
+
+def _learn(learner: Learner, items: SparseRows, shown: tuple[int, int], vote: Vote) -> None:
+    if vote.weight is not None and vote.weight != 1.0:
+        if learner.parameters.get("model") == "kernel" or learner.fixed_arms:
+            raise ValueError(f"line {vote.line}: weights need a model whose rows can be scaled, not {learner.name}'s")
+        scaled = items.packed()
+        items = SparseRows(scaled.indptr, scaled.indices, scaled.data * vote.weight, scaled.dim)
+    choice = Choice(shown, Query.DUEL, 0, {"chance": None, "notes": {}})
+    try:
+        for _ in range(vote.count):
+            learner.learn(items, choice, vote.value)
+    except KeyError as error:
+        raise ValueError(
+            f"{learner.name} learns from its own choices only: it remembers {error} of each; votes do not have it"
+        ) from None
