@@ -89,6 +89,8 @@ def merged(tasks: list[Task], results: Iterator[tuple[int, PartSum]], told: Told
         if told is not None:
             told(total.found.votes)
     check_contradictions(tasks, records)
+    if not total.found.votes:
+        raise VoteError(f"there is no vote to learn from: {total.found}")
     return total
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from conquer.data.votes.cells import Cells
 from conquer.data.votes.columns import Columns, find_columns
-from conquer.data.votes.ledgers import ledger_rows
+from conquer.data.votes.ledgers import is_ledger, ledger_rows
 from conquer.data.votes.orders import order_blocks
 from conquer.data.votes.parts import FilePart
 from conquer.data.votes.tables import Chunk, chunks, form_of, from_rows
@@ -64,8 +64,10 @@ class VoteReading:
             self.found.ties += int(counts[block.values == 0].sum())
             if len(block):
                 yield block
-        if self.found.votes + self.found.skips + self.found.both_bad == before:
-            where = self.source.path if isinstance(self.source, FilePart) else "votes"
+        part = self.source if isinstance(self.source, FilePart) else None
+        whole = part is None or part.stop is None  # a range of bytes may hold a header alone
+        if whole and self.found.votes + self.found.skips + self.found.both_bad == before:
+            where = "votes" if part is None else part.path
             first = f": {self.found.problems[0]}" if self.found.problems else ""
             raise VoteError(f"{where}: there is no vote, {self.found.refused} rows refused{first}")
 
@@ -89,11 +91,13 @@ class VoteReading:
             yield block
 
     def _chunks(self) -> Iterator[Chunk]:
-        if not isinstance(self.source, FilePart):
-            return from_rows(ledger_rows(iter(enumerate(map(_as_row, self.source), 1))))
-        if self.source.form == "jsonl":
-            return from_rows(ledger_rows((line, row) for line, row in _rows(chunks(self.source))))
-        return chunks(self.source)
+        source = self.source
+        if isinstance(source, FilePart):
+            return from_rows(ledger_rows(lambda: _rows(chunks(source)))) if source.form == "ledger" else chunks(source)
+        rows = [_as_row(row) for row in source]
+        if is_ledger(rows[0] if rows else None):
+            return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1))))
+        return from_rows(iter(enumerate(rows, 1)))
 
     def _found(self, chunk: Chunk) -> Columns:
         try:
