@@ -24,7 +24,7 @@ Told = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PartTask:
     """One part of a log, and how to read and sum it. `maker` None: things are ids, and pairs of them are counted."""
 
     source: FilePart | Iterable[Any]
@@ -44,7 +44,7 @@ class PartSum:
     seen: dict[str, Any] = field(default_factory=dict)
 
 
-def sum_part(task: Task, told: Told | None = None) -> PartSum:
+def sum_part(task: PartTask, told: Told | None = None) -> PartSum:
     """Read a part and sum it."""
     reading = VoteReading(task.source, **task.options)
     sums = empty_sums(task)
@@ -63,7 +63,7 @@ def sum_part(task: Task, told: Told | None = None) -> PartSum:
     return PartSum(sums, reading.found, repeats.records, seen)
 
 
-def empty_sums(task: Task) -> PairCounts | Moments:
+def empty_sums(task: PartTask) -> PairCounts | Moments:
     """Sums over no votes."""
     if task.maker is None:
         return PairCounts()
@@ -71,7 +71,7 @@ def empty_sums(task: Task) -> PairCounts | Moments:
     return Moments(np.zeros((dim, dim) if task.full else dim), np.zeros(dim))
 
 
-def merged(tasks: list[Task], results: Iterator[tuple[int, PartSum]], told: Told | None = None) -> PartSum:
+def merged(tasks: list[PartTask], results: Iterator[tuple[int, PartSum]], told: Told | None = None) -> PartSum:
     """All parts' sums, added in the order of the parts whatever the order in which they come."""
     total = PartSum(empty_sums(tasks[0]), Found(), [])
     waiting: dict[int, PartSum] = {}
@@ -94,7 +94,7 @@ def merged(tasks: list[Task], results: Iterator[tuple[int, PartSum]], told: Told
     return total
 
 
-def check_contradictions(tasks: list[Task], records: list[list[NDArray[Any]]]) -> None:
+def check_contradictions(tasks: list[PartTask], records: list[list[NDArray[Any]]]) -> None:
     """A VoteError where one voter has answered one question in two ways."""
     clash = find_clash(records)
     if clash is not None:

@@ -11,7 +11,7 @@ import conquer
 from conquer.data.votes import VoteError
 from conquer.fitting import sums
 from conquer.fitting.sources import sources_of
-from conquer.fitting.sums import Task, merged, sum_part
+from conquer.fitting.sums import PartTask, merged, sum_part
 from conquer.fitting.workers import spread
 
 distributed = pytest.importorskip("distributed")
@@ -50,7 +50,7 @@ def state(session):
 
 
 def test_parts_give_the_same_bits_in_any_order_of_arrival(log):
-    tasks = [Task(source, {"things": "ids"}) for source in sources_of(log, 2_000)]
+    tasks = [PartTask(source, {"things": "ids"}) for source in sources_of(log, 2_000)]
     assert len(tasks) > 9
     results = list(enumerate(map(sum_part, tasks)))
     expected = merged(tasks, iter(results))
@@ -105,7 +105,7 @@ def test_a_cluster_gives_the_same_bits(log, vectors, cluster):
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_dies_changes_no_bit(log, cluster):
-    tasks = [Task(source, {"things": "ids"}) for source in sources_of(log, 4_000)]
+    tasks = [PartTask(source, {"things": "ids"}) for source in sources_of(log, 4_000)]
     expected = merged(tasks, spread(sum_part, tasks))
     found = merged(tasks, spread(killing_once, tasks, cluster=cluster.scheduler_address))
     assert log[0].with_suffix(".killed").exists()

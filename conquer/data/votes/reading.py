@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.data.votes.cells import Cells
+from conquer.data.votes.cells import CellReader
 from conquer.data.votes.columns import Columns, find_columns
 from conquer.data.votes.ledgers import is_ledger, ledger_rows
 from conquer.data.votes.orders import order_blocks
@@ -80,11 +80,11 @@ class VoteReading:
             yield from order_blocks(part.path, Things("ids", self.known))
             return
         columns: Columns | None = None
-        cells: Cells | None = None
+        cells: CellReader | None = None
         for chunk in self._chunks():
             if cells is None or columns is None:
                 columns = self._found(chunk)
-                cells = Cells(columns, self._things(chunk, columns), self.kind)
+                cells = CellReader(columns, self._things(chunk, columns), self.kind)
             block, skips, both_bad = self._kept(chunk, cells)
             self.found.skips += skips
             self.found.both_bad += both_bad
@@ -115,7 +115,7 @@ class VoteReading:
             self.things = "ids" if self.known is not None else kind_of(some, columns.maybe_texts)
         return Things(self.things, self.known)
 
-    def _kept(self, chunk: Chunk, cells: Cells) -> tuple[VoteBlock, int, int]:
+    def _kept(self, chunk: Chunk, cells: CellReader) -> tuple[VoteBlock, int, int]:
         """The chunk's votes, and how many were skips and both bad."""
         bad = dict(chunk.bad)
         block = cells.read(chunk, bad)
