@@ -41,6 +41,7 @@ results: $(VENV)/.study
 	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
 	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
 	$(BIN)/conquer measure staleness --jobs $(JOBS) --out out/staleness --publish docs/results/scale
+	$(BIN)/conquer measure votes $(DATA)/votes --out out/votes --publish docs/results/votes
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ import typer
 
 from conquer.cli.extras import need
 from conquer.cli.options import filled
+from conquer.cli.progress import showing
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.reviews.spec import Spec
 from conquer.study.staleness.spec import StalenessSpec
@@ -105,6 +106,21 @@ def staleness(
     from conquer.study.staleness.command import run_staleness
 
     run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
+
+
+@measure.command()
+def votes(
+    data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
+    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("votes"),
+    publish: Publish = None,
+) -> None:
+    """Real votes: a fit beside Bradley-Terry, arguments of unseen topics, votes per second."""
+    need("study")
+    from conquer.study.votes.command import run_votes
+
+    with showing("measuring votes") as progress:
+        text = run_votes(data, out=out, publish=publish, command=["conquer", *sys.argv[1:]], progress=progress)
+    typer.echo(text)
 
 
 @measure.command()

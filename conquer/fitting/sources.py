@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from conquer.data.votes import VoteReading, whole_file
+from conquer.data.votes import VoteError, VoteReading, whole_file
 from conquer.data.votes.items import read_items
 from conquer.data.votes.parts import FilePart, cut
 from conquer.data.votes.tables import header_of
@@ -44,9 +44,12 @@ def _parts(path: Path, size: int) -> list[FilePart]:
 
 def peek(source: Source, options: Mapping[str, Any]) -> tuple[ThingKind, int]:
     """(what the things are, how many numbers a vector has), by the first votes."""
+    if isinstance(source, FilePart):
+        source = source._replace(stop=None)
     reading = VoteReading(source, **options)
-    block = next(reading.blocks())
-    assert reading.things is not None
+    block = next(reading.blocks(), None)
+    if block is None or reading.things is None:
+        raise VoteError(f"there is no vote to learn from: {reading.found}")
     return reading.things, len(block.first[0]) if reading.things == "vectors" else 0
 
 

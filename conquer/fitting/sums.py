@@ -24,7 +24,7 @@ Told = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PartTask:
     """One part of a log, and how to read and sum it. `maker` None: things are ids, and pairs of them are counted."""
 
     source: FilePart | Iterable[Any]
@@ -44,7 +44,7 @@ class PartSum:
     seen: dict[str, Any] = field(default_factory=dict)
 
 
-def sum_part(task: Task, told: Told | None = None) -> PartSum:
+def sum_part(task: PartTask, told: Told | None = None) -> PartSum:
     """Read a part and sum it."""
     reading = VoteReading(task.source, **task.options)
     sums = empty_sums(task)
@@ -63,7 +63,7 @@ def sum_part(task: Task, told: Told | None = None) -> PartSum:
     return PartSum(sums, reading.found, repeats.records, seen)
 
 
-def empty_sums(task: Task) -> PairCounts | Moments:
+def empty_sums(task: PartTask) -> PairCounts | Moments:
     """Sums over no votes."""
     if task.maker is None:
         return PairCounts()
@@ -71,7 +71,7 @@ def empty_sums(task: Task) -> PairCounts | Moments:
     return Moments(np.zeros((dim, dim) if task.full else dim), np.zeros(dim))
 
 
-def merged(tasks: list[Task], results: Iterator[tuple[int, PartSum]], told: Told | None = None) -> PartSum:
+def merged(tasks: list[PartTask], results: Iterator[tuple[int, PartSum]], told: Told | None = None) -> PartSum:
     """All parts' sums, added in the order of the parts whatever the order in which they come."""
     total = PartSum(empty_sums(tasks[0]), Found(), [])
     waiting: dict[int, PartSum] = {}
@@ -89,10 +89,12 @@ def merged(tasks: list[Task], results: Iterator[tuple[int, PartSum]], told: Told
         if told is not None:
             told(total.found.votes)
     check_contradictions(tasks, records)
+    if not total.found.votes:
+        raise VoteError(f"there is no vote to learn from: {total.found}")
     return total
 
 
-def check_contradictions(tasks: list[Task], records: list[list[NDArray[Any]]]) -> None:
+def check_contradictions(tasks: list[PartTask], records: list[list[NDArray[Any]]]) -> None:
     """A VoteError where one voter has answered one question in two ways."""
     clash = find_clash(records)
     if clash is not None:

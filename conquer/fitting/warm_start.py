@@ -19,7 +19,7 @@ from conquer.fitting.stepwise import learn_votes
 from conquer.fitting.sums import (
     MOST_KNOWN,
     PartSum,
-    Task,
+    PartTask,
     check_contradictions,
     merged,
     remember,
@@ -44,7 +44,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class FitRecipe:
     """What learns: an algorithm by name, its model and parameters; `seed` is the session's."""
 
     algorithm: str
@@ -110,11 +110,11 @@ def fitted(
     else:
         reading["things"], width = peek(sources[0], reading)
     maker = maker_of(reading["things"], contents, dim=dim, width=width, featurizer=featurizer, context=context)
-    recipe = Recipe(algorithm, model, parameters, seed)
+    recipe = FitRecipe(algorithm, model, parameters, seed)
     by_name = not context and (maker is None or contents is not None)
     # What can be refused is refused before anything is read.
     learner = recipe.learner(2 if maker is None else maker.dim)
-    tasks = [Task(source, reading, None if by_name else maker, contradictions=contradictions) for source in sources]
+    tasks = [PartTask(source, reading, None if by_name else maker, contradictions=contradictions) for source in sources]
     if by_name:
         total = _summed(tasks, told, jobs, cluster)
         return _by_name(recipe, tasks, total, maker, dim, told)
@@ -129,7 +129,7 @@ def fitted(
     return _in_order(recipe, learner, tasks, maker, told)
 
 
-def _summed(tasks: list[Task], told: Progress, jobs: int, cluster: str | None) -> PartSum:
+def _summed(tasks: list[PartTask], told: Progress, jobs: int, cluster: str | None) -> PartSum:
     """The sum over all parts; every part is summed on its own, and added in the order of the parts."""
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
@@ -152,7 +152,7 @@ def _summed(tasks: list[Task], told: Progress, jobs: int, cluster: str | None) -
 
 
 def _by_name(
-    recipe: Recipe, tasks: list[Task], total: PartSum, maker: RowMaker | None, dim: int | None, told: Progress
+    recipe: FitRecipe, tasks: list[PartTask], total: PartSum, maker: RowMaker | None, dim: int | None, told: Progress
 ) -> Fitted:
     """From counts of pairs of names to a session that knows them."""
     sums = total.sums
@@ -189,7 +189,7 @@ def _numbered(sums: PairCounts, places: Mapping[str, int]) -> PairCounts:
     return again
 
 
-def _in_order(recipe: Recipe, learner: Learner, tasks: list[Task], maker: RowMaker, told: Progress) -> Fitted:
+def _in_order(recipe: FitRecipe, learner: Learner, tasks: list[PartTask], maker: RowMaker, told: Progress) -> Fitted:
     """Votes between texts, dicts or vectors, learnt one by one as they are read."""
     found = Found()
     seen: dict[str, Any] = {}
@@ -197,7 +197,7 @@ def _in_order(recipe: Recipe, learner: Learner, tasks: list[Task], maker: RowMak
     for task in tasks:
         reading, repeats = VoteReading(task.source, **task.options), Repeats()
 
-        def blocks(reading: VoteReading = reading, repeats: Repeats = repeats, task: Task = task) -> Any:
+        def blocks(reading: VoteReading = reading, repeats: Repeats = repeats, task: PartTask = task) -> Any:
             for block in reading.blocks():
                 if not task.contradictions:
                     repeats.add(block)
@@ -222,7 +222,7 @@ def _listed(seen: dict[str, Any], maker: RowMaker) -> Known | None:
     return Known(list(seen), replace(maker, items=None).rows(list(seen.values())))
 
 
-def _session(recipe: Recipe, learner: Learner, maker: RowMaker | None, known: Known | None) -> Session:
+def _session(recipe: FitRecipe, learner: Learner, maker: RowMaker | None, known: Known | None) -> Session:
     session = Session(learner, featurizer=None if maker is None else maker.featurizer, seed=recipe.seed)
     session.known = known
     return session

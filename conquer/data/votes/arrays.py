@@ -15,8 +15,8 @@ _LONGEST = 64 << 20
 """Characters of one row."""
 
 
-def array_rows(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line, row) of a file that is one array; past a syntax error nothing can be told apart."""
+def array_rows(path: Path) -> Iterator[tuple[int, int, Any]]:
+    """(line, characters, row) of a file that is one array; past a syntax error nothing can be told apart."""
     decoder = json.JSONDecoder()
     text, at, line = "", 0, 1
     begun = False
@@ -42,7 +42,7 @@ def array_rows(path: Path) -> Iterator[tuple[int, Any]]:
                 problem = error
         # A number at the very end may go on in the next piece, everything else ends with its own mark.
         if after >= 0 and (after < len(text) or not more):
-            yield line, row
+            yield line, after - at, row
             line, at = line + text.count("\n", at, after), after
             continue
         if not more:

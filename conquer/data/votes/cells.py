@@ -17,7 +17,7 @@ _KINDS = {
 }
 
 
-class Cells:
+class CellReader:
     """Reads chunks of one file. It remembers which ids, winners and voters it has seen, so that most cells are known.
 
     `read` fills `bad` with the reasons why rows are none.

@@ -1,45 +1,51 @@
 """Our own logs as votes: a service's ledger of choices and answers, line by line; any other row stays as it is."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _KINDS = ("open", "choose", "expose", "activate", "answer", "expiry", "correction", "flag", "fit", "measure", "erased")
 
 
-def ledger_rows(rows: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """(line, row): the answers of a ledger as rows of votes, with what was shown beside them; other rows untouched.
+def is_ledger(row: Any) -> bool:
+    """Whether a first row is the opening line of a ledger."""
+    return isinstance(row, Mapping) and row.get("kind") == "open"
 
-    A ledger begins with its "open" line. An answer that was undone later is no vote, so all of its lines are read
-    before the first vote is given.
+
+def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]]) -> Iterator[tuple[int, Any]]:
+    """(line, row): the answers of a ledger as rows of votes, with what was shown beside them.
+
+    `rows` gives all of its lines, and is asked twice: an answer that was undone later is no vote.
     """
-    first = next(rows, None)
-    if first is None:
-        return
-    if not (isinstance(first[1], Mapping) and first[1].get("kind") == "open"):
-        yield first
-        yield from rows
-        return
+    undone = {_body(row).get("undone") for _, row in rows() if _kind(row) == "correction"}
     shown: dict[Any, tuple[dict[Any, Any], Any, Any]] = {}
-    found: dict[Any, tuple[int, Any]] = {}
-    for line, row in rows:
-        if not isinstance(row, Mapping) or row.get("kind") not in _KINDS:
-            found[("bad", line)] = line, row if isinstance(row, ValueError) else ValueError(f"no log row: {row!r:.60}")
-            continue
-        given = row.get("body")
-        body = given if isinstance(given, Mapping) else {}
-        event = row.get("event_id")
-        if row["kind"] == "choose":
-            items = body.get("items") if isinstance(body.get("items"), list) else []
-            contents = {one.get("id"): content_of(one) for one in items or () if isinstance(one, Mapping)}
-            shown[event] = contents, body.get("names"), body
-        elif row["kind"] == "answer" and event in shown:
-            vote = _vote(shown[event], row, body)
+    for line, row in rows():
+        kind = _kind(row)
+        if kind not in _KINDS:
+            yield line, row if isinstance(row, ValueError) else ValueError(f"no row of a ledger: {row!r:.60}")
+        elif kind == "choose":
+            body, items = _body(row), _body(row).get("items")
+            contents = {
+                one.get("id"): content_of(one)
+                for one in (items if isinstance(items, list) else ())
+                if isinstance(one, Mapping) and isinstance(one.get("id"), str)
+            }
+            shown[str(row.get("event_id"))] = contents, body.get("names"), body
+        elif kind == "answer" and row.get("position") not in undone:
+            decision = shown.get(str(row.get("event_id")))
+            vote = None if decision is None else _vote(decision, row, _body(row))
             if vote is not None:
-                found[row.get("position", line)] = line, vote
-        elif row["kind"] == "correction":
-            found.pop(body.get("undone"), None)
-    yield from found.values()
+                yield line, vote
+
+
+def _kind(row: Any) -> Any:
+    kind = row.get("kind") if isinstance(row, Mapping) else None
+    return kind if isinstance(kind, str) else None
+
+
+def _body(row: Any) -> Mapping[str, Any]:
+    body = row.get("body")
+    return body if isinstance(body, Mapping) else {}
 
 
 def content_of(item: Mapping[str, Any]) -> Any:
@@ -53,15 +59,17 @@ def content_of(item: Mapping[str, Any]) -> Any:
 def _vote(decision: tuple[dict[Any, Any], Any, Any], row: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
     """The row of one answer; None where it was not about two things, or asked only to see whether people agree."""
     contents, names, chosen = decision
-    if not isinstance(names, list) or len(names) != 2 or chosen.get("planted") or body.get("reason") == "late":
+    if not isinstance(names, list) or len(names) != 2 or not all(isinstance(name, str) for name in names):
+        return None
+    if chosen.get("planted") or body.get("reason") == "late":
         return None
     value = body.get("value")
     said = value if value is not None else {"both_bad": "both_bad"}.get(str(body.get("winner")), "skip")
     one, two = (contents.get(name, name) for name in names)
     context = chosen.get("context")
     return {
-        "first": one,
-        "second": two,
+        "text_1": one,
+        "text_2": two,
         "winner": float(said) if isinstance(said, int | float) else said,
         "voter": row.get("voter"),
         "context": None if context is None else json.dumps(context, sort_keys=True),

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from conquer.data.votes.cells import Cells
+from conquer.data.votes.cells import CellReader
 from conquer.data.votes.columns import Columns, find_columns
-from conquer.data.votes.ledgers import ledger_rows
+from conquer.data.votes.ledgers import is_ledger, ledger_rows
 from conquer.data.votes.orders import order_blocks
 from conquer.data.votes.parts import FilePart
 from conquer.data.votes.tables import Chunk, chunks, form_of, from_rows
@@ -64,8 +64,10 @@ class VoteReading:
             self.found.ties += int(counts[block.values == 0].sum())
             if len(block):
                 yield block
-        if self.found.votes + self.found.skips + self.found.both_bad == before:
-            where = self.source.path if isinstance(self.source, FilePart) else "votes"
+        part = self.source if isinstance(self.source, FilePart) else None
+        whole = part is None or part.stop is None  # a range of bytes may hold a header alone
+        if whole and self.found.votes + self.found.skips + self.found.both_bad == before:
+            where = "votes" if part is None else part.path
             first = f": {self.found.problems[0]}" if self.found.problems else ""
             raise VoteError(f"{where}: there is no vote, {self.found.refused} rows refused{first}")
 
@@ -78,22 +80,24 @@ class VoteReading:
             yield from order_blocks(part.path, Things("ids", self.known))
             return
         columns: Columns | None = None
-        cells: Cells | None = None
+        cells: CellReader | None = None
         for chunk in self._chunks():
             if cells is None or columns is None:
                 columns = self._found(chunk)
-                cells = Cells(columns, self._things(chunk, columns), self.kind)
+                cells = CellReader(columns, self._things(chunk, columns), self.kind)
             block, skips, both_bad = self._kept(chunk, cells)
             self.found.skips += skips
             self.found.both_bad += both_bad
             yield block
 
     def _chunks(self) -> Iterator[Chunk]:
-        if not isinstance(self.source, FilePart):
-            return from_rows(ledger_rows(iter(enumerate(map(_as_row, self.source), 1))))
-        if self.source.form == "jsonl":
-            return from_rows(ledger_rows((line, row) for line, row in _rows(chunks(self.source))))
-        return chunks(self.source)
+        source = self.source
+        if isinstance(source, FilePart):
+            return from_rows(ledger_rows(lambda: _rows(chunks(source)))) if source.form == "ledger" else chunks(source)
+        rows = [_as_row(row) for row in source]
+        if is_ledger(rows[0] if rows else None):
+            return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1))))
+        return from_rows(iter(enumerate(rows, 1)))
 
     def _found(self, chunk: Chunk) -> Columns:
         try:
@@ -111,7 +115,7 @@ class VoteReading:
             self.things = "ids" if self.known is not None else kind_of(some, columns.maybe_texts)
         return Things(self.things, self.known)
 
-    def _kept(self, chunk: Chunk, cells: Cells) -> tuple[VoteBlock, int, int]:
+    def _kept(self, chunk: Chunk, cells: CellReader) -> tuple[VoteBlock, int, int]:
         """The chunk's votes, and how many were skips and both bad."""
         bad = dict(chunk.bad)
         block = cells.read(chunk, bad)

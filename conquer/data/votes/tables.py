@@ -17,6 +17,9 @@ from conquer.data.votes.vote import VoteError
 
 ROWS = 1 << 14
 """Rows of a chunk: enough for whole columns to be worth while, few enough to stay in a cache."""
+BYTES = 1 << 22
+"""Bytes of a chunk's rows, about: long texts make short chunks."""
+_OPENING = re.compile(rb'"kind"\s*:\s*"open"')
 _PREFLIB = re.compile(rb"#\s*(FILE NAME|TITLE|NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.IGNORECASE)
 
 
@@ -33,8 +36,15 @@ class Chunk:
     bad: dict[int, str]
 
 
+@dataclass(slots=True)
+class Meter:
+    """How many bytes have been read."""
+
+    bytes: int = 0
+
+
 def form_of(path: Path) -> str:
-    """What kind of file it is, by its first bytes: csv, tsv, semicolons, jsonl, json, parquet or preflib."""
+    """What kind of file it is, by its first bytes: csv, tsv, semicolons, jsonl, ledger, json, parquet or preflib."""
     start = first_bytes(path)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start[:4]:
         raise VoteError(f"{path}, line 1: not UTF-8 but UTF-16 or no text at all; save it as UTF-8")
@@ -44,7 +54,7 @@ def form_of(path: Path) -> str:
     if not start:
         raise VoteError(f"{path}: the file is empty")
     if start.startswith(b"{"):
-        return "jsonl"
+        return "ledger" if _OPENING.search(start.split(b"\n", 1)[0]) else "jsonl"
     if re.match(rb"\[\s*(\{|\]|$)", start):
         return "json"
     if _PREFLIB.search(start):
@@ -59,27 +69,29 @@ def chunks(part: FilePart) -> Iterator[Chunk]:
     """The rows of a part of a file, some thousand at a time."""
     if part.form == "parquet":
         return _parquet(part.path)
+    meter = Meter()
     if part.form == "json":
-        return from_rows(array_rows(part.path))
-    if part.form == "jsonl":
-        return from_rows(_json_lines(part))
+        return from_rows(_metered(part, meter), meter)
+    if part.form in ("jsonl", "ledger"):
+        return from_rows(_json_lines(part, meter), meter)
     return _delimited(part, {"tsv": "\t", "semicolons": ";"}.get(part.form, ","))
 
 
 def header_of(path: Path, form: str) -> list[str]:
     """The names of a delimited file's columns."""
-    reader = _reader(FilePart(path, form), {"tsv": "\t", "semicolons": ";"}.get(form, ","))
+    reader = _reader(FilePart(path, form), {"tsv": "\t", "semicolons": ";"}.get(form, ","), Meter())
     return _header(path, reader)
 
 
-def _reader(part: FilePart, delimiter: str) -> Any:
+def _reader(part: FilePart, delimiter: str, meter: Meter) -> Any:
     if delimiter == "\t":  # such files quote nothing
-        return csv.reader(_decoded(part), delimiter=delimiter, quoting=csv.QUOTE_NONE)
-    return csv.reader(_decoded(part), delimiter=delimiter, strict=True)
+        return csv.reader(_decoded(part, meter), delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(_decoded(part, meter), delimiter=delimiter, strict=True)
 
 
-def _decoded(part: FilePart) -> Iterator[str]:
+def _decoded(part: FilePart, meter: Meter) -> Iterator[str]:
     for number, line in enumerate(lines_of(part), part.line):
+        meter.bytes += len(line)
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -99,7 +111,8 @@ def _header(path: Path, reader: Any) -> list[str]:
 
 
 def _delimited(part: FilePart, delimiter: str) -> Iterator[Chunk]:
-    reader = _reader(part, delimiter)
+    meter = Meter()
+    reader = _reader(part, delimiter, meter)
     header = list(part.header) or _header(part.path, reader)
     before, width = part.line - 1, len(header)
     places = {name: place for place, name in enumerate(header)}
@@ -109,11 +122,14 @@ def _delimited(part: FilePart, delimiter: str) -> Iterator[Chunk]:
         rows: list[list[Any]] = []
         lines: list[int] = []
         bad: dict[int, str] = {}
+        enough = meter.bytes + BYTES
         try:
             for row in islice(reader, ROWS):
                 lines.append(last + 1)
                 last = before + reader.line_num
                 rows.append(row)
+                if meter.bytes > enough:
+                    break
         except csv.Error as error:
             reason = r"lines must end in \n or \r\n, not in \r alone" if "new-line" in str(error) else str(error)
             lines.append(last + 1)
@@ -136,8 +152,15 @@ def _columns_of(rows: list[list[Any]], places: dict[str, int]) -> Callable[[str]
     return lambda name: list(map(itemgetter(places[name]), rows))
 
 
-def _json_lines(part: FilePart) -> Iterator[tuple[int, Any]]:
+def _metered(part: FilePart, meter: Meter) -> Iterator[tuple[int, Any]]:
+    for line, size, row in array_rows(part.path):
+        meter.bytes += size
+        yield line, row
+
+
+def _json_lines(part: FilePart, meter: Meter) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(lines_of(part), part.line):
+        meter.bytes += len(line)
         if line.strip():
             yield number, _object(line)
 
@@ -149,9 +172,10 @@ def _object(line: bytes) -> Any:
         return ValueError(f"not a JSON object ({error!s:.100})")
 
 
-def from_rows(rows: Iterator[tuple[int, Any]]) -> Iterator[Chunk]:
-    """Chunks of (line, mapping) pairs; anything else than a mapping is a bad row."""
-    while some := list(islice(rows, ROWS)):
+def from_rows(rows: Iterator[tuple[int, Any]], meter: Meter | None = None) -> Iterator[Chunk]:
+    """Chunks of (line, mapping) pairs; anything but a mapping is a bad row. `meter`: how much was read of them."""
+    meter = meter or Meter()
+    while some := _some(rows, meter):
         lines = [line for line, _ in some]
         found = [row if isinstance(row, dict) else {} for _, row in some]
         bad = {
@@ -161,6 +185,15 @@ def from_rows(rows: Iterator[tuple[int, Any]]) -> Iterator[Chunk]:
         }
         names = list(dict.fromkeys(name for row in found for name in row))
         yield Chunk(lines, names, _fields_of(found), bad)
+
+
+def _some(rows: Iterator[tuple[int, Any]], meter: Meter) -> list[tuple[int, Any]]:
+    some, enough = [], meter.bytes + BYTES
+    for row in islice(rows, ROWS):
+        some.append(row)
+        if meter.bytes > enough:
+            break
+    return some
 
 
 def _fields_of(rows: list[dict[str, Any]]) -> Callable[[str], list[Any]]:
@@ -175,8 +208,9 @@ def _parquet(path: Path) -> Iterator[Chunk]:
     try:
         scan = pl.scan_parquet(path)
         total = int(scan.select(pl.len()).collect().item())
-        for start in range(0, total, ROWS):
-            batch = scan.slice(start, ROWS).collect()
+        step = max(64, min(ROWS, BYTES * total // path.stat().st_size))
+        for start in range(0, total, step):
+            batch = scan.slice(start, step).collect()
             yield Chunk(range(start + 1, start + 1 + len(batch)), batch.columns, _lists_of(batch), {})
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise VoteError(f"{path}: not a readable Parquet file ({error!s:.200})") from None
