@@ -117,7 +117,7 @@ def test_the_same_item_twice_is_never_better_than_itself():
 
 def test_stopping_is_about_the_upper_bounds():
     s, V, B = drawn_at_random(5, 6)
-    board = board_of(s, V, B, **COMMON, names=list("abcdef"))
+    board = board_of(s / 10, V, B, **COMMON, names=list("abcdef"))
     least = board.upper.max()
     done, not_yet = board.stop(least + 1e-9), board.stop(least - 1e-3)
     assert done.done
