@@ -1,4 +1,4 @@
-"""What rules for a board maximise: a challenger's upper bound at any look, and what an answer does to a pair's order."""
+"""What rules for a board maximise: a challenger's upper bound at any look, and what an answer does for an order."""
 
 import math
 
