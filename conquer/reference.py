@@ -99,7 +99,7 @@ def noise(A: Array, phi: Array, z: Array) -> Array:
 def anytime(V: Array, delta: float, tau2: float = 0.25) -> Array:
     """The width of a difference with variance V that holds at every look, with chance 1 - delta: a normal mixture."""
     V = np.maximum(V, 1e-300)
-    return np.sqrt(V * (V + tau2) / tau2 * (2 * np.log(1 / delta) + np.log((V + tau2) / V)))
+    return np.array(np.sqrt(V * (V + tau2) / tau2 * (2 * np.log(1 / delta) + np.log((V + tau2) / V))))
 
 
 def separate(s: Array, A: Array, phi: Array, draws: Array) -> Shown:

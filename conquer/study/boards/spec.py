@@ -52,5 +52,5 @@ class BoardsSpec:
         if "votes" in self.worlds and self.data is None:
             raise ValueError("the world 'votes' needs --data, a file of votes")
         if self.stops < 0 or self.tolerance <= 0 or not 0 < self.delta < 1:
-            given = (self.stops, self.tolerance, self.delta)
-            raise ValueError(f"stops must not be below 0, tolerance above 0, delta in (0, 1), got {given}")
+            numbers = (self.stops, self.tolerance, self.delta)
+            raise ValueError(f"stops must not be below 0, tolerance above 0, delta in (0, 1), got {numbers}")

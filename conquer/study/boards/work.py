@@ -21,7 +21,8 @@ _METHOD = 1
 WATCH, RACE, STOP = "watch", "race", "stop"
 SMALL, LONGEST = 5, 4000
 """Items of the world in which runs end when they may, and the most answers of one."""
-_BLOCKS = 20
+_BLOCK = 10_000
+"""Runs of a cell times K^2: a moment's work, and more runs later do not make those there anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def cells_of(spec: BoardsSpec) -> list[BoardCell]:
 
     >>> spec = BoardsSpec(worlds=("equal",), items=(4,), runs=(40,), looks=(9,), races=(1,), stops=0)
     >>> len(cells_of(spec))
-    60
+    3
     """
     source = "" if spec.data is None else hashlib.blake2b(Path(spec.data).read_bytes(), digest_size=16).hexdigest()
     cells = []
@@ -69,7 +70,7 @@ def cells_of(spec: BoardsSpec) -> list[BoardCell]:
     def add(kind: str, world: str, items: int, choosers: tuple[str, ...], runs: int, answers: int, lam: float) -> None:
         data = (spec.data, source) if world == "votes" else (None, "")
         tolerance = spec.tolerance if kind == STOP else 0.0
-        size = max(1, -(-runs // _BLOCKS))
+        size = 10 if kind == STOP else max(1, _BLOCK // (items * items))
         for chooser in choosers:
             for start in range(0, runs, size):
                 block = (start, min(start + size, runs), answers, lam, spec.delta, tolerance, spec.seed)
