@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from conquer.boards.widths import INTERVALS
 from conquer.study.boards.spec import DESIGNS, PER_ITEM, RULES, BoardsSpec
 from conquer.study.boards.tables import all_tables, courses, watched
@@ -33,18 +31,14 @@ def write(spec: BoardsSpec, rows: Sequence[Row], folder: Path) -> None:
     if seen := watched(rows):
         bars = {
             f"{world}, {items}": {
-                name: max((rates[name] for at, rates in seen.items() if at[:2] == (world, items)), key=_share)
+                name: max(
+                    (rates[name] for at, rates in seen.items() if at[:2] == (world, items)), key=lambda rate: rate.share
+                )
                 for name in INTERVALS
             }
             for world, items, _ in seen
         }
         shown = {
-            label: {name: (rate.hits / rate.runs, *rate.ends) for name, rate in rates.items()}
-            for label, rates in bars.items()
+            label: {name: (rate.share, *rate.ends) for name, rate in rates.items()} for label, rates in bars.items()
         }
         save(draw.claims(shown, spec.delta), "claims", folder / "figures")
-
-
-def _share(rate: object) -> float:
-    hits, runs = getattr(rate, "hits", 0), getattr(rate, "runs", 1)
-    return float(np.divide(hits, runs))

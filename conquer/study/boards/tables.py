@@ -27,6 +27,10 @@ class Rate:
     runs: int
 
     @property
+    def share(self) -> float:
+        return self.hits / self.runs
+
+    @property
     def ends(self) -> tuple[float, float]:
         from scipy.stats import binomtest
 
@@ -35,7 +39,7 @@ class Rate:
 
     def __str__(self) -> str:
         low, high = self.ends
-        return f"{100 * self.hits / self.runs:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+        return f"{100 * self.share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def watched(rows: Iterable[Row]) -> dict[tuple[str, int, str], dict[str, Rate]]:
@@ -131,9 +135,9 @@ def _stopping(rows: Sequence[Row]) -> Iterable[Row]:
             "pairs by": chooser,
             "runs": len(done),
             "ended": str(Rate(sum(n is not None for n in done), len(done))),
-            "answers, mean": float(spent.mean()),
-            "answers, median": float(np.median(spent)),
-            "answers, 95 % of runs": float(np.quantile(spent, 0.95)),
+            "answers, mean": round(float(spent.mean())),
+            "answers, median": round(float(np.median(spent))),
+            "answers, 95 % of runs": round(float(np.quantile(spent, 0.95))),
             "leader behind the best, mean": float(behind.mean()),
-            "one length for all, same error": float(alike),
+            "one length for all, same error": alike,
         }

@@ -49,7 +49,7 @@ def claims(worlds: Mapping[str, Mapping[str, tuple[float, float, float]]], delta
     axis.axhline(100 * delta, color="0.35", linewidth=0.8, linestyle="--")
     axis.set_yscale("symlog", linthresh=5.0)
     axis.set_yticks([0, 1, 2, 5, 10, 25, 50, 100], ["0", "1", "2", "5", "10", "25", "50", "100"])
-    axis.set_ylim(0, 110)
+    axis.set_ylim(-0.25, 110)
     axis.set_xticks(range(len(worlds)), list(worlds), rotation=30, ha="right")
     axis.set_ylabel("runs with a false claim at any look, %", fontsize=8)
     figure.legend(loc="outside upper center", ncols=len(names), fontsize=7, frameon=False)
