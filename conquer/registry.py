@@ -22,6 +22,7 @@ BOUND = (
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
     Parameter("delta", 0.05, "a number in (0, 1), the chance of failure (eta='theory' or 'tight')"),
 )
+LEVEL = Parameter("delta", 0.05, "a number in (0, 1), the chance that the challenger's bound fails")
 BEST = (
     Parameter("eta", 0.1, "a number of at least 0"),
     Parameter("alpha", 1.0, "a number in [-1, 1]"),
@@ -87,6 +88,13 @@ _ROWS = (
     _bounded("unr", "UCB and Random: the best upper bound and any other", policies.UNR),
     _bounded("gnt", "Greedy and Thompson: the best score and the best of one posterior draw", policies.GNT),
     _family("gnw", "Greedy and Worst: the best and the worst score", policies.GNW),
+    _family(
+        "tob",
+        "Top of the Board: the best score and whoever may still be better, by a bound that holds at any look",
+        policies.TOB,
+        (LEVEL, *SECOND_ORDER),
+    ),
+    _family("sep", "Separation: the pair whose order gains most by one answer", policies.SEP),
     _family(
         "confidit",
         "Confidit: one item by upper bound; is it the best?",

@@ -11,7 +11,14 @@ from conquer.cli import data, parse, service, study, votes
 from conquer.cli.board import board
 from conquer.cli.extras import need
 
-RESUMING = (("study",), ("arena",), ("measure", "staleness"), ("parse", "study"), ("data", "get"))
+RESUMING = (
+    ("study",),
+    ("arena",),
+    ("measure", "staleness"),
+    ("measure", "boards"),
+    ("parse", "study"),
+    ("data", "get"),
+)
 """Commands that keep what they have done, and go on from there when they are given again."""
 
 app = typer.Typer(

@@ -10,12 +10,13 @@ from conquer.cli.extras import need
 from conquer.cli.options import filled
 from conquer.cli.progress import showing
 from conquer.study.arena.spec import ArenaSpec
+from conquer.study.boards.spec import BoardsSpec
 from conquer.study.reviews.spec import Spec
 from conquer.study.staleness.spec import StalenessSpec
 
 measure = typer.Typer(
     help="Measurements beside the studies: what an answer is worth, good defaults, what old weights cost, "
-    "the parser's regret and speed.",
+    "how far boards can be trusted, the parser's regret and speed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -121,6 +122,24 @@ def votes(
     with showing("measuring votes") as progress:
         text = run_votes(data, out=out, publish=publish, command=["conquer", *sys.argv[1:]], progress=progress)
     typer.echo(text)
+
+
+@measure.command()
+@filled(BoardsSpec)
+def boards(
+    given: dict[str, Any],
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("boards"),
+    publish: Publish = None,
+) -> None:
+    """How often boards claim what is false when one looks after every answer, and how few answers an order takes."""
+    need("study")
+    if cluster:
+        need("cluster")
+    from conquer.study.boards.command import run_boards
+
+    run_boards(BoardsSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
 
 
 @measure.command()

@@ -75,7 +75,7 @@ class Conquer:
         self._stored = STORED.get()
         self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
         self._set_eta(policy.eta if eta is None else eta)
-        if policy.second == st.THOMPSON and model.exact:
+        if policy.second == st.SEPARATION or (policy.second == st.THOMPSON and model.exact):
             model.need_squares()
         self.knobs[st.DELTA] = number("delta", delta, 0, 1, above=True, below=True)
         self.knobs[st.GAMMA] = number("gamma", gamma, 0, 1)

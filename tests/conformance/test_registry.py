@@ -200,7 +200,7 @@ def test_the_registry_says_what_it_builds(row):
         make(row.name, dim=3, model="no_such")
 
 
-DETERMINISTIC = ("ttg", "gnu", "gnc", "ttu", "gnw", "confidit")
+DETERMINISTIC = ("ttg", "gnu", "gnc", "ttu", "gnw", "tob", "sep", "confidit")
 
 
 @pytest.mark.parametrize(("row", "model"), [case for case in CASES if case.values[0].name in DETERMINISTIC])
