@@ -13,7 +13,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.learners.believing import believer
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
-from conquer.session.ledger import MemoryLedger, opening, record, recorded
+from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
 from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
 Moved = TypeVar("Moved")
@@ -202,7 +202,7 @@ class Session:
         """The source with its side and weight, for a learner that heeds one; else nothing."""
         if (learner := believer(self.learner)) is None:
             return ()
-        source = replace(source, side=1 - 2 * leftmost(choice.ticket, 2))
+        source = sourced(source, choice)
         return (replace(source, weight=learner.weigh(rows, choice, source)),)
 
     @property
