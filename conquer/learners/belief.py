@@ -9,6 +9,8 @@ from conquer.kernels.rounds import settings as st
 BELIEVE = ("voters", "people")
 NAMES = ("voters", "trust", "nuisance", "judges")
 MOST_PLACES, MOST_JUDGES = 4096, 64
+TASTE = 0.5
+"""The scale of a judge's copies: its taste is thought to differ from people's by half of what tastes come to."""
 
 
 def columns(dim: int, parameters: Mapping[str, Any]) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_answer, positive, whole
-from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, copied
+from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
 from conquer.learners.conquer import Conquer
 from conquer.learners.halves import Fresh, Halves, Models
 from conquer.learners.voters import GAINED, Voter, Voters, checked_source
@@ -164,7 +164,7 @@ class Believing:
             rows.append((sides, [source.side / 2] * len(sides), 1.0))
         if source.kind == "judge" and len(self.copies) and (judge := self.table.judge(voter)) < self.judges:
             start = self.dim + 1 + self.places + judge * len(self.copies)
-            for row, factor in zip(two.rows, (0.5, -0.5), strict=True):
+            for row, factor in zip(two.rows, (TASTE / 2, -TASTE / 2), strict=True):
                 entries = slice(two.indptr[row], two.indptr[row + 1])
                 ids, data = two.indices[entries], two.data[entries]
                 if len(self.copies) < self.dim:

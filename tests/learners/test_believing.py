@@ -73,7 +73,7 @@ class Oracle:
         if source.kind == "judge":
             judge = [one for one in self.order if one[0] == "judge"].index(key)
             start = DIM + 1 + PLACES + judge * len(self.nuisance)
-            extra[start : start + len(self.nuisance)] = item[self.nuisance]
+            extra[start : start + len(self.nuisance)] = item[self.nuisance] / 2
         together, squares, noise, count = self.sums[key]
         s2 = (1 + noise) / (1 + count)
         rho = float(np.clip((s2 + together) / (s2 + squares) + np.sqrt(s2 / (s2 + squares)), 0, 1))
