@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from conquer.checks import checked_dim
+from conquer.learners.belief import NAMES, columns, completed
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -86,11 +87,11 @@ class Algorithm:
         """A fresh learner; unknown parameters and values out of range are refused by name.
 
         `published`: as its paper runs it. What the paper fixes cannot be given; what it needs must be. `believe` brings
-        parameters of its own: voters, trust and nuisance.
+        parameters of its own: voters, trust, nuisance and judges.
         """
         belief: dict[str, Any] = {}
         if believe is not None:
-            belief = {name: given.pop(name) for name in ("voters", "trust", "nuisance") if name in given}
+            belief = {name: given.pop(name) for name in NAMES if name in given}
         if published:
             fixed = self._published(model, given)
             model, given = fixed.pop("model", model), {**fixed, **given}
@@ -113,7 +114,6 @@ class Algorithm:
 
     def _believing(self, dim: int, model: str, values: Values, belief: Values) -> Learner:
         """The learner over wider rows, told whom to believe."""
-        from conquer.learners.belief import columns, completed
         from conquer.learners.believing import Believing
 
         belief = completed(self, model, values, belief)

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_answer, positive, whole
-from conquer.kernels.rounds import settings as st
-from conquer.learners.belief import MOST_NUISANCE, MOST_PLACES
+from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
 from conquer.learners.conquer import Conquer
 from conquer.learners.halves import Fresh, Halves, Models
-from conquer.learners.voters import ANSWERS, COUNTED, Voter, Voters, checked_source
+from conquer.learners.voters import GAINED, Voter, Voters, checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Source
 
@@ -23,8 +22,9 @@ class Believing:
 
     Rows keep their D features; column D is the side, the next `voters` ones are the voters' own, given in the order of
     first appearance. Scores and choices never see them. `believe="people"`: judges are weighed by what people's answers
-    foretell, and never by each other's. `trust`: how much speaks for a new voter, in squared predictions. `nuisance`:
-    features of which every judge has a column of its own, such as a length.
+    foretell, and never by each other's, and the first two (`judges`) have copies of all features: what a judge likes
+    and people do not is the judge's own. `nuisance` names the features to copy, "all" or a list such as a length's.
+    `trust`: how much speaks for a new voter, in squared predictions.
 
     >>> from conquer.registry import make
     >>> learner = make("gnr", dim=3, model="full", believe="voters")
@@ -48,13 +48,12 @@ class Believing:
         fresh: Fresh,
         voters: int = 64,
         trust: float = 1.0,
-        nuisance: Sequence[int] = (),
+        nuisance: Sequence[int] | str = (),
+        judges: int = 2,
     ) -> None:
         self.learner, self.believe, self.dim, self.width = learner, believe, dim, learner.dim
-        self.places = whole("voters", voters, 0, MOST_PLACES)
-        self.nuisance = np.array([whole("nuisance", column, 0, dim - 1) for column in nuisance], np.int64)
-        if len(set(nuisance)) != len(nuisance) or len(nuisance) > MOST_NUISANCE:
-            raise ValueError(f"nuisance must name at most {MOST_NUISANCE} different features, got {list(nuisance)}")
+        self.places, self.judges = whole("voters", voters, 0, MOST_PLACES), whole("judges", judges, 0, MOST_JUDGES)
+        self.copies = copied(dim, nuisance)
         self.table = Voters(positive("trust", trust))
         self.halves = Halves(learner.model, fresh, apart=believe == "people")
         self.parameters: Mapping[str, Any] = {
@@ -62,7 +61,8 @@ class Believing:
             "believe": believe,
             "voters": self.places,
             "trust": self.table.trust,
-            "nuisance": self.nuisance.tolist(),
+            "nuisance": nuisance if isinstance(nuisance, str) else list(self.copies),
+            "judges": self.judges,
         }
 
     @property
@@ -137,33 +137,48 @@ class Believing:
         pair, answer = self.check(choice, wide.rows.size), checked_answer(answer)
         weight = self.weigh(X, choice, source) if source.weight is None else float(source.weight)
         two = wide.take(pair)
-        extra, voter = self._extra(two, source), self.table.find(source)
-        rows = _joined(two, *extra) if extra else two
-        values = np.array([weight / 2, -weight / 2, 1.0][: len(rows)])
-        foretold, net, models = 0.0, answer, Models()
+        voter, extra = self.table.find(source), self._extra(two, source)
+        rows = _joined(two, extra)
+        values = np.array([weight / 2, -weight / 2, *(factor for *_, factor in extra)])
+        foretold, net, known, models = 0.0, answer, 0.0, Models()
         if source.voter is not None:
             models = self.halves.ready(voter, self.table)
             foretold = self.halves.foretell(models, voter, source.kind, two)
-            if extra:
+            known = self._known(two, source)
+            if source.side:
                 net -= min(1.0, max(-1.0, float(self.model.scores(rows.take([2]))[0])))
         step = rows, np.arange(len(rows)), values, answer, choice.ticket
         self.model.move(*step, bool(choice.memo.get("exposed")))
         if source.voter is not None:
-            self.table.add(source, answer=answer, weight=weight, net=net, foretold=foretold)
+            gained = self._known(two, source) - known
+            self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
             self.halves.learn(models, voter, source.kind, step)
 
-    def _extra(self, two: SparseRows, source: Source) -> tuple[list[int], list[float]] | None:
-        """The columns of u that are no item's, and its values there; None: it has none."""
-        voter, dim = self.table.find(source), self.dim
-        placed = source.voter is not None and voter < self.places
-        sides = [dim, dim + 1 + voter] if placed else [dim]
-        ids, values = (sides, [source.side / 2] * len(sides)) if source.side else ([], [])
-        if placed and source.kind == "judge" and self.nuisance.size:
-            dense = two.csr()[:, self.nuisance].toarray()
-            start = dim + 1 + self.places + voter * self.nuisance.size
-            ids = [*ids, *range(start, start + self.nuisance.size)]
-            values = [*values, *((dense[0] - dense[1]) / 2).tolist()]
-        return (ids, values) if ids else None
+    def _extra(self, two: SparseRows, source: Source) -> list[tuple[Any, Any, float]]:
+        """The part of u that is no item's: rows of features and values, each with its factor."""
+        if source.voter is None:
+            return [([self.dim], [source.side / 2], 1.0)] if source.side else []
+        voter, rows = self.table.find(source), []
+        if source.side:
+            sides = [self.dim, self.dim + 1 + voter][: 2 if voter < self.places else 1]
+            rows.append((sides, [source.side / 2] * len(sides), 1.0))
+        if source.kind == "judge" and len(self.copies) and (judge := self.table.judge(voter)) < self.judges:
+            start = self.dim + 1 + self.places + judge * len(self.copies)
+            for row, factor in zip(two.rows, (TASTE / 2, -TASTE / 2), strict=True):
+                entries = slice(two.indptr[row], two.indptr[row + 1])
+                ids, data = two.indices[entries], two.data[entries]
+                if len(self.copies) < self.dim:
+                    kept = np.isin(ids, self.copies)
+                    ids, data = np.searchsorted(self.copies, ids[kept]), data[kept]
+                rows.append((ids + start, data, factor))
+        return rows
+
+    def _known(self, two: SparseRows, source: Source) -> float:
+        """What is known of this pair, in answers of people to it: one over the variance; of judges on exact models."""
+        if source.kind != "judge" or not self.model.exact:
+            return 0.0
+        variance = float(self.model.contrasts(two, 1)[0]) / 4
+        return 1.0 / variance if variance > 0 else 0.0
 
     def voters(self) -> tuple[Voter, ...]:
         """Every named voter, in the order of first appearance."""
@@ -179,12 +194,13 @@ class Believing:
         return tuple(self.table.report(*one) for one in zip(range(count), sides, deviations, strict=True))
 
     def worth(self) -> float:
-        """How many people's answers the judges' ones were worth: their sum of rho^2 over a person's mean rho^2."""
-        judged = np.array([kind == "judge" for kind, _ in self.table.names], bool)
-        sums = self.table.sums[: len(self.table)]
-        nameless = float(self.model.stats[st.LEARNT] - sums[:, ANSWERS].sum())
-        people = sums[~judged][:, [ANSWERS, COUNTED]].sum(axis=0) + nameless
-        return float(sums[judged, COUNTED].sum()) * (float(people[0] / people[1]) if people[1] > 0 else 1.0)
+        """How many people's answers the judges' ones were worth; for full and kernel models.
+
+        An answer's worth is how often a person would have had to answer the same pair for it to be as well known.
+        """
+        if not self.model.exact:
+            raise ValueError("a diagonal model cannot say what judges were worth: it keeps no variances of pairs")
+        return float(self.table.sums[list(self.table.judges), GAINED].sum())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The model's arrays, the voters' sums, and the halves' models."""
@@ -197,13 +213,16 @@ class Believing:
         self.learner.restore(arrays)
 
 
-def _joined(two: SparseRows, ids: list[int], values: list[float]) -> SparseRows:
-    """The two rows, and a third with these entries."""
+def _joined(two: SparseRows, extra: list[tuple[Any, Any, float]]) -> SparseRows:
+    """The two rows, and more with these entries."""
+    if not extra:
+        return two
     packed = two.packed()
+    sizes = [len(ids) for ids, *_ in extra]
     return SparseRows.made(
-        np.append(packed.indptr, packed.indptr[-1] + len(ids)),
-        np.append(packed.indices, np.array(ids, np.int32)),
-        np.append(packed.data, values),
+        np.concatenate([packed.indptr, packed.indptr[-1] + np.cumsum(sizes)]),
+        np.concatenate([packed.indices, *(ids for ids, *_ in extra)]).astype(np.int32),
+        np.concatenate([packed.data, *(values for _, values, _ in extra)]),
         two.dim,
     )
 

@@ -16,9 +16,10 @@ from conquer.types import Floats, Source
 
 KINDS = ("person", "judge")
 Interval = tuple[float, float]
-ANSWERS, LEFT, RIGHT, AGREED, AGAINST, TOGETHER, SQUARES, NOISE, COUNTED = range(9)
+ANSWERS, LEFT, RIGHT, AGREED, AGAINST, TOGETHER, SQUARES, NOISE, GAINED = range(9)
 """Columns of a voter's sums: answers; decisive ones for the left and the right; for and against what the others'
-answers foretold; sums of y p, of p^2 and of y^2 (y without the side's effect, p the prediction); and of rho^2."""
+answers foretold; sums of y p, of p^2 and of y^2 (y without the side's effect, p the prediction); and what a
+judge's answers told, in people's answers."""
 _SUMS = 9
 
 
@@ -86,7 +87,7 @@ class Voters:
     """Every named voter in the order of first appearance, with nine sums each.
 
     >>> voters = Voters(trust=1.0)
-    >>> voters.add(Source("ann"), answer=1.0, weight=1.0, net=1.0, foretold=0.5)
+    >>> voters.add(Source("ann"), answer=1.0, net=1.0, foretold=0.5)
     0
     >>> voters.weight(0)
     1.0
@@ -95,6 +96,8 @@ class Voters:
     def __init__(self, trust: float) -> None:
         self.trust = trust
         self.names: dict[tuple[str, str], int] = {}
+        self.judges: dict[int, int] = {}
+        """Of every judge, their number among all voters: which judge they are."""
         self.sums: Floats = np.zeros((8, _SUMS))
 
     def __len__(self) -> int:
@@ -103,6 +106,17 @@ class Voters:
     def find(self, source: Source) -> int:
         """The voter's number; the next free one for a new name."""
         return self.names.get((source.kind, source.voter or ""), len(self.names))
+
+    def _name(self, key: tuple[str, str]) -> None:
+        """Give a new voter the next number."""
+        if key not in self.names:
+            if key[0] == "judge":
+                self.judges[len(self.names)] = len(self.judges)
+            self.names[key] = len(self.names)
+
+    def judge(self, voter: int) -> int:
+        """Which judge this voter is, known or about to be: the first is 0."""
+        return self.judges.get(voter, len(self.judges))
 
     def estimate(self, voter: int) -> tuple[float, float]:
         """(rho before it is clipped, its standard error): the slope of y on p, which is 1 for whom nobody knows yet."""
@@ -118,9 +132,10 @@ class Voters:
         rho, error = self.estimate(voter)
         return _within(rho + error)
 
-    def add(self, source: Source, *, answer: float, weight: float, net: float, foretold: float) -> int:
+    def add(self, source: Source, *, answer: float, net: float, foretold: float, gained: float = 0.0) -> int:
         """Count one answer; returns the voter's number. `net`: y without the side's effect; `foretold`: p."""
-        voter = self.names.setdefault((source.kind, source.voter or ""), len(self.names))
+        voter = self.find(source)
+        self._name((source.kind, source.voter or ""))
         if voter >= len(self.sums):
             self.sums = np.concatenate([self.sums, np.zeros_like(self.sums)])
         row = self.sums[voter]
@@ -132,7 +147,7 @@ class Voters:
         row[TOGETHER] += net * foretold
         row[SQUARES] += foretold * foretold
         row[NOISE] += net * net
-        row[COUNTED] += weight * weight
+        row[GAINED] += gained
         return voter
 
     def report(self, voter: int, side: float, deviation: float | None) -> Voter:
@@ -186,7 +201,8 @@ class Voters:
             counts[:, [1, 3]] + counts[:, [2, 4]] > counts[:, :1]
         ).any():
             raise ValueError("a voter's sums must not be negative, nor count more than the answers")
-        self.names = {key: place for place, key in enumerate(keys)}
+        for key in keys:
+            self._name(key)
         self.sums = sums if len(keys) else self.sums
 
 

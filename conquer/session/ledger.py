@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from conquer.answers import leftmost
+from conquer.learners.believing import believer
 from conquer.registry import describe, rebuild
 from conquer.rows import SparseRows
 from conquer.saving import dumps, loads
@@ -45,16 +47,20 @@ def choice_of(row: Mapping[str, Any]) -> Choice:
 
 
 def recorded(source: Source) -> dict[str, Any]:
-    """Whom an answer comes from as a ledger's row holds it: what is known of them, and nothing else."""
+    """Whom an answer comes from as a ledger's row holds it; the side is that of the offer's ticket."""
     voter = {} if source.voter is None else {"voter": source.voter, "voter_kind": source.kind}
-    return voter | ({} if source.weight is None else {"side": source.side, "weight": source.weight})
+    return voter | ({} if source.weight is None else {"weight": source.weight})
 
 
-def source_of(row: Mapping[str, Any]) -> Source | None:
-    """The source of `recorded`'s row, or None where it has none that a learner would heed."""
-    if "weight" not in row and "voter" not in row:
-        return None
-    return Source(row.get("voter"), row.get("side", 0), row.get("voter_kind", "person"), row.get("weight"))
+def sourced(source: Source, choice: Choice) -> Source:
+    """The source with its side, which the round's ticket drew."""
+    return replace(source, side=1 - 2 * leftmost(choice.ticket, 2))
+
+
+def _source_of(row: Mapping[str, Any], choice: Choice, anew: bool) -> Source:
+    """The source of `recorded`'s row; `anew`: to be weighed by the learner itself."""
+    weight = None if anew else row.get("weight")
+    return sourced(Source(row.get("voter"), 0, row.get("voter_kind", "person"), weight), choice)
 
 
 def opening(learner: Learner) -> dict[str, Any]:
@@ -113,10 +119,9 @@ def replay(
         elif kind == "tell":
             items, choice = offers.pop(row["id"])
             if row["answer"] is not None:
-                source = source_of(row)
-                if source is not None and (without or given):
-                    source = replace(source, weight=None)
-                learner.learn(items, choice, row["answer"], *(() if source is None else (source,)))
+                heeds = believer(learner) is not None
+                source = (_source_of(row, choice, anew=given or bool(without)),) if heeds else ()
+                learner.learn(items, choice, row["answer"], *source)
         else:
             raise ValueError(f"a ledger row's kind must be open, ask, expose or tell, got {kind!r}")
     if learner is None:

@@ -14,7 +14,7 @@ from conquer.learners.believing import believer
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.session.known import Known
-from conquer.session.ledger import MemoryLedger, opening, record, recorded
+from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
 from conquer.session.standing import board_of_items, known_items, ranked
 from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
@@ -229,7 +229,7 @@ class Session:
         """The source with its side and weight, for a learner that heeds one; else nothing."""
         if (learner := believer(self.learner)) is None:
             return ()
-        source = replace(source, side=1 - 2 * leftmost(choice.ticket, 2))
+        source = sourced(source, choice)
         return (replace(source, weight=learner.weigh(rows, choice, source)),)
 
     def board(
