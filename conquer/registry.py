@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from conquer import plugins, policies
+from conquer import policies
 from conquer.checks import checked_dim, number
 from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid
 from conquer.learners.conquer import Conquer, as_stored
@@ -144,18 +144,23 @@ def algorithms() -> list[Algorithm]:
     >>> [a.name for a in algorithms()][:4]
     ['ttg', 'gnr', 'gnu', 'gnc']
     """
+    from conquer.plugins import PluginError
+
     rows = [*table().values()]
     for name in offered():
         try:
             rows.append(find(name))
-        except plugins.PluginError as error:
+        except PluginError as error:
             warnings.warn(str(error), RuntimeWarning, stacklevel=2)
     return rows
 
 
 def offered() -> tuple[str, ...]:
     """Names of algorithms that only other packages have, sorted. Nothing of theirs is imported."""
-    return tuple(name for name in plugins.names("algorithms") if name not in table())
+    # Imported here and below: with names of ours nobody comes this far.
+    from conquer.plugins import names
+
+    return tuple(name for name in names("algorithms") if name not in table())
 
 
 def unknown(names: Iterable[str]) -> list[str]:
@@ -182,6 +187,8 @@ def find(name: str) -> Algorithm:
 @cache
 def _plugged(name: str) -> Algorithm | None:
     """The row that another package offers under this name, checked; its builder tells whose it is when it fails."""
+    from conquer import plugins
+
     plugin = plugins.find("algorithms", name)
     if plugin is None:
         return None

@@ -8,18 +8,15 @@ from conquer import plugins
 def test_names_of_ours_look_for_no_package(run):
     code = """
 import sys, conquer
-conquer.make("gnc", dim=3); conquer.make("rucb", dim=3); conquer.Featurizer(dim=8)(["a"])
-from conquer.judges import make_judge
-make_judge("linear")
-print("importlib.metadata" in sys.modules, [m for m in sys.modules if m.startswith("conquer_plugin")])
+conquer.make("gnc", dim=3); conquer.make("rucb", dim=3)
+print("conquer.plugins" in sys.modules, [m for m in sys.modules if m.startswith("conquer_plugin")])
 """
     without = (
         'import sys, conquer; conquer.make("gnc", dim=3); print(sum(m.startswith("conquer") for m in sys.modules))'
     )
     counts = {run("-c", without, CONQUER_PLUGINS=switch).stdout for switch in ("", "off")}
     assert len(counts) == 1
-    looked = run("-c", code).stdout.split(" ", 1)
-    assert looked[1] == "[]\n"
+    assert run("-c", code).stdout == "False []\n"
     from conquer import registry
 
     plugins._offered.cache_clear()
