@@ -17,7 +17,6 @@ app = typer.Typer(
     name="conquer",
     help="Learn what people want from which of two things they pick.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
