@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conquer import reference
+    from conquer.boards import Board, Stop
     from conquer.features.featurizer import Featurizer, featurize
     from conquer.policies import Policy
     from conquer.registry import algorithms, make
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from conquer.types import Choice, Offer, Query
 
 _HOMES = {
+    "Board": "boards",
     "Choice": "types",
     "Featurizer": "features.featurizer",
     "MemoryLedger": "session",
@@ -29,6 +31,7 @@ _HOMES = {
     "Rounds": "rows",
     "Session": "session",
     "SparseRows": "rows",
+    "Stop": "boards",
     "Trace": "simulation",
     "algorithms": "registry",
     "featurize": "features.featurizer",
@@ -40,6 +43,7 @@ _HOMES = {
 }
 __version__ = "0.1.0"
 __all__ = [
+    "Board",
     "Choice",
     "Featurizer",
     "MemoryLedger",
@@ -49,6 +53,7 @@ __all__ = [
     "Rounds",
     "Session",
     "SparseRows",
+    "Stop",
     "Trace",
     "algorithms",
     "featurize",

@@ -59,13 +59,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A choice with names: what a session hands out. `left` is the item id to put on the left-hand side."""
+    """A choice with names: what a session hands out. `left` is the item id to put on the left-hand side.
+
+    `done`: of a session that may stop, whether its answers so far already say enough about this round's items.
+    """
 
     id: str
     choice: Choice
     shown: tuple[str, ...]
     left: str
     chance: float | None
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,7 @@ class Learner(Protocol):
     def begin_exposing(self) -> None: ...
     def expose(self, X: Any, choice: Choice) -> Choice: ...
     def scores(self, X: Any) -> Floats: ...
+    def board(self, X: Any, *arguments: Any, **options: Any) -> Any: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
 

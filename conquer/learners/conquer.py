@@ -1,10 +1,8 @@
 """The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron differ only in these two."""
 
 import operator
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,27 +10,20 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
+from conquer.learners.stored import STORED, as_stored
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Query
 
+if TYPE_CHECKING:
+    from conquer.boards import Board
+
+__all__ = ["ETA_MODES", "Conquer", "as_stored"]
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
-
-_STORED = ContextVar("stored", default=False)
-
-
-@contextmanager
-def as_stored() -> Iterator[None]:
-    """Learners made within may break a bound's conditions, as older versions let them: what is on disk is opened."""
-    token = _STORED.set(True)
-    try:
-        yield
-    finally:
-        _STORED.reset(token)
 
 
 class Conquer:
@@ -81,7 +72,7 @@ class Conquer:
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
-        self._stored = _STORED.get()
+        self._stored = STORED.get()
         self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
         self._set_eta(policy.eta if eta is None else eta)
         if policy.second == st.THOMPSON and model.exact:
@@ -167,6 +158,16 @@ class Conquer:
         scores that made the choice. Without one it is ticket 0's order.
         """
         return self.model.scores(X, draw_ticket(ticket))
+
+    def board(self, X: Any, delta: float = 0.05, interval: str = "anytime", tau2: float = 0.25, **more: Any) -> "Board":
+        """Who of these items wins, and how sure that is; a ValueError where the model cannot tell.
+
+        `U` >= ||w*||, by default the one of make() or sqrt(K). `names` of the items, or `groups`, one per item, for a
+        board of the groups' means.
+        """
+        from conquer.learners.ranking import board_of_learner  # most learners never need it
+
+        return board_of_learner(self, X, delta=delta, interval=interval, tau2=tau2, **more)
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""

@@ -105,6 +105,10 @@ class Exploring:
     def scores(self, X: Any) -> Floats:
         return self.learner.scores(X)
 
+    def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
+        """The learner's: which pairs were drawn at random makes no difference to it."""
+        return self.learner.board(X, *arguments, **options)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         return self.learner.arrays()
 

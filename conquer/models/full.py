@@ -10,6 +10,7 @@ from conquer.files import adopt
 from conquer.kernels.models import full_calls
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel, check_mergeable
+from conquer.rows import as_rows
 from conquer.types import Floats
 
 
@@ -47,6 +48,11 @@ class Full(CompiledModel):
     def _inverse_times(self, x: Floats) -> Floats:
         product: Floats = self.inverse @ x
         return product
+
+    def pairs(self, X: Any) -> tuple[Floats, Floats]:
+        from conquer.models.separation import from_inverse  # only boards need it
+
+        return from_inverse(self.inverse, as_rows(X, self.dim))
 
     def begin_exposing(self) -> None:
         super().begin_exposing()

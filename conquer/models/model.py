@@ -159,6 +159,13 @@ class CompiledModel:
             raise IndexError(f"pivot must be in [0, {len(rows)}), got {pivot}")
         return self._measure(rows, int(pivot))
 
+    def pairs(self, X: Any) -> tuple[Floats, Floats]:
+        """(V, B), (K, K) each: x' A^-1 x and ||A^-1 x||^2 of x = phi_i - phi_j, A as the answered pairs made it."""
+        raise ValueError(
+            f"only the full and the kernel model know how items vary together; the {type(self).__name__.lower()} one "
+            "has no variance of a difference: learn the answers again with model='full' or model='kernel'"
+        )
+
     def update(self, X: Any, weights: Mapping[int, float] | Sequence[float], target: float, ticket: int = 0) -> None:
         """Move along sum_k weights[k] X[k] towards `target`; `ticket` orders a sequential projection."""
         rows = as_rows(X, self.dim)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,10 @@ class EdgeLearner:
             return self.model.scores(edges.into(word))
         first = edge_of(word, 0, edges.size)
         return self._scores(edges, 0)[first : first + edges.size]
+
+    def board(self, X: Any, *arguments: Any, **options: Any) -> NoReturn:
+        """A ValueError: edges of one sentence are no items to rank."""
+        raise ValueError("a parser has no board: it is about heads of words, which are new with every sentence")
 
     def tree(self, X: Any, ticket: int = 0) -> Ints:
         """(n,): the head of every word in the best tree; `ticket`, a round's, orders a sequential projection."""

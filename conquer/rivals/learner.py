@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,13 @@ class Rival:
     def scores(self, X: Any) -> Floats:
         """(K,): what the method believes the items are worth; the best item is the argmax."""
         return self.model.scores(as_rows(X, self.dim))
+
+    def board(self, X: Any, *arguments: Any, **options: Any) -> NoReturn:
+        """A ValueError: boards are proved or measured for the weights and the matrix of CONQUER's own models."""
+        raise ValueError(
+            f"{self.name} has no board: intervals are known for CONQUER's full and kernel models only; replay the "
+            "answers into one, for example make('gnr', dim=..., model='full')"
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything learnt, by name."""

@@ -15,7 +15,7 @@ from conquer.files import FileError, write_atomically
 from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.ledger import choice_of, record
-from conquer.session.session import Pending, Session, Told
+from conquer.session.session import DELTA, Pending, Session, Told
 from conquer.types import Learner, Query
 
 
@@ -53,6 +53,8 @@ def dumps_session(session: Session) -> bytes:
     told = {name: _shortened([int(t.query), *t[1:]]) for name, t in session._told.items()}
     extra = {"seed": session.seed, "ordinal": session.ordinal, "covariance": session.covariance}
     extra |= {"pending": pending, "told": told, "featurizer": None}
+    if session.stop is not None or session.delta != DELTA:
+        extra |= {"stop": session.stop, "delta": session.delta}
     arrays: dict[str, Any] = {}
     if session.featurizer is not None:
         extra["featurizer"] = session.featurizer.settings()
@@ -79,7 +81,8 @@ def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str,
     if extra["featurizer"] is not None:
         own = {name.removeprefix("featurizer."): a for name, a in arrays.items() if name.startswith("featurizer.")}
         featurizer = Featurizer.from_settings(extra["featurizer"], own)
-    session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"])
+    stopping = {name: extra[name] for name in ("stop", "delta") if name in extra}  # not in earlier versions' files
+    session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"], **stopping)
     session.ordinal = operator.index(extra["ordinal"])
     told = {name: _told_of(*row) for name, row in extra["told"].items()}
     if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in told):

@@ -7,14 +7,17 @@ import numpy as np
 
 from conquer import tickets
 from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
-from conquer.checks import checked_seed
+from conquer.checks import LARGEST, checked_seed, number
 from conquer.features.featurizer import Featurizer
 from conquer.rows import SparseRows, as_rows
 from conquer.session.ledger import MemoryLedger, opening, record
+from conquer.session.standing import board_of_items, known_items, ranked
 from conquer.types import Choice, Learner, Ledger, Offer, Query
 
 Moved = TypeVar("Moved")
 _NUMBERED = tuple(map(str, range(100)))
+DELTA = 0.05
+"""The chance at which a board may err, where nobody says another."""
 _SEVERAL, _VECTOR = (list, tuple), (list, tuple, np.ndarray)
 
 
@@ -62,7 +65,8 @@ def _is_matrix(items: Any) -> bool:
 class Session:
     """A learner with item ids, tickets from (seed, ordinal) and a ledger. Not thread-safe.
 
-    `covariance="on-show"` counts a pair in the widths as soon as it is shown, for answers that come late.
+    `covariance="on-show"` counts a pair in the widths as soon as it is shown, for answers that come late. With `stop`,
+    a tolerance, an offer is `done` once at level `delta` no item of the round is better than its leader by more.
 
     >>> from conquer.registry import make
     >>> session = Session(make("gnr", dim=2**10), seed=0)
@@ -81,12 +85,18 @@ class Session:
         seed: int = 0,
         ledger: Ledger | None = None,
         covariance: str = "on-answer",
+        stop: float | None = None,
+        delta: float = DELTA,
     ) -> None:
         if covariance not in ("on-answer", "on-show"):
             raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
         if featurizer is not None and featurizer.dim != learner.dim:
             raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
         seed = checked_seed(seed)
+        self.stop = None if stop is None else number("stop", stop, 0, LARGEST)
+        self.delta = number("delta", delta, 0, 1, above=True, below=True)
+        if stop is not None:
+            learner.board(SparseRows([0, 0], [], [], learner.dim))  # one that has no board is refused here
         if covariance == "on-show":
             learner.begin_exposing()
         self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
@@ -125,15 +135,8 @@ class Session:
         A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features.
         """
         self._check_whole()
-        if type(items) is not list and isinstance(items, Mapping):
-            if ids is not None:
-                raise ValueError("ids are the keys of the mapping; pass them once")
-            ids, items = list(items), list(items.values())
-        names: Sequence[str] | None = None if ids is None else checked_ids(ids)
-        rows = self._featurize(items, context)
-        names = names or _numbered(len(rows))
-        if len(names) != len(rows):
-            raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
+        names, rows = self._read(items, context, ids)
+        done = self.stop is not None and self.learner.board(rows, self.delta).stop(self.stop).done
         ticket = tickets.ticket(self._stream, self.ordinal)
         choice = self.learner.choose(rows, ticket)
         offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
@@ -152,7 +155,20 @@ class Session:
         else:
             others = tuple(name for name in names if name not in shown) if choice.query == Query.BEST else ()
             self._pending[offer_id] = Pending(rows, choice, shown, others)
-        return Offer(offer_id, choice, shown, left, choice.memo.get("chance"))
+        return Offer(offer_id, choice, shown, left, choice.memo.get("chance"), done)
+
+    def _read(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Sequence[str], SparseRows]:
+        """The items' ids and rows."""
+        if type(items) is not list and isinstance(items, Mapping):
+            if ids is not None:
+                raise ValueError("ids are the keys of the mapping; pass them once")
+            ids, items = list(items), list(items.values())
+        names: Sequence[str] | None = None if ids is None else checked_ids(ids)
+        rows = self._featurize(items, context)
+        names = names or _numbered(len(rows))
+        if len(names) != len(rows):
+            raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
+        return names, rows
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
@@ -191,6 +207,27 @@ class Session:
         named = tuple([name for name in others if name == answer])
         self._told[offer_id] = Told(choice.query, shown, value, outside, ties, named)
         return "skipped" if value is None else "learnt"
+
+    def board(
+        self,
+        items: Any = None,
+        context: Any = None,
+        ids: Sequence[str] | None = None,
+        *,
+        groups: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Who of these items wins, and how sure that is: a `Board`. None: the items that a fitted session knows.
+
+        `groups`, {id: group}: a board of the groups' means. Options as of `Conquer.board`: delta, interval, tau2, U.
+        """
+        names, rows = known_items(self) if items is None else self._read(items, context, ids)
+        return board_of_items(self.learner, names, rows, groups, {"delta": self.delta, **options})
+
+    def rank(self, items: Any = None, context: Any = None, ids: Sequence[str] | None = None) -> list[str]:
+        """The items' ids by score, best first; equal scores in the order given."""
+        names, rows = known_items(self) if items is None else self._read(items, context, ids)
+        return ranked(self.learner, names, rows)
 
     @property
     def pending(self) -> tuple[str, ...]:
