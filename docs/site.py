@@ -21,11 +21,12 @@ PARTS = {
     "Ask and tell": ("session.session.Session", "session.saving.save", "session.saving.load", "session.ledger.replay"),
     "Learners": ("registry.make", "registry.algorithms", "types.Learner", "types.Choice", "types.Offer", "types.Query"),
     "Features": ("features.featurizer.Featurizer", "features.featurizer.featurize", "rows.SparseRows"),
+    "Boards": ("boards.Board", "boards.stopping.Stop"),
     "Simulation": ("rows.Rounds", "simulation.simulate", "simulation.Trace", "judges.LawJudge", "metrics"),
     "Logs": ("session.ledger.MemoryLedger", "offpolicy"),
     "Theory": ("theory", "reference"),
     "Data": ("data.reviews.read", "data.reviews.Review"),
-    "Extending": ("extending.rule", "extending.rival", "policies.Policy", "conformance.suite"),
+    "Extending": ("extending.rule", "extending.rival", "policies.Policy", "conformance.suite.check_algorithm"),
 }
 
 
@@ -47,7 +48,8 @@ def target_of(page: Path, link: str) -> str | None:
     else:
         return None
     source = str(page.relative_to(ROOT))
-    here = Path(ROOT_PAGES.get(source, source.removeprefix("docs/"))).parent
+    # All examples are one page, beside the others.
+    here = Path("" if source.startswith("examples/") else ROOT_PAGES.get(source, source.removeprefix("docs/"))).parent
     up = "/".join([".."] * len(here.parts))
     return (f"{up}/{new}" if up else new) + hash_ + anchor
 

@@ -1,5 +1,6 @@
 """Every program of examples/ runs and says what its README promises."""
 
+import importlib.util
 import json
 import os
 import re
@@ -112,6 +113,14 @@ def test_a_project_ends_in_a_file_for_dpo(tmp_path, server):
         assert set(pair) == {"prompt", "chosen", "rejected"}
         assert len(pair["chosen"]) <= len(pair["rejected"])
     assert {pair["prompt"] for pair in pairs} <= {"Name a hot drink.", "What is 2 + 2?"}
+
+
+def test_picks_between_answers_end_in_a_board(tmp_path):
+    if importlib.util.find_spec("sentence_transformers") is not None:
+        pytest.skip("a sentence model is installed here and may have to be fetched")
+    said = run("llm_answers/choose.py", tmp_path)
+    assert "order: polite terse chatty lost" in said
+    assert "you may stop: nothing is better than polite by more than 0.3" in said
 
 
 def test_a_shop_front_asks_tells_and_survives_the_service(server):
