@@ -141,9 +141,11 @@ def uv(folder: Path) -> None:
         for ending, name in (("index-url", "UV_EXTRA_INDEX_URL"), ("find-links", "UV_FIND_LINKS")):
             if key.endswith(ending):
                 told[name] = value.strip("'\"").replace("\\n", " ")
-    known = {**os.environ, **told, "UV_INDEX_STRATEGY": "unsafe-best-match", "VIRTUAL_ENV": str(place)}
+    known = {**os.environ, **told, "UV_INDEX_STRATEGY": "unsafe-best-match"}
     call([*program, "venv", "-q", "--python", sys.executable, str(place)], env=known)
-    call([*program, "pip", "install", "-q", "-c", str(ROOT / "constraints.txt"), str(wheel)], env=known)
+    # Named: `python -m uv` would install into the environment that runs these tests, whatever VIRTUAL_ENV says.
+    target = ["--python", str(place / "bin" / "python")]
+    call([*program, "pip", "install", "-q", *target, "-c", str(ROOT / "constraints.txt"), str(wheel)], env=known)
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     call([str(place / "bin" / "python"), "-c", SMOKE], cwd=folder, env=clean)
     print("uv installs it and it runs", flush=True)
