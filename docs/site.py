@@ -180,7 +180,7 @@ def gather() -> Path:
     shutil.rmtree(PAGES, ignore_errors=True)
     for page in sorted((ROOT / "docs").rglob("*")):
         place = PAGES / page.relative_to(ROOT / "docs")
-        if page.suffix not in (".md", ".png", ".css", ".svg"):
+        if page.suffix not in (".md", ".png", ".css", ".svg", ".html", ".json", ".csv"):
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
         if page.suffix == ".md":
