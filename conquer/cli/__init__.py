@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from conquer.cli import data, parse, service, study
+from conquer.cli.board import board
 from conquer.cli.extras import need
 
 RESUMING = (("study",), ("arena",), ("measure", "staleness"), ("parse", "study"), ("data", "get"))
@@ -34,6 +35,7 @@ for command in (
     service.replay,
     study.study,
     study.arena,
+    board,
 ):
     app.command()(command)
 

@@ -1,16 +1,14 @@
 """Files of items, JSON lines or CSV, to the groups of items that questions are drawn from."""
 
-import csv
-import io
 from typing import Any
 
 import msgspec
 
+from conquer.data.items import PROMPTS, csv_rows, item_of_cells
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.decoding import decoded
-from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Group, Item, NewContext, NewItem, Value
+from conquer.service.http.schemas import ANSWER_WORDS, Group, Item, NewContext, NewItem
 
-_PROMPTS = ("prompt", "context", "question", "group")
 _row = msgspec.json.Decoder(dict[str, Any]).decode
 _DEPTH = 8
 """A group, its items, an item, its features: no row is nested deeper than half of it."""
@@ -62,38 +60,17 @@ def _shallow(value: Any, depth: int) -> bool:
 
 
 def _csv_rows(text: str) -> list[dict[str, Any]]:
-    rows = []
     try:
-        for number, row in enumerate(csv.DictReader(io.StringIO(text), strict=True), 2):
-            if None in row or None in row.values():
-                raise invalid(f"line {number} has another number of columns than the header")
-            rows.append(_csv_item(row))
-    except csv.Error as error:
-        raise invalid(f"the file is neither JSON lines nor CSV: {error}") from None
-    return rows
-
-
-def _csv_item(row: dict[str, Any]) -> dict[str, Any]:
-    known = {name: row.pop(name) for name in ("id", "text", *_PROMPTS) if name in row}
-    if "text" not in known:
-        known["features"] = {name: _number(value) for name, value in row.items() if value != ""}
-    return known
-
-
-def _number(text: str) -> Value:
-    """The number a cell holds; anything else, "nan", "inf" and what is too large among it, is a word."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return number if abs(number) <= LARGEST else text
+        return [item_of_cells(row) for _, row in csv_rows(text)]
+    except ValueError as error:
+        raise invalid(f"{error}") from None
 
 
 def _grouped(rows: list[dict[str, Any]]) -> list[Group]:
     groups: dict[str, Group] = {}
     seen: set[str] = set()
     for number, row in enumerate(rows, 1):
-        context = next((row.pop(name) for name in _PROMPTS if row.get(name) is not None), None)
+        context = next((row.pop(name) for name in PROMPTS if row.get(name) is not None), None)
         listed = row.pop("items", None) or row.pop("responses", None)
         if listed is None:
             key, found = repr(context), [row]
