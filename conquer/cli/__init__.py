@@ -25,7 +25,6 @@ app = typer.Typer(
     name="conquer",
     help="Learn what people want from which of two things they pick.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -54,24 +53,32 @@ def bench(
     quick: Annotated[bool, typer.Option(help="A minute instead of ten; wider spreads.")] = False,
     service: Annotated[bool, typer.Option(help="Measure the service as well.")] = False,
     out: Annotated[Path, typer.Option(help="Where bench.json and the plots go.")] = Path("bench"),
+    algorithms: Annotated[
+        str | None, typer.Option(help="Only these algorithms beside each other, comma-separated; no files.")
+    ] = None,
 ) -> None:
     """Measure speed beside other packages, as ratios in one run."""
+    if algorithms is not None:
+        from conquer.bench.named import table
+
+        typer.echo(table(tuple(algorithms.split(",")), quick=quick))
+        return
     need("bench")
     from conquer.bench.command import run_bench
 
     raise typer.Exit(run_bench(quick=quick, service=service, out=out))
 
 
-@app.command()
-def algorithms(name: Annotated[str | None, typer.Argument(help="Show the parameters of this one.")] = None) -> None:
+@app.command("algorithms")
+def list_algorithms(
+    name: Annotated[str | None, typer.Argument(help="Show the parameters of this one.")] = None,
+) -> None:
     """List the algorithms, or the parameters of one."""
-    from conquer.registry import find, table
+    from conquer.registry import algorithms, find
 
     if name is None:
-        for row in table().values():
+        for row in algorithms():
             typer.echo(f"{row.name:22} {row.description}")
-    elif name not in table():
-        raise ValueError(f"algorithm must be one of {', '.join(table())}, got {name!r}")
     else:
         row = find(name)
         typer.echo(f"{row.name}: {row.description}\nmodels: {', '.join(row.models)}")
@@ -79,6 +86,21 @@ def algorithms(name: Annotated[str | None, typer.Argument(help="Show the paramet
             typer.echo(f"  {parameter.name:10} default {parameter.default!r:12} {parameter.values}")
         if row.published is not None:
             typer.echo(f"published=True: {row.published.text}")
+
+
+@app.command("check-algorithm")
+def check_algorithm(name: Annotated[str, typer.Argument(help="Its name, as `conquer algorithms` lists it.")]) -> None:
+    """Run the conformance suite against one algorithm, yours or ours."""
+    from conquer.conformance.suite import check_algorithm
+
+    broken = 0
+    for found in check_algorithm(name):
+        typer.echo(f"{'broken' if found.problem else 'kept':7} {found.model:10} {found.promise}")
+        if found.problem:
+            typer.echo(f"        {found.problem}")
+            broken += 1
+    typer.echo(f"{name} keeps every promise" if not broken else f"{name} breaks {broken}")
+    raise typer.Exit(1 if broken else 0)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from conquer.data import json_rows, tabular
+from conquer.data import json_rows, plugged, tabular
 from conquer.data.compression import COMPRESSED, NoReviewsError, ReviewFileError, UnreadableError, first_bytes
 
 # The usual names, most telling first, as `plain` writes them: `Review Text` and review/text are both reviewtext.
@@ -57,7 +57,8 @@ class Reading:
 def read(path: str | Path, *, text: str | None = None, rating: str | None = None) -> Reading:
     """A reading of one file of reviews, of any of these kinds, plain or compressed with gzip, xz or zstandard:
     JSON lines (UCSD/McAuley of 2014 to 2023 with their Python-like lines, Yelp, anything with a text and a rating),
-    an array of JSON objects, the blocks of 2013, amazon_reviews_us TSV, Blitzer's pseudo-XML, CSV, Parquet.
+    an array of JSON objects, the blocks of 2013, amazon_reviews_us TSV, Blitzer's pseudo-XML, CSV, Parquet. A file
+    whose name ends otherwise is read by the reader that an installed package offers for it, if there is one.
 
     `text` and `rating` name the fields or columns where the usual names do not fit; case, spaces and punctuation of
     names do not count. Iterating raises `NoReviewsError` for a file without a single review.
@@ -105,10 +106,20 @@ def domain_name(path: str | Path) -> str:
     'books'
     """
     name = Path(path).name
+    if not _is_ours(name):
+        return Path(name).stem if name.lower().endswith(plugged.endings()) else name
     for suffix in (*COMPRESSED, *_SUFFIXES):
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
     return name
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file's name ends as those of our readers do, compressed or not."""
+    name = name.lower()
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.endswith(_SUFFIXES)
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -117,10 +128,9 @@ def _visible(folder: Path) -> list[Path]:
 
 def _is_review_file(path: Path) -> bool:
     name = path.name.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    readme = name.startswith(("readme", "license", "licence"))
-    return name.endswith(_SUFFIXES) and not readme and not path.is_dir()
+    if name.startswith(("readme", "license", "licence")) or path.is_dir():
+        return False
+    return _is_ours(name) or name.endswith(plugged.endings())
 
 
 _READERS: tuple[tuple[bytes, Callable[[Path, tabular.Wanted], json_rows.Rows]], ...] = (
@@ -136,6 +146,8 @@ _READERS: tuple[tuple[bytes, Callable[[Path, tabular.Wanted], json_rows.Rows]], 
 
 def _rows(path: Path, missing: tabular.Wanted) -> json_rows.Rows:
     """(line, row): a row is a mapping of fields, or an UnreadableError where the line is none."""
+    if not _is_ours(path.name) and (plugin := plugged.reader_of(path)):
+        return plugged.rows_of(plugin, path)
     start = first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n")
     for begins, reader in _READERS:
         if re.match(begins, start):

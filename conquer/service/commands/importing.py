@@ -52,4 +52,4 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
 def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSettings:
     if featurizer is None:
         return FeatureSettings(dim=dim)
-    return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams))
+    return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams), featurizer.through)

@@ -199,8 +199,12 @@ def believing_if_it_can(settings: ModelSettings) -> ModelSettings:
 
 def _square(settings: ModelSettings) -> bool:
     """Whether its memory grows with the square of the features."""
-    row = next((one for one in registry.algorithms() if one.name == settings.algorithm), None)
-    return (settings.model or (row.models[0] if row is not None and row.models else None)) == "full"
+    if settings.model is not None:
+        return settings.model == "full"
+    try:
+        return registry.find(settings.algorithm).models[:1] == ("full",)
+    except ValueError:
+        return False  # nobody has it: said when it is built
 
 
 def _check_default(learner: PickLearner, answer: float) -> None:

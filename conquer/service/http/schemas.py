@@ -52,6 +52,8 @@ class FeatureSettings(Strict):
     ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
         default_factory=lambda: [1, 2]
     )
+    through: Annotated[str, Meta(max_length=64)] | None = None
+    """A featurizer of an installed package that makes vectors of texts or dicts."""
 
 
 class ModelSettings(Strict):

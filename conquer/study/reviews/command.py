@@ -111,13 +111,13 @@ def specifications(name: str, readings: tuple[str, ...] | None = None, **changes
 
 
 def _algorithms(names: tuple[str, ...]) -> tuple[str, ...]:
-    from conquer.registry import groups, table
+    from conquer.registry import groups, offered, table, unknown
 
     # Fixed arms mean nothing on reviews, and some rivals take few features only.
     rivals = tuple(name for name in groups()["contextual"] if name not in PAPER)
     known = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
     chosen = known.get(names[0], names) if len(names) == 1 else names
-    unknown = [name for name in chosen if name not in table()]
-    if unknown:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are paper, rivals, all, {', '.join(table())}")
+    if nobodys := unknown(chosen):
+        there = ("paper", "rivals", "all", *table(), *offered())
+        raise ValueError(f"no algorithm {', '.join(nobodys)}; there are {', '.join(there)}")
     return chosen

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conquer.data.compression import NoReviewsError
-from conquer.registry import table
+from conquer.registry import find
 from conquer.study.backends import Backend, serial
 from conquer.study.cells.output import write_frame
 from conquer.study.cells.runner import CellTask, Plan, joined, missing, run
@@ -67,8 +67,7 @@ def study(
     """
     every = (specs,) if isinstance(specs, Spec) else tuple(specs)
     for algorithm in (algorithm for spec in every for algorithm in spec.algorithms):
-        if algorithm not in table():
-            raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(table())}")
+        find(algorithm)  # or a ValueError that lists them
     found = [sources(spec) for spec in every]
     out = Path(folder).resolve()  # workers may stand elsewhere
     out.mkdir(parents=True, exist_ok=True)

@@ -104,7 +104,10 @@ class Spec:
             if getattr(self, name) not in (*known,):
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         from conquer.checks import positive
+        from conquer.judges import LAWS, known_judge
 
+        if not known_judge(self.judge):
+            raise ValueError(f"judge must be one of {', '.join(LAWS)}, got {self.judge!r}")
         positive("lam", self.lam)
 
     def settings(self) -> dict[str, Any]:
@@ -130,12 +133,11 @@ class Spec:
 def _choices() -> dict[str, Iterable[str]]:
     """The names a field may have. Where they stand takes long to import, so everything else is looked at first."""
     from conquer.features.kinds import KINDS
-    from conquer.judges import LAWS
     from conquer.models.diagonal import UPDATES
     from conquer.registry import MODELS
 
     own: dict[str, Iterable[str]] = {"balance": ("stars", "none"), "tuning": TUNINGS, "tune_at": TUNED_AT}
-    return own | {"features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS}
+    return own | {"features": KINDS, "model": MODELS, "update": UPDATES}
 
 
 def preset(name: str, readings: tuple[str, ...] | None = None, **changes: Any) -> tuple[Spec, ...]:
