@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help install study results test test-long check bench serve test-deps soak clean
+.PHONY: help install study results test test-long alone check bench serve test-deps soak clean
 
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
 	@echo "make results    run every published study again and put its tables and figures into docs/results (an hour)"
 	@echo "make test       lint, types, layers and all tests"
 	@echo "make soak       what takes longer: 1,300 crashes and 100,000 fuzzed calls; a second call goes on; writes out/soak"
+	@echo "make alone      install each extra by itself and run what it is for (network); test-long is soak and this"
 	@echo "make bench      measure speed beside other packages; writes out/bench"
 	@echo "make serve      start the service on http://127.0.0.1:8000"
 	@echo "make check      lint, types and layers only"
@@ -52,11 +53,15 @@ test: check $(VENV)/.serve
 	$(BIN)/conquer warmup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
-test-long: soak
+test-long: soak alone
 
 soak: $(VENV)/.serve $(VENV)/.test
 	$(BIN)/conquer warmup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.soak
+
+# Each extra in a virtual environment of its own; `make alone EXTRAS="serve study"` tries only these.
+alone: $(VENV)/.test
+	$(BIN)/python -m tests.alone $(EXTRAS)
 
 bench: $(VENV)/.bench
 	$(BIN)/conquer bench --out out/bench

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from conquer.cli import data, parse, service, study
-from conquer.cli.extras import need
+from conquer.cli.extras import need, remedy
 
 RESUMING = (("study",), ("arena",), ("measure", "staleness"), ("parse", "study"), ("data", "get"))
 """Commands that keep what they have done, and go on from there when they are given again."""
@@ -84,7 +84,10 @@ def main() -> int:
     """Run the command line: mistakes in a call are one line and exit code 2, never a traceback."""
     try:
         status = app(standalone_mode=False)
-    except (ValueError, TypeError, OSError, ArithmeticError, ImportError) as error:
+    except ImportError as error:
+        typer.echo(f"conquer: {remedy(error)}", err=True)
+        return 2
+    except (ValueError, TypeError, OSError, ArithmeticError) as error:
         typer.echo(f"conquer: {error}", err=True)
         return 2
     except (typer.Abort, KeyboardInterrupt):

@@ -22,9 +22,7 @@ commands = typer.Typer(
 @filled(ParsingSpec)
 def study(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("parsing-study")) -> None:
     """Accuracy against the number of questions, for every rule, beside full supervision."""
-    need("parse")
-    if cluster:
-        need("cluster")
+    need("parse", "study", *(["cluster"] if cluster else []))
     from conquer.study.parsing.command import run_parsing_study
 
     run_parsing_study(ParsingSpec(**given), jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]])

@@ -42,9 +42,7 @@ def study(
     publish: Publish = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.reviews.command import run_study
 
     chosen = None if readings is None else tuple(name.strip() for name in readings.split(","))
@@ -55,9 +53,7 @@ def study(
 @filled(ArenaSpec)
 def arena(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("arena")) -> None:
     """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds per round."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.arena.command import run_arena
 
     run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out)
@@ -99,9 +95,7 @@ def staleness(
     publish: Publish = None,
 ) -> None:
     """What it costs to choose with old weights: late answers, batches, regions that merge."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.staleness.command import run_staleness
 
     run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
@@ -114,7 +108,7 @@ def regret(
     out: Annotated[Path, typer.Option(help="Where the table and the figure go.")] = Path("regret"),
 ) -> None:
     """Regret of the paper's parser where its theorem speaks, beside the bound."""
-    need("parse")
+    need("parse", "study")
     from conquer.study.parsing.regret import run_regret
 
     run_regret(out, rounds=rounds, seeds=seeds)
@@ -123,7 +117,7 @@ def regret(
 @measure.command()
 def speed(treebank: Annotated[Path, typer.Argument(help="A folder with train, dev and test files.")]) -> None:
     """What every part of parsing costs, on one core; run it on a quiet machine."""
-    need("parse")
+    need("parse", "study")
     from conquer.study.parsing.speed import run_speed
 
     run_speed(str(treebank))

@@ -48,7 +48,7 @@ def _pick() -> TaskRow:
 
 
 def _parse() -> TaskRow:
-    # A parser needs the `parse` extra, which not every server has.
+    # Imported here: a parser takes a while, and not every server asks parse questions.
     from conquer.service.parser import evaluation, export, parse_learner, questions
 
     def read_sentences(settings: ModelSettings, data: bytes, held_out: bool, first: int) -> list[Group]:
