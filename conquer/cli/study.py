@@ -22,6 +22,7 @@ measure = typer.Typer(
 Jobs = Annotated[int, typer.Option(help="Worker processes.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")]
 Out = Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace another study's report in --out.")]
 Publish = Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and figures (PNG) there too.")]
 Data = Annotated[str, typer.Argument(help="synthetic, digits, a folder or a file of reviews.")]
 Repetitions = Annotated[int, typer.Option(help="Splits of each domain into training and test part.")]
@@ -39,6 +40,7 @@ def study(
     jobs: Jobs = 2,
     cluster: Cluster = None,
     out: Out = Path("study"),
+    overwrite: Overwrite = False,
     publish: Publish = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
@@ -47,16 +49,22 @@ def study(
 
     chosen = None if readings is None else tuple(name.strip() for name in readings.split(","))
     where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out, "command": ["conquer", *sys.argv[1:]]}
-    run_study(preset=preset, readings=chosen, publish=publish, **where, **changes)
+    run_study(preset=preset, readings=chosen, publish=publish, overwrite=overwrite, **where, **changes)
 
 
 @filled(ArenaSpec)
-def arena(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("arena")) -> None:
+def arena(
+    given: dict[str, Any],
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("arena"),
+    overwrite: Overwrite = False,
+) -> None:
     """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds per round."""
     need("study", *(["cluster"] if cluster else []))
     from conquer.study.arena.command import run_arena
 
-    run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out)
+    run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out, overwrite=overwrite)
 
 
 @measure.command()

@@ -168,6 +168,16 @@ def ratings_of(path: Path, most: int, *, text: str | None = None, rating: str | 
     return found
 
 
+def columns_of(
+    path: Path, *, text: str | None = None, rating: str | None = None
+) -> tuple[str | None, str | None, list[str]]:
+    """The names of the text and the rating column in the first row, and of those that are not used."""
+    first = next((row for _, row in _rows(path, lambda names: None) if not isinstance(row, UnreadableError)), {})
+    names = [str(name) for name in first]
+    found = column(names, TEXT, text), column(names, RATING, rating)
+    return *found, [name for name in names if name not in found and name.lower() != "ratings"]
+
+
 def _review(row: Any, text: str | None, rating: str | None, scale: Scale | None) -> Review:
     if isinstance(row, UnreadableError):
         raise row
@@ -213,7 +223,7 @@ def _several(people: list[Any], scale: Scale) -> tuple[float, ...]:
 
 
 def _rated(body: str, people: list[Any], scale: Scale) -> Review:
-    """Ratings without stars, by default on the scale of -4 to 4 of Hutto and Gilbert; 0 is 3 stars, the ends 1 and 5."""
+    """Ratings without stars, usually on the scale of -4 to 4 of Hutto and Gilbert: 0 is 3 stars, the ends 1 and 5"""
     if not people:
         raise ValueError(f"expected a list of ratings, got {people!r:.60}")
     if not all(_number(given, scale) in scale for given in people):

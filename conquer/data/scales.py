@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 _HELD = 0.99
 """Of the numbers, by the scale that is seen in them: a stray one in a hundred is a mistake, more are ratings."""
@@ -35,7 +36,7 @@ class Scale:
             return rating
         return 1.0 + 4.0 * (rating - self.low) / (self.high - self.low)
 
-    def steps(self, stars: float) -> float:
+    def steps(self, stars: Any) -> Any:
         """How many whole ratings above the lowest some stars are: a whole number where the rating was one."""
         return (stars - 1.0) * (self.high - self.low) / 4.0
 

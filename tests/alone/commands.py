@@ -43,7 +43,9 @@ def library(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
 def what_is_missing(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
     """Every command of an extra that is not there names it, in one line."""
     for words, extra in ((("serve",), "serve"), (("study",), "study"), (("parse", "study"), "parse,study")):
-        status, said = _run(programs, room, environ, "conquer", *words, *(("--treebank", "x") if words[0] == "parse" else ()))
+        status, said = _run(
+            programs, room, environ, "conquer", *words, *(("--treebank", "x") if words[0] == "parse" else ())
+        )
         if status != 2 or f"[{extra}]" not in said or said.count("\n") != 1:
             return f"{words}: exit {status}: {said}"
     return None
@@ -134,8 +136,8 @@ def a_cluster(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
         "from distributed import LocalCluster\n"
         "from conquer.study.backends import choose\n"
         "if __name__ == '__main__':\n"
-        "    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:\n"
-        "        print(sorted(choose(1, cluster.scheduler_address)(len, ['a', 'bb'])))\n"
+        "    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as c:\n"
+        "        print(sorted(choose(1, c.scheduler_address)(len, ['a', 'bb'])))\n"
     )
     (room / "try.py").write_text(code)
     return _works(programs, room, environ, "python", "try.py")

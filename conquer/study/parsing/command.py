@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conquer.study.backends import choose
+from conquer.study.cells.identity import check_place, sign
 from conquer.study.parsing.spec import ParsingSpec
 from conquer.study.progress import Bars
 
@@ -16,11 +17,12 @@ def run_parsing_study(
     jobs: int = 1,
     cluster: str | None = None,
     out: str | Path = "parsing-study",
+    overwrite: bool = False,
     command: Sequence[str] = (),
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
 
-    `command` is what the user typed, for the report.
+    `command` is what the user typed, for the report. Another study's report in `out` is replaced only with `overwrite`.
     """
     from rich.console import Console
 
@@ -31,11 +33,13 @@ def run_parsing_study(
         from conquer.study.parsing import report
         from conquer.study.parsing.run import cells_of, study_parsing
 
+        check_place(out, "report.md", "parsing", spec, overwrite)
         cells_of(spec)  # a mistake is one line, before any bar
     with Bars(console) as bars:
         frame = study_parsing(spec, out, backend, bars)
     with console.status("writing report"):
         page = report.write(frame, spec, Path(out), shlex.join(command) or "conquer parse study")
+    sign(out, "parsing", spec)
     console.print(page.read_text().split("\n## ")[1])
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
     return 0

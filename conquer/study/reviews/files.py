@@ -6,9 +6,12 @@ from typing import TypeVar
 
 from conquer.data import reviews
 from conquer.data.compression import NoReviewsError
+from conquer.data.scales import Scale
 from conquer.study.reviews.spec import EMBEDDED
 
 T = TypeVar("T")
+_ANY = Scale(-1e100, 1e100)
+"""Here a rating may be any number: what scale it is on is seen later."""
 
 
 def chosen(found: Mapping[str, T], names: Sequence[str] | None, data: str) -> dict[str, T]:
@@ -39,7 +42,7 @@ def check(data: str, names: Sequence[str] | None, *, text: str | None = None, ra
     problems = []
     for path in (path for paths in files(data, names).values() for path in paths):
         try:
-            next(iter(reviews.read(path, text=text, rating=rating)))
+            next(iter(reviews.read(path, text=text, rating=rating, scale=_ANY)))
         except NoReviewsError as error:
             problems.append(str(error))
         else:

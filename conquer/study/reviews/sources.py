@@ -1,13 +1,20 @@
 """Where a study's domains come from, known before anything is read."""
 
+import contextlib
+import functools
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conquer.data import paper, reviews
+from conquer.data.compression import ReviewFileError
+from conquer.data.scales import STARS, Scale, read_scale, seen
 from conquer.study.cells.store import key
 from conquer.study.reviews.files import chosen, files
 from conquer.study.reviews.spec import EMBEDDED, PROTOCOL, Spec
+
+_LOOKED_AT = 20_000
+"""Rows of a file that tell the scale of its ratings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +31,14 @@ class Source:
     text: str | None = None
     rating: str | None = None
     ngrams: tuple[int, int] = (1, 2)
+    scale: Scale | None = None
+    """What its ratings run from and to; None: stars from 1 to 5, lists of ratings from -4 to 4."""
 
     @property
     def key(self) -> str:
         """The name of the domain's content, the same wherever its files lie."""
         columns = [name for name in (self.text, self.rating) if name is not None]
+        columns += [] if self.scale in (None, STARS) else [f"scale {self.scale}"]
         content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, self.ngrams, *columns
         return key("domain", PROTOCOL, *content)
 
@@ -46,9 +56,34 @@ def sources(spec: Spec) -> tuple[Source, ...]:
         for name, paths in files(spec.data, spec.domains).items():
             places = tuple(str(path.resolve()) for path in paths)
             content = fingerprint(paths)
-            found.append(Source("files", name, places, 0, 0, spec.balance, content, spec.text, spec.rating))
+            scale = scale_of(places, content, spec.text, spec.rating, spec.scale)
+            found.append(
+                Source("files", name, places, 0, 0, spec.balance, content, spec.text, spec.rating, scale=scale)
+            )
     every = {source.name: replace(source, ngrams=(spec.ngrams[0], spec.ngrams[-1])) for source in found}
     return tuple(chosen(every, spec.domains, spec.data).values())
+
+
+@functools.lru_cache(maxsize=1000)
+def scale_of(
+    paths: tuple[str, ...], content: str, text: str | None = None, rating: str | None = None, given: str | None = None
+) -> Scale | None:
+    """The scale of a domain's ratings: the one that is given, or else the one seen in the first rows of each file.
+
+    None where there are no numbers, because its ratings are lists or nothing can be read. `content` tells one state
+    of the files from another.
+    """
+    if given is not None:
+        return read_scale(given)
+    numbers: list[float] = []
+    for path in paths:
+        with contextlib.suppress(ReviewFileError):
+            numbers += reviews.ratings_of(Path(path), _LOOKED_AT, text=text, rating=rating)
+    scale = seen(numbers)
+    if numbers and scale is None:
+        ends = f"{min(numbers):g} to {max(numbers):g}"
+        raise ReviewFileError(f"{paths[0]}: ratings from {ends} are on no usual scale; say which: --scale LOW:HIGH")
+    return scale
 
 
 def ignored(spec: Spec) -> tuple[str, ...]:
