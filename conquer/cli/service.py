@@ -17,14 +17,15 @@ Store = Annotated[str | None, typer.Option(help=f"{help_of(Settings, 'store')} A
 @filled(Settings, only=("host", "port", "store"), unset=True, told=True)
 def serve(
     settings: dict[str, Any],
-    items: Annotated[Path | None, typer.Option(help="JSONL or CSV of items: start picking at once.")] = None,
+    items: Annotated[Path | None, typer.Option(help="JSON or CSV of items: start picking at once.")] = None,
+    text: Annotated[str | None, typer.Option(help="The column of --items that holds the text.")] = None,
     treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: start answering parse questions at once.")] = None,
 ) -> None:
     """Serve models over HTTP, with pages for people."""
     need("serve")
     from conquer.service.serve import serve as run
 
-    run(items=items, treebank=treebank, **settings)
+    run(items=items, treebank=treebank, text=text, **settings)
 
 
 @keys.command("add")

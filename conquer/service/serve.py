@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 from sqlalchemy import Connection
 
+from conquer.data.compression import content
 from conquer.service import tasks
 from conquer.service.annotation.pool import add_groups
 from conquer.service.app import make_app
@@ -44,11 +45,17 @@ class JsonLines(logging.Formatter):
         return json.dumps(line)
 
 
-def serve(*, items: str | Path | None = None, treebank: str | Path | None = None, **flags: Any) -> None:
+def serve(
+    *,
+    items: str | Path | None = None,
+    treebank: str | Path | None = None,
+    text: str | None = None,
+    **flags: Any,
+) -> None:
     """Serve until told to stop. `flags` are fields of Settings; those not given come from the environment.
 
-    `items` (JSON lines or CSV) or `treebank` (CoNLL-U) starts a model named after the file, ready for questions,
-    unless it is there already.
+    `items` (JSON or a table, its column of texts named by `text` where it has no usual name) or `treebank` (CoNLL-U)
+    starts a model named after the file, ready for questions, unless it is there already.
     """
     settings = Settings.from_environment(**flags)
     handler = logging.StreamHandler(sys.stderr)
@@ -65,7 +72,7 @@ def serve(*, items: str | Path | None = None, treebank: str | Path | None = None
     for path, parse in ((items, False), (treebank, True)):
         if path is not None:
             with server.database.writing() as connection:
-                start_from_file(connection, path, parse)
+                logger.info("%s", start_from_file(connection, path, parse, None if parse else text))
     # uvicorn raises the signal again once it has finished in order; that is then no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
     Running(_config(server), settings.stop_seconds).run()
@@ -114,13 +121,15 @@ def _config(server: Server) -> uvicorn.Config:
     )
 
 
-def start_from_file(connection: Connection, path: str | Path, parse: bool) -> str:
-    """A model with the file's items or sentences, named after it; an existing one stays. Returns the name."""
+def start_from_file(connection: Connection, path: str | Path, parse: bool, text: str | None = None) -> str:
+    """A model with the file's items or sentences, named after it; an existing one stays. Returns what was done."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem).lstrip("._-")[:64] or "items"
-    if name not in log_table.headers(connection, [name], lock=False):
-        settings = ModelSettings(algorithm="gnr", planted=0.05)
-        if parse:
-            settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
-        groups = tasks.find(settings.task).read_file(settings, Path(path).read_bytes(), False, 1)
-        add_groups(connection, create(connection, name, settings), groups)
-    return name
+    if name in log_table.headers(connection, [name], lock=False):
+        return f"the model {name!r} is there already and stays as it is: {path} was not read"
+    settings = ModelSettings(algorithm="gnr", planted=0.05)
+    if parse:
+        settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
+    contents = tasks.find(settings.task).read_file(settings, content(Path(path)), False, 1, text)
+    add_groups(connection, create(connection, name, settings), contents.groups)
+    count = sum(len(group.items) for group in contents.groups)
+    return ": ".join(filter(None, (f"{count} {'sentences' if parse else 'items'} from {path}", contents.described())))
