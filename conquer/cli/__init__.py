@@ -23,6 +23,27 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        try:
+            found = metadata.version("conquer-bandits")
+        except metadata.PackageNotFoundError:
+            found = "from source"
+        typer.echo(f"conquer {found}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Learn what people want from which of two things they pick."""
+
+
 app.add_typer(data.commands, name="data")
 app.add_typer(parse.commands, name="parse")
 app.add_typer(service.keys, name="keys")
@@ -87,8 +108,8 @@ def main() -> int:
     except ImportError as error:
         typer.echo(f"conquer: {remedy(error)}", err=True)
         return 2
-    except (ValueError, TypeError, OSError, ArithmeticError) as error:
-        typer.echo(f"conquer: {error}", err=True)
+    except (ValueError, TypeError, OSError, ArithmeticError, MemoryError) as error:
+        typer.echo(f"conquer: {_plain(error)}", err=True)
         return 2
     except (typer.Abort, KeyboardInterrupt):
         typer.echo(_stopped(sys.argv[1:]), err=True)
@@ -102,6 +123,19 @@ def main() -> int:
     if status == 130:  # typer's own word for Ctrl-C
         typer.echo(_stopped(sys.argv[1:]), err=True)
     return status if isinstance(status, int) else 0
+
+
+def _plain(error: Exception) -> str:
+    """What went wrong, in one line for a person.
+
+    >>> _plain(FileNotFoundError(2, "No such file or directory", "teas.csv")), _plain(ValueError("three teas"))
+    ('teas.csv: no such file or directory', 'three teas')
+    """
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f': {error}' if str(error) else ''}"
+    return str(error) or type(error).__name__
 
 
 def _stopped(given: Sequence[str]) -> str:

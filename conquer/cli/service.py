@@ -40,7 +40,8 @@ def keys_add(
     from conquer.service.admin import keys_add as add
 
     key, secret = add(name, roles=role, models=model or ("*",), store=store)
-    typer.echo(f"{key.id} {secret}")
+    typer.echo(f"id      {key.id}\nsecret  {secret}")
+    typer.echo("The secret is shown this once. Send it as: Authorization: Bearer SECRET", err=True)
 
 
 @keys.command("list")
