@@ -105,5 +105,10 @@ def replay(
 
     from conquer.service.admin import replay as run
 
-    given = None if parameters is None else json.loads(parameters)
+    try:
+        given = None if parameters is None else json.loads(parameters)
+    except ValueError as error:
+        raise ValueError(
+            f"--parameters must be JSON such as '{{\"lam\": 0.3}}', got {parameters!r} ({error})"
+        ) from None
     typer.echo(json.dumps(run(ledger, name=name, algorithm=algorithm, parameters=given, store=store, model=model)))

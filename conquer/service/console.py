@@ -81,4 +81,6 @@ def check_address(host: str, port: int) -> None:
                 raise ValueError(f"port {port} needs rights this process has not: give another --port") from None
             except OSError as error:
                 why = os.strerror(error.errno or 0).lower()
-                raise ValueError(f"nothing can listen at {host} port {port} ({why}): give another --host or --port") from None
+                raise ValueError(
+                    f"nothing can listen at {host} port {port} ({why}): give another --host or --port"
+                ) from None

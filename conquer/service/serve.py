@@ -67,7 +67,9 @@ def serve(
 class Running(uvicorn.Server):
     """uvicorn's own, which ends `seconds` after it is told to, whatever hangs: what was answered is on disk."""
 
-    def __init__(self, config: uvicorn.Config, seconds: float, begun: Callable[[int], None] = lambda port: None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, seconds: float, begun: Callable[[int], None] = lambda port: None
+    ) -> None:
         super().__init__(config)
         self._seconds, self._begun = seconds, begun
 

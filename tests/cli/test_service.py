@@ -36,7 +36,9 @@ def test_keys_from_the_command_line(tmp_path):
     store = ["--store", f"sqlite:///{tmp_path}/store.db"]
     runner = CliRunner()
     made = runner.invoke(cli.app, ["keys", "add", "ann", "--role", "read", "--model", "shop-*", *store])
-    number, secret = made.output.split()
+    first, number, second, secret = made.stdout.split()
+    assert (first, second) == ("id", "secret")
+    assert "shown this once" in made.stderr
     assert secret.startswith("cnqr_")
     assert runner.invoke(cli.app, ["keys", "revoke", number, *store]).exit_code == 0
     listed = runner.invoke(cli.app, ["keys", "list", *store]).output
