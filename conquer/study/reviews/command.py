@@ -13,8 +13,8 @@ from conquer.kernels.core import building
 from conquer.study.backends import choose
 from conquer.study.cells.identity import check_place, sign
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
-from conquer.study.reviews import files
 from conquer.study.reviews.looking import look
+from conquer.study.reviews.sources import check, sources
 from conquer.study.reviews.spec import CEILING, EMBEDDED, PAPER, Spec, preset
 
 if TYPE_CHECKING:
@@ -48,11 +48,9 @@ def run_study(
         backend = choose(jobs, cluster)
         given = {name: value for name, value in changes.items() if value is not None}
         data, names = given.get("data", "synthetic"), given.get("domains")
-        files.check(data, names, text=given.get("text"), rating=given.get("rating"))
+        check(data, names, text=given.get("text"), rating=given.get("rating"))
         specs = specifications(preset, readings, **given)
         if data in EMBEDDED:
-            from conquer.study.reviews.sources import sources
-
             sources(specs[0])
         check_place(out, "report.html", "reviews", specs, overwrite)
         for line in look(specs[0]):
