@@ -88,12 +88,28 @@ class Algorithm:
         if unknown := sorted(set(given) - set(allowed)):
             raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
         values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
-        learner = self.builder(self.name, dim, model, values)
-        if explore == 0:
-            return learner
-        from conquer.learners.exploring import Exploring
+        learner: Any = self.builder(self.name, dim, model, values)
+        if explore != 0:
+            from conquer.learners.exploring import Exploring
 
-        return Exploring(learner, explore)
+            learner = Exploring(learner, explore)
+        learner.made_by = self
+        made: Learner = learner
+        return made
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{each.name}={each.default!r}" for each in self.parameters)
+        return f"<{self.name}: {self.description}; {takes or 'no parameters'}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(each.name)}</td><td>{escape(repr(each.default))}</td><td>{escape(each.values)}</td></tr>"
+            for each in self.parameters
+        )
+        head = "<tr><th>parameter</th><th>default</th><th>values</th></tr>" if rows else ""
+        return f"<p><b>{escape(self.name)}</b>: {escape(self.description)}</p><table>{head}{rows}</table>"
 
     def _published(self, model: str | None, given: Values) -> dict[str, Any]:
         """The values of the paper, or why these parameters do not go with them."""
@@ -120,3 +136,44 @@ def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:
     ({'eta': 1, 'lam': 3}, {'eta': 2, 'lam': 3})
     """
     return tuple(dict(zip(points, values, strict=True)) for values in product(*points.values()))
+
+
+class Presentable:
+    """A learner that people can look at, and that scikit-learn can clone and change.
+
+    >>> from conquer.registry import make
+    >>> learner = make("gnc", dim=3, eta=2.0)
+    >>> learner
+    <gnc: dim 3, model diagonal, eta 2.0, answers 0>
+    >>> learner.set_params(lam=0.3).get_params()["lam"]
+    0.3
+    """
+
+    made_by: Any = None
+    """The registry's row that made it; None for a policy of one's own."""
+
+    def __repr__(self) -> str:
+        return str(_room().line(_room().title_of(self), _room().facts_of(self)))
+
+    def _repr_html_(self) -> str:
+        return str(_room().table(_room().title_of(self), _room().facts_of(self)))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Its parameters by name, as scikit-learn asks for them."""
+        return dict(_room().parameters_of(self))
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Other parameters, in place, as long as nothing has been learnt; returns the learner."""
+        _room().change(self, **parameters)
+        return self
+
+    def __sklearn_clone__(self) -> Any:
+        """A fresh learner with the same parameters: what `sklearn.base.clone` returns."""
+        return _room().remade(self)
+
+
+def _room() -> Any:
+    """The code for people who look, imported when somebody does."""
+    from conquer.learners import notebook
+
+    return notebook

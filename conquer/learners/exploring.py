@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import number
+from conquer.learners.algorithm import Presentable
 from conquer.rows import as_rows
 from conquer.tickets import EXPLORE, Draws
 from conquer.types import Choice, Floats, Learner, Query
 
 
-class Exploring:
+class Exploring(Presentable):
     """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
 
     The memo tells whether the pair was `explored`, and its `chance` where the learner itself was certain; among equal

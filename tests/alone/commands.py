@@ -94,7 +94,7 @@ def serve_treebank(programs: Path, room: Path, environ: Mapping[str, str]) -> Fa
         _post(f"{address}/v1/models", json.dumps({"name": "more", "algorithm": "parser", "task": "parse"}).encode())
         _post(f"{address}/v1/models/more/items", _TREES.encode(), "text/plain")
         for name in ("news", "more"):
-            if "event_id" not in (asked := _post(f"{address}/v1/models/{name}/next", b'{"voter": "ann"}')):
+            if not (asked := _post(f"{address}/v1/models/{name}/next", b'{"voter": "ann"}')).get("event"):
                 return f"no question: {asked}"
     except OSError as error:
         return f"{error}: {error.read()!r}" if hasattr(error, "read") else str(error)
@@ -115,7 +115,7 @@ def serve_items(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault
     finally:
         server.kill()
         server.wait()
-    return None if "event_id" in asked else f"no question: {asked}"
+    return None if asked.get("event") else f"no question: {asked}"
 
 
 def parse_in_the_shell(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # Okabe and Ito's eight, then two that differ from all of them in lightness as well.
-_COLOURS = (
+COLOURS = (
     "#0072B2",
     "#E69F00",
     "#009E73",
@@ -48,7 +48,7 @@ def cast(names: Sequence[str], known: Sequence[str], floor: str, ceiling: str) -
     lines = dict(zip((floor, ceiling), _REFERENCES, strict=True))
     everyone = [name for name in dict.fromkeys([*known, *names]) if name not in lines]
     looks = {
-        name: (_COLOURS[i % len(_COLOURS)], _HATCHES[i % len(_HATCHES)], MARKERS[i % len(MARKERS)])
+        name: (COLOURS[i % len(COLOURS)], _HATCHES[i % len(_HATCHES)], MARKERS[i % len(MARKERS)])
         for i, name in enumerate(everyone)
     }
     return Cast(list(names), looks, lines)
