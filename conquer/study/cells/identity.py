@@ -1,7 +1,7 @@
 """Which study a folder's report is of: another one does not take its place without being told to."""
 
 import json
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,15 @@ def sign(folder: str | Path, kind: str, specs: Any) -> None:
 
 def _described(kind: str, specs: Any) -> dict[str, Any]:
     listed = specs if isinstance(specs, tuple | list) else [specs]
-    plain = [asdict(spec) if is_dataclass(spec) and not isinstance(spec, type) else spec for spec in listed]
+    plain = [_changed(spec) if is_dataclass(spec) and not isinstance(spec, type) else spec for spec in listed]
     settings = json.loads(json.dumps(plain, default=str))
     return {"kind": kind, "settings": settings, "hash": key("study", kind, settings)}
+
+
+def _changed(spec: Any) -> dict[str, Any]:
+    """The settings that are not the defaults: an option that comes later leaves older reports their owner's."""
+    given = {each.name: getattr(spec, each.name) for each in fields(spec)}
+    return {each.name: given[each.name] for each in fields(spec) if given[each.name] != each.default}
 
 
 def _differing(there: Any, wanted: list[dict[str, Any]]) -> list[str]:
