@@ -23,7 +23,7 @@ def chart_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     best = ([row for row in drawn if not row["single"]] or drawn)[:CURVES]
     floor = [row for row in rows if "curve" in row and row["algorithm"] == _FLOOR]
     shown = [*best, *floor]
-    top = max(high for row in best or floor for high in _edge(row, 1.0)) or 1.0
+    top = 1.15 * max(max(row["curve"]["regret"]) for row in best or floor) or 1.0
     last = max(shown[0]["curve"]["round"])
     across, up = (_WIDTH - _LEFT - _NAMES) / last, (_HEIGHT - _BOTTOM - _TOP) / top
 
@@ -64,13 +64,13 @@ def _edge(row: Mapping[str, Any], side: float) -> list[float]:
 
 
 def ticks(most: float) -> list[float]:
-    """Round numbers from 0 to `most`, four to eight of them.
+    """Round numbers from 0 to `most`, four to nine of them.
 
     >>> ticks(1000), ticks(0.7)
     ([0, 200, 400, 600, 800, 1000], [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
     """
     step = 10.0 ** math.floor(math.log10(most))
-    step *= next(factor for factor in (0.1, 0.2, 0.5, 1.0) if most / (step * factor) <= 8)
+    step *= next(factor for factor in (0.1, 0.2, 0.5, 1.0, 2.0) if most / (step * factor) <= 8)
     found = [round(step * k, 12) for k in range(int(most / step + 1e-9) + 1)]
     return [int(each) for each in found] if step >= 1 else found
 

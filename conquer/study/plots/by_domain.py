@@ -78,7 +78,7 @@ def cumulative_regret(frames: Frames, cast: Cast) -> Figure:
                     part["round"], part["regret"], line, color=colour, lw=1.0, marker=marker, ms=3, label=name,
                     markevery=(3 + i % 10, 12),
                 )  # fmt: skip
-                if part["runs"].list.len().min() > 1:
+                if part["runs"].list.len().min() > 2:  # the interval of two says nothing
                     mean = part["regret"].to_numpy()
                     half = np.array([float(half_width(np.array(runs))) for runs in part["runs"]])
                     axis.fill_between(part["round"], mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)

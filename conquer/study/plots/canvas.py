@@ -21,6 +21,7 @@ COLOURS = (
 _HATCHES = ("", "//", "", "\\\\", "", "..", "", "xx", "", "")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 _WIDTH = 7.2
+_LEADER = {"arrowstyle": "-", "lw": 0.4, "shrinkA": 1, "shrinkB": 0}
 _REFERENCES = (("0.35", "--"), ("black", ":"))
 
 Figure = Any
@@ -85,7 +86,7 @@ def legend(figure: Figure, axis: Any, cast: Cast) -> None:
     figure.legend(*chosen, loc="outside upper center", ncols=6, fontsize=7, frameon=False)
 
 
-def name_ends(axis: Any, ends: Sequence[tuple[str, float, float, str]], gap: float = 0.055) -> None:
+def name_ends(axis: Any, ends: Sequence[tuple[str, float, float, str]], gap: float = 0.045) -> None:
     """Write names (name, x, y, colour) beside the last points of lines, none over another.
 
     Names keep the order of their heights and are at least `gap` of the axis apart; call it when all is drawn.
@@ -95,12 +96,13 @@ def name_ends(axis: Any, ends: Sequence[tuple[str, float, float, str]], gap: flo
         return
     order = sorted(ends, key=lambda end: end[2])
     places = spread([(y - low) / (high - low) for _, _, y, _ in order], gap)
-    across = axis.get_xaxis_transform()
+    across, (first, last) = axis.get_xaxis_transform(), axis.get_xlim()
     right = max(x for _, x, _, _ in order)
-    for (name, _, _, colour), place in zip(order, places, strict=True):
+    beside = right * 1.12 if axis.get_xscale() == "log" else right + 0.03 * (last - first)
+    for (name, x, y, colour), place in zip(order, places, strict=True):
         axis.annotate(
-            name, (right, place), xycoords=across, xytext=(4, 0), textcoords="offset points", color=colour,
-            fontsize=6, va="center", annotation_clip=False,
+            name, (x, y), xytext=(beside, place), textcoords=across, color=colour, fontsize=6, va="center",
+            annotation_clip=False, arrowprops=_LEADER | {"color": colour},
         )  # fmt: skip
 
 

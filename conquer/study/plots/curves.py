@@ -12,7 +12,8 @@ from conquer.study.plots.canvas import Cast, Figure, Frame, Frames, name_ends, p
 def regret_curves(frames: Frames, cast: Cast) -> Figure:
     """Regret so far, divided by all rounds, against the share of rounds seen; bands are 95 % intervals over domains."""
     grid = np.linspace(0.02, 1.0, 50)
-    return _panels(frames, cast, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line)
+    figure = _panels(frames, cast, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line)
+    return _named(figure, cast)
 
 
 def sample_efficiency(frames: Frames, cast: Cast) -> Figure:
@@ -28,6 +29,20 @@ def sample_efficiency(frames: Frames, cast: Cast) -> Figure:
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.xaxis.set_minor_locator(NullLocator())
         axis.xaxis.set_major_formatter("{x:g}")
+    return _named(figure, cast)
+
+
+def _named(figure: Figure, cast: Cast) -> Figure:
+    """The figure with each line's name at its end; scales must be final."""
+    _, ceiling = cast.references
+    for axis in figure.axes:
+        ends: list[tuple[str, float, float, str]] = []
+        for line in axis.get_lines():
+            x, y = line.get_data()
+            # The ceiling is a line across everything, as long as the longest.
+            last = max(end[1] for end in ends) if line.get_label() == ceiling and ends else float(x[-1])
+            ends.append((line.get_label(), last, float(y[-1]), line.get_color()))
+        name_ends(axis, [end for end in ends if not end[0].startswith("_")])
     return figure
 
 
@@ -50,14 +65,6 @@ def _panels(frames: Frames, cast: Cast, x: str, y: str, grid: Any, draw: Callabl
             axis.axhline(level, color="black", linestyle=":", linewidth=1.2, label=ceiling)
     figure.supxlabel(x, fontsize=8)
     figure.supylabel(y, fontsize=8)
-    for axis in axes:
-        ends = []
-        for line in axis.get_lines():
-            x, y = line.get_data()
-            # The ceiling is a line across everything.
-            last = 0.0 if line.get_label() == ceiling else float(x[-1])
-            ends.append((line.get_label(), last, float(y[-1]), line.get_color()))
-        name_ends(axis, ends, gap=0.06)
     return figure
 
 

@@ -34,8 +34,9 @@ def errors_by_items(frames: Frames, cast: Cast) -> Figure:
         axis.set_yticks(range(len(order)), order)
         axis.tick_params(axis="y", length=0)
         axis.set_ylim(len(order) - 0.4, -0.6)
-        axis.set_xlim(left=0)
         axis.set_title(f"K = {items}", fontsize=8, pad=12)
+    every = [(row[f"K={items}"], row[f"±{items}"] or 0.0) for row in means.values() for items in sizes]
+    axes[0].set_xlim(0, 1.04 * max(mean + half for mean, half in every) or 1.0)
     figure.supxlabel("mean test error", fontsize=8)
     return figure
 
@@ -69,5 +70,5 @@ def errors_by_reading(means: Frames, cast: Cast) -> Figure:
         drawn = [line for line in axis.get_lines() if not line.get_label().startswith("_")]
         last = max(float(line.get_xdata()[-1]) for line in drawn)
         ends = [(line.get_label(), last, float(line.get_ydata()[-1]), line.get_color()) for line in drawn]
-        name_ends(axis, ends, gap=0.045)
+        name_ends(axis, ends)
     return figure
