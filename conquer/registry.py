@@ -1,7 +1,7 @@
 """One table of algorithms by name: CONQUER's family here, the other systems from `rivals` when one is asked for."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -52,19 +52,21 @@ def _family(
     published: Published | None = None,
 ) -> Algorithm:
     """A row of CONQUER's family. Without `lam` it has no second order: a perceptron."""
-
-    def build(name: str, dim: int, model: str, values: Values) -> Learner:
-        bounded = {"delta", "eta"} <= set(values) and values.get("budget") is None
-        if isinstance(values.get("eta"), str) and not bounded:
-            raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
-        if "alpha" in values and values["lam"] is None:
-            values = {**values, "lam": max((1.0 + number("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)}
-        settings = {key: value for key, value in values.items() if key in _OF_MODEL}
-        rest = {key: value for key, value in values.items() if key not in _OF_MODEL}
-        built = build_model(model if "lam" in values else "perceptron", dim, **settings)
-        return Conquer(built, policy, name=name, parameters={"model": model, **values}, **rest)
-
+    build = partial(_build, policy)
     return Algorithm(name, description, build, parameters, points, policy=policy, published=published)
+
+
+def _build(policy: Policy, name: str, dim: int, model: str, values: Values) -> Learner:
+    """A learner of a row; no closure, so that rows and learners can be sent to other processes."""
+    bounded = {"delta", "eta"} <= set(values) and values.get("budget") is None
+    if isinstance(values.get("eta"), str) and not bounded:
+        raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
+    if "alpha" in values and values["lam"] is None:
+        values = {**values, "lam": max((1.0 + number("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)}
+    settings = {key: value for key, value in values.items() if key in _OF_MODEL}
+    rest = {key: value for key, value in values.items() if key not in _OF_MODEL}
+    built = build_model(model if "lam" in values else "perceptron", dim, **settings)
+    return Conquer(built, policy, name=name, parameters={"model": model, **values}, **rest)
 
 
 def _bounded(name: str, description: str, policy: Policy, points: tuple[Values, ...] = _ABSOLUTE) -> Algorithm:

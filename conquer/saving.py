@@ -13,9 +13,12 @@ from conquer.types import Learner
 
 def described(learner: Learner) -> dict[str, Any]:
     """How to make a learner anew, by its name or with its own policy."""
-    if isinstance(learner, Conquer) and (not learner.name or learner.made_by is None):
+    try:
+        return describe(learner)
+    except ValueError:
+        if not isinstance(learner, Conquer):
+            raise
         return describe_own(learner)
-    return describe(learner)
 
 
 def dumps(learner: Learner, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:

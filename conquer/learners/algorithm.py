@@ -152,6 +152,12 @@ class Presentable:
     made_by: Any = None
     """The registry's row that made it; None for a policy of one's own."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process has: all but a row that cannot be sent there."""
+        row = self.made_by
+        stays = row is not None and "<locals>" in getattr(row.builder, "__qualname__", "")
+        return {name: value for name, value in self.__dict__.items() if not (stays and name == "made_by")}
+
     def __repr__(self) -> str:
         return str(_room().line(_room().title_of(self), _room().facts_of(self)))
 

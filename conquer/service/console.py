@@ -1,5 +1,6 @@
 """What a server says of itself: plain lines to a person at a terminal, JSON lines to whatever collects logs."""
 
+import errno
 import json
 import logging
 import os
@@ -72,15 +73,18 @@ def check_address(host: str, port: int) -> None:
         places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
         raise ValueError(f"--host must be an address of this machine, got {host!r}") from None
+    faults = []
     for family, kind, protocol, _, place in places:
-        with socket.socket(family, kind, protocol) as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
+        try:
+            with socket.socket(family, kind, protocol) as one:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 one.bind(place)
-            except PermissionError:
-                raise ValueError(f"port {port} needs rights this process has not: give another --port") from None
-            except OSError as error:
-                why = os.strerror(error.errno or 0).lower()
-                raise ValueError(
-                    f"nothing can listen at {host} port {port} ({why}): give another --host or --port"
-                ) from None
+        except PermissionError:
+            raise ValueError(f"port {port} needs rights this process has not: give another --port") from None
+        except OSError as error:
+            # A name may have addresses of a family that this machine does not have: one that works is enough.
+            faults.append(error)
+            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) and len(faults) < len(places):
+                continue
+            why = os.strerror(error.errno or 0).lower()
+            raise ValueError(f"nothing can listen at {host} port {port} ({why}): choose another") from None

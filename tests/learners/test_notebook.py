@@ -1,5 +1,9 @@
 """Learners as people look at them, and as scikit-learn clones and changes them."""
 
+import copy
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -98,3 +102,16 @@ def test_a_trace_is_drawn_in_one_call():
     assert both.axes[1].lines[1].get_ydata()[-1] == pytest.approx((two.query[-10:] != 0).mean())
     with pytest.raises(ValueError, match="at least one round"):
         plot_trace({})
+
+
+@pytest.mark.parametrize("name", ["gnc", "confidit", "colstim", "rucb"])
+def test_learners_can_be_sent_to_other_processes_and_cloned_there(name):
+    learner = make(name, dim=4)
+    there = pickle.loads(pickle.dumps(learner))
+    assert repr(there) == repr(learner) == repr(clone(there)) == repr(copy.deepcopy(learner))
+
+
+def test_a_row_that_cannot_be_sent_stays_behind():
+    learner = make("gnc", dim=3)
+    learner.made_by = replace(learner.made_by, builder=lambda name, dim, model, values: learner)
+    assert pickle.loads(pickle.dumps(learner)).made_by is None

@@ -136,7 +136,7 @@ class _Grouping:
     def _item(self, given: Any, fallback: str, number: int) -> Item | None:
         """The item of a row, or None where its text is empty; such are counted."""
         fields = {"text": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
-        roles = roles_of(fields, self.text if given is not fields and isinstance(given, dict) else None)
+        roles = roles_of(fields, self.text if isinstance(given, dict) else None)
         kept = {key: fields[key] for key in KINDS[1:] if fields.get(key) is not None and self.text is None}
         if roles.text is not None and fields[roles.text] is not None:
             kept["text"] = fields[roles.text]
