@@ -3,6 +3,7 @@
 import csv
 import re
 from pathlib import Path
+from typing import Literal
 
 from conquer.data.compression import NoReviewsError, first_bytes
 
@@ -71,6 +72,6 @@ def delimiter_of(header: str) -> str:
     return max(_DELIMITERS, key=outside.count)
 
 
-def quoting_of(delimiter: str) -> int:
+def quoting_of(delimiter: str) -> Literal[0, 3]:
     """Tables with tabs quote nothing, as amazon_reviews_us does; in all others a quoted cell may hold anything."""
     return csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL

@@ -172,7 +172,7 @@ def columns_of(
     path: Path, *, text: str | None = None, rating: str | None = None
 ) -> tuple[str | None, str | None, list[str]]:
     """The names of the text and the rating column in the first row, and of those that are not used."""
-    first = next((row for _, row in _rows(path, lambda names: None) if not isinstance(row, UnreadableError)), {})
+    first: Any = next((row for _, row in _rows(path, lambda names: None) if not isinstance(row, UnreadableError)), {})
     names = [str(name) for name in first]
     found = column(names, TEXT, text), column(names, RATING, rating)
     return *found, [name for name in names if name not in found and name.lower() != "ratings"]

@@ -22,8 +22,8 @@ def delimited(path: Path, missing: Wanted) -> Rows:
 
     It may be UTF-8 or Latin-1. Tab-separated files quote nothing, as amazon_reviews_us does.
     """
-    start, encoding = start_of(path)
-    first = decoded(start.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").partition(b"\n")[0], encoding)
+    begun, encoding = start_of(path)
+    first = decoded(begun.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").partition(b"\n")[0], encoding)
     delimiter = delimiter_of(first)
     texts = (decoded(line, encoding).removeprefix("\ufeff") for line in lines(path))
     reader = csv.reader(texts, delimiter=delimiter, strict=delimiter != "\t", quoting=quoting_of(delimiter))
