@@ -21,7 +21,7 @@ COLOURS = (
 _HATCHES = ("", "//", "", "\\\\", "", "..", "", "xx", "", "")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 _WIDTH = 7.2
-_LEADER = {"arrowstyle": "-", "lw": 0.4, "shrinkA": 1, "shrinkB": 0}
+_LEADER = {"arrowstyle": "-", "lw": 0.4, "shrinkA": 1, "shrinkB": 0, "relpos": (0.0, 0.5)}
 _REFERENCES = (("0.35", "--"), ("black", ":"))
 
 Figure = Any
@@ -98,7 +98,7 @@ def name_ends(axis: Any, ends: Sequence[tuple[str, float, float, str]], gap: flo
     places = spread([(y - low) / (high - low) for _, _, y, _ in order], gap)
     across, (first, last) = axis.get_xaxis_transform(), axis.get_xlim()
     right = max(x for _, x, _, _ in order)
-    beside = right * 1.12 if axis.get_xscale() == "log" else right + 0.03 * (last - first)
+    beside = right * 1.3 if axis.get_xscale() == "log" else right + 0.06 * (last - first)
     for (name, x, y, colour), place in zip(order, places, strict=True):
         axis.annotate(
             name, (x, y), xytext=(beside, place), textcoords=across, color=colour, fontsize=6, va="center",
