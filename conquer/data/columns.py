@@ -10,17 +10,25 @@ TEXT = ("text", "reviewtext", "reviewstext", "reviewbody", "reviewcontent", "con
 STARS = ("stars", "overall", "rating", "starrating", "reviewrating", "reviewsrating", "reviewscore", "score")
 RATING = (*STARS, "mean", "ratings")
 ID = ("id",)
+_LONGEST = 100
 PROMPT = ("prompt", "context", "question", "group")
 
 
-@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """A name as it is compared.
 
     >>> plain("Review Text"), plain("reviewText"), plain("review/text")
     ('reviewtext', 'reviewtext', 'reviewtext')
     """
+    # What is remembered is bounded in letters too: files come from anyone.
+    return _remembered(name) if len(name) <= _LONGEST else _plain(name)
+
+
+def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
+
+
+_remembered = lru_cache(maxsize=4096)(_plain)
 
 
 def column(names: Iterable[str], usual: tuple[str, ...], named: str | None = None) -> str | None:

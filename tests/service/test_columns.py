@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conquer.data import columns
+from conquer.service.annotation import roles
 from conquer.service.annotation.uploads import read_groups, read_items
 from conquer.service.errors import Kind, RefusalError
 
@@ -103,3 +105,14 @@ def test_the_reply_says_what_was_made_of_the_columns(local):
             assert reply.json() == {"items": 2, "groups": 1, "text": "said"}
 
     run(go())
+
+
+def test_long_names_are_not_remembered():
+    """An upload of names of a megabyte each leaves none of them in memory."""
+    before = [cache.cache_info().currsize for cache in (columns._remembered, roles._remembered)]
+    for k in range(3):
+        name = f"x{k}" * 500_000
+        assert read_items(json.dumps([{"text": "a", name: 1}, {"text": "b"}]).encode()).unused == [name]
+    after = [cache.cache_info().currsize for cache in (columns._remembered, roles._remembered)]
+    assert after[0] - before[0] <= 20
+    assert after[1] - before[1] <= 2

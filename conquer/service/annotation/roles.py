@@ -10,6 +10,7 @@ from conquer.data.columns import ID, PROMPT, TEXT, column
 KINDS = ("text", "features", "vector")
 _LISTS = ("items", "responses")
 PAIR = ("chosen", "rejected")
+_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,11 @@ def roles_of(names: Iterable[str], text: str | None = None) -> Roles:
     >>> roles_of(["ID", "Review", "Question"])
     Roles(id='ID', text='Review', prompts=('Question',), lists=(), pair=())
     """
-    return _roles(tuple(names), text)
+    known = tuple(names)
+    # What is remembered is bounded in letters too: files come from anyone.
+    return (_remembered if sum(map(len, known)) <= _LONGEST else _roles)(known, text)
 
 
-@lru_cache(maxsize=256)
 def _roles(names: tuple[str, ...], text: str | None) -> Roles:
     def some(usual: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for each in usual if (name := column(names, (each,))) is not None)
@@ -51,3 +53,6 @@ def _roles(names: tuple[str, ...], text: str | None) -> Roles:
     if text is None and "text" in names:
         body = "text"
     return Roles(column(names, ID), body, some(PROMPT), some(_LISTS), pair if len(pair) == len(PAIR) else ())
+
+
+_remembered = lru_cache(maxsize=256)(_roles)

@@ -74,7 +74,7 @@ def one_versus_one(results: Frame) -> Frame:
         "domain", "items", "repetition"
     )
     names = ordered(results["algorithm"].to_list())
-    rows = []
+    rows: list[dict[str, Any]] = []
     for one in names:
         for two in names:
             if one == two:
