@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help install study results test test-long test-release check coverage bench serve docs dist test-deps soak clean
+.PHONY: help install study results test test-long test-release alone check coverage bench serve docs dist test-deps soak clean
 
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
@@ -14,7 +14,8 @@ help:
 	@echo "make coverage   all tests, and how much of the package they reach"
 	@echo "make docs       the site, from docs/ to out/site"
 	@echo "make dist       sdist and wheel in dist, checked"
-	@echo "make test-long  make soak, and: install into empty environments, run the container's steps, uv, a consumer's mypy"
+	@echo "make test-long  make soak, make alone, and: install into empty environments, run the container's steps, uv, a consumer's mypy"
+	@echo "make alone      install each extra by itself and run what it is for (network)"
 	@echo "make bench      measure speed beside other packages; writes out/bench"
 	@echo "make serve      start the service on http://127.0.0.1:8000"
 	@echo "make check      lint, types and layers only"
@@ -57,7 +58,7 @@ test: check $(VENV)/.serve
 	$(BIN)/conquer warmup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
-test-long: soak test-release
+test-long: soak alone test-release
 
 # What a release promises: installs alone and with each extra, typed, and the Dockerfile's steps in a clean folder.
 test-release: $(VENV)/.test dist
@@ -78,6 +79,10 @@ dist: $(VENV)/.test
 soak: $(VENV)/.serve $(VENV)/.test
 	$(BIN)/conquer warmup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.soak
+
+# Each extra in a virtual environment of its own; `make alone EXTRAS="serve study"` tries only these.
+alone: $(VENV)/.test
+	$(BIN)/python -m tests.alone $(EXTRAS)
 
 bench: $(VENV)/.bench
 	$(BIN)/conquer bench --out out/bench

@@ -6,7 +6,7 @@ Other people's packages come last: they are looked for when a name is neither.
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -58,19 +58,21 @@ def family(
     published: Published | None = None,
 ) -> Algorithm:
     """A row of CONQUER's family. Without `lam` it has no second order: a perceptron."""
-
-    def build(name: str, dim: int, model: str, values: Values) -> Learner:
-        has_bound = {"delta", "eta"} <= set(values) and values.get("budget") is None
-        if isinstance(values.get("eta"), str) and not has_bound:
-            raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
-        if "alpha" in values and values["lam"] is None:
-            values = {**values, "lam": max((1.0 + number("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)}
-        settings = {key: value for key, value in values.items() if key in _OF_MODEL}
-        rest = {key: value for key, value in values.items() if key not in _OF_MODEL}
-        built = build_model(model if "lam" in values else "perceptron", dim, **settings)
-        return Conquer(built, policy, name=name, parameters={"model": model, **values}, **rest)
-
+    build = partial(_build, policy)
     return Algorithm(name, description, build, parameters, points, policy=policy, published=published)
+
+
+def _build(policy: Policy, name: str, dim: int, model: str, values: Values) -> Learner:
+    """A learner of a row; no closure, so that rows and learners can be sent to other processes."""
+    has_bound = {"delta", "eta"} <= set(values) and values.get("budget") is None
+    if isinstance(values.get("eta"), str) and not has_bound:
+        raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
+    if "alpha" in values and values["lam"] is None:
+        values = {**values, "lam": max((1.0 + number("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)}
+    settings = {key: value for key, value in values.items() if key in _OF_MODEL}
+    rest = {key: value for key, value in values.items() if key not in _OF_MODEL}
+    built = build_model(model if "lam" in values else "perceptron", dim, **settings)
+    return Conquer(built, policy, name=name, parameters={"model": model, **values}, **rest)
 
 
 def bounded(name: str, description: str, policy: Policy, points: tuple[Values, ...] = _ABSOLUTE) -> Algorithm:

@@ -9,7 +9,7 @@ import typer
 
 from conquer.cli import data, parse, service, study, votes
 from conquer.cli.board import board
-from conquer.cli.extras import need
+from conquer.cli.extras import need, remedy
 
 RESUMING = (
     ("study",),
@@ -28,6 +28,27 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        try:
+            found = metadata.version("conquer-bandits")
+        except metadata.PackageNotFoundError:
+            found = "from source"
+        typer.echo(f"conquer {found}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Learn what people want from which of two things they pick."""
 
 
 app.add_typer(data.commands, name="data")
@@ -116,8 +137,11 @@ def main() -> int:
     """Run the command line: mistakes in a call are one line and exit code 2, never a traceback."""
     try:
         status = app(standalone_mode=False)
-    except (ValueError, TypeError, OSError, ArithmeticError, ImportError) as error:
-        typer.echo(f"conquer: {error}", err=True)
+    except ImportError as error:
+        typer.echo(f"conquer: {remedy(error)}", err=True)
+        return 2
+    except (ValueError, TypeError, OSError, ArithmeticError, MemoryError) as error:
+        typer.echo(f"conquer: {_plain(error)}", err=True)
         return 2
     except (typer.Abort, KeyboardInterrupt):
         typer.echo(_stopped(sys.argv[1:]), err=True)
@@ -131,6 +155,19 @@ def main() -> int:
     if status == 130:  # typer's own word for Ctrl-C
         typer.echo(_stopped(sys.argv[1:]), err=True)
     return status if isinstance(status, int) else 0
+
+
+def _plain(error: Exception) -> str:
+    """What went wrong, in one line for a person.
+
+    >>> _plain(FileNotFoundError(2, "No such file or directory", "teas.csv")), _plain(ValueError("three teas"))
+    ('teas.csv: no such file or directory', 'three teas')
+    """
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f': {error}' if str(error) else ''}"
+    return str(error) or type(error).__name__
 
 
 def _stopped(given: Sequence[str]) -> str:

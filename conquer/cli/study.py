@@ -24,6 +24,7 @@ measure = typer.Typer(
 Jobs = Annotated[int, typer.Option(help="Worker processes.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")]
 Out = Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace another study's report in --out.")]
 Publish = Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and figures (PNG) there too.")]
 Data = Annotated[str, typer.Argument(help="synthetic, digits, a folder or a file of reviews.")]
 Repetitions = Annotated[int, typer.Option(help="Splits of each domain into training and test part.")]
@@ -41,28 +42,31 @@ def study(
     jobs: Jobs = 2,
     cluster: Cluster = None,
     out: Out = Path("study"),
+    overwrite: Overwrite = False,
     publish: Publish = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.reviews.command import run_study
 
     chosen = None if readings is None else tuple(name.strip() for name in readings.split(","))
     where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out, "command": ["conquer", *sys.argv[1:]]}
-    run_study(preset=preset, readings=chosen, publish=publish, **where, **changes)
+    run_study(preset=preset, readings=chosen, publish=publish, overwrite=overwrite, **where, **changes)
 
 
 @filled(ArenaSpec)
-def arena(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("arena")) -> None:
+def arena(
+    given: dict[str, Any],
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("arena"),
+    overwrite: Overwrite = False,
+) -> None:
     """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds per round."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.arena.command import run_arena
 
-    run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out)
+    run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out, overwrite=overwrite)
 
 
 @measure.command()
@@ -101,9 +105,7 @@ def staleness(
     publish: Publish = None,
 ) -> None:
     """What it costs to choose with old weights: late answers, batches, regions that merge."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.staleness.command import run_staleness
 
     run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
@@ -149,7 +151,7 @@ def regret(
     out: Annotated[Path, typer.Option(help="Where the table and the figure go.")] = Path("regret"),
 ) -> None:
     """Regret of the paper's parser where its theorem speaks, beside the bound."""
-    need("parse")
+    need("parse", "study")
     from conquer.study.parsing.regret import run_regret
 
     run_regret(out, rounds=rounds, seeds=seeds)
@@ -158,7 +160,7 @@ def regret(
 @measure.command()
 def speed(treebank: Annotated[Path, typer.Argument(help="A folder with train, dev and test files.")]) -> None:
     """What every part of parsing costs, on one core; run it on a quiet machine."""
-    need("parse")
+    need("parse", "study")
     from conquer.study.parsing.speed import run_speed
 
     run_speed(str(treebank))

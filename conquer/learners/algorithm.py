@@ -102,15 +102,32 @@ class Algorithm:
         if unknown := sorted(set(given) - set(allowed)):
             raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
         values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
+        learner: Any
         if believe is None:
             learner = self.builder(self.name, dim, model, values)
         else:
             learner = self._believing(dim, model, values, {"believe": believe, **belief})
-        if explore == 0:
-            return learner
-        from conquer.learners.exploring import Exploring
+        if explore != 0:
+            from conquer.learners.exploring import Exploring
 
-        return Exploring(learner, explore)
+            learner = Exploring(learner, explore)
+        learner.made_by = self
+        made: Learner = learner
+        return made
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{each.name}={each.default!r}" for each in self.parameters)
+        return f"<{self.name}: {self.description}; {takes or 'no parameters'}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(each.name)}</td><td>{escape(repr(each.default))}</td><td>{escape(each.values)}</td></tr>"
+            for each in self.parameters
+        )
+        head = "<tr><th>parameter</th><th>default</th><th>values</th></tr>" if rows else ""
+        return f"<p><b>{escape(self.name)}</b>: {escape(self.description)}</p><table>{head}{rows}</table>"
 
     def _believing(self, dim: int, model: str, values: Values, belief: Values) -> Learner:
         """The learner over wider rows, told whom to believe."""
@@ -159,3 +176,50 @@ def as_stored() -> Iterator[None]:
         yield
     finally:
         STORED.reset(token)
+
+
+class Presentable:
+    """A learner that people can look at, and that scikit-learn can clone and change.
+
+    >>> from conquer.registry import make
+    >>> learner = make("gnc", dim=3, eta=2.0)
+    >>> learner
+    <gnc: dim 3, model diagonal, eta 2.0, answers 0>
+    >>> learner.set_params(lam=0.3).get_params()["lam"]
+    0.3
+    """
+
+    made_by: Any = None
+    """The registry's row that made it; None for a policy of one's own."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process has: all but a row that cannot be sent there."""
+        row = self.made_by
+        stays = row is not None and "<locals>" in getattr(row.builder, "__qualname__", "")
+        return {name: value for name, value in self.__dict__.items() if not (stays and name == "made_by")}
+
+    def __repr__(self) -> str:
+        return str(_room().line(_room().title_of(self), _room().facts_of(self)))
+
+    def _repr_html_(self) -> str:
+        return str(_room().table(_room().title_of(self), _room().facts_of(self)))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Its parameters by name, as scikit-learn asks for them."""
+        return dict(_room().parameters_of(self))
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Other parameters, in place, as long as nothing has been learnt; returns the learner."""
+        _room().change(self, **parameters)
+        return self
+
+    def __sklearn_clone__(self) -> Any:
+        """A fresh learner with the same parameters: what `sklearn.base.clone` returns."""
+        return _room().remade(self)
+
+
+def _room() -> Any:
+    """The code for people who look, imported when somebody does."""
+    from conquer.learners import notebook
+
+    return notebook

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
-from conquer.learners.algorithm import STORED, as_stored
+from conquer.learners.algorithm import STORED, Presentable, as_stored
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -26,7 +26,7 @@ _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
 
-class Conquer:
+class Conquer(Presentable):
     """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
     `choose` changes nothing but its rng; `learn` and `expose` are the only mutations. The policy's settings belong to
@@ -63,6 +63,7 @@ class Conquer:
     ) -> None:
         self.model, self.policy, self.name, self.dim = model, policy, name, model.dim
         self.parameters: Mapping[str, Any] = dict(parameters or {})
+        self.options: Mapping[str, Any] = {"eta": eta, "U": U, "Q": Q, "delta": delta}
         # Copies: two learners on one model keep their own rules, and the model keeps none.
         self.plan, self.knobs, self._compiled = model.plan.copy(), model.knobs.copy(), policy.compiled
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)

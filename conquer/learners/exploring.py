@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import number
+from conquer.learners.algorithm import Presentable
 from conquer.learners.believing import Believing
 from conquer.learners.voters import Voter
 from conquer.policies import CONFIDIT
@@ -16,7 +17,7 @@ from conquer.tickets import EXPLORE, Draws
 from conquer.types import Choice, Floats, Learner, Query, Source
 
 
-class Exploring:
+class Exploring(Presentable):
     """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
 
     For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo tells whether the items

@@ -29,7 +29,13 @@ class Full(CompiledModel):
     def __init__(self, dim: int, *, lam: float = 1.0, projection: str | None = None) -> None:
         super().__init__(dim, lam=lam, projection=projection)
         self.w: Floats = np.zeros(self.dim)
-        self.inverse: Floats = np.zeros((self.dim, self.dim))
+        try:
+            self.inverse: Floats = np.zeros((self.dim, self.dim))
+        except MemoryError:
+            size = 8 * self.dim**2 / 1e9
+            raise MemoryError(
+                f"a full model with dim {self.dim} needs {size:,.0f} GB: take model='diagonal', or a smaller dim"
+            ) from None
         np.fill_diagonal(self.inverse, 1.0 / self.lam)
         self.shown = self.inverse
         self._resize(2)

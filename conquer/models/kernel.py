@@ -60,6 +60,7 @@ class Kernel(CompiledModel):
             if projection is not None:
                 raise ValueError("budget bounds the stored pairs, and projection stores items besides: choose one")
             self.plan[st.BUDGET] = whole("budget", budget, 1)
+        self.settings |= {"kernel": kernel, "scale": float(scale), "degree": int(degree), "budget": budget}
         self.counts: Ints = np.zeros(3, np.int64)
         self.dense = np.zeros(self.dim)
         self._allocate(pairs=16, items=64, entries=1024)

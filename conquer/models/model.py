@@ -46,6 +46,8 @@ class CompiledModel:
         self.dim = checked_dim(dim)
         self.lam = positive("lam", lam)
         self.projection = projection
+        self.settings: dict[str, Any] = {"lam": self.lam, "projection": projection}
+        """What makes a fresh one like it."""
         self.plan: Ints = np.zeros(st.PLAN_SIZE, np.int64)
         self.plan[st.PROJECTION] = one_of("projection", projection, PROJECTIONS)
         self.knobs: Floats = np.zeros(st.KNOBS_SIZE)

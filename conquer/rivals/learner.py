@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import checked_answer
 from conquer.files import adopt
-from conquer.learners.algorithm import Values
+from conquer.learners.algorithm import Presentable, Values
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import Draws, draw_ticket
 from conquer.types import Choice, Floats, Memo, Query, Source
@@ -87,7 +87,7 @@ def all_values(X: SparseRows) -> Floats:
     return np.concatenate([X.data[X.indptr[k] : X.indptr[k + 1]] for k in X.rows])
 
 
-class Rival:
+class Rival(Presentable):
     """A method as a learner: `choose` is pure, `learn` the only mutation. Not thread-safe.
 
     >>> from conquer.rivals.contextual.preference_perceptron import PreferencePerceptron

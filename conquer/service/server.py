@@ -17,6 +17,7 @@ from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.bounds import Bounds
 from conquer.service.http.budget import Budget
+from conquer.service.http.cors import origins_of
 from conquer.service.http.metrics import Meters
 from conquer.service.http.rates import Buckets
 from conquer.service.http.sessions import end_session, ended_sessions
@@ -52,13 +53,21 @@ class Server:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.store)
-        self.doorkeeper = Doorkeeper(cookie_secret(self.database))
+        try:
+            origins = origins_of(settings.cors)
+            if settings.key:
+                with self.database.writing() as connection:
+                    keys.adopt(connection, settings.key)
+        except ValueError:
+            self.database.close()
+            raise
+        self.doorkeeper = Doorkeeper(cookie_secret(self.database), origins)
         self.refresh_keys()
         if self.doorkeeper.open and settings.host not in _LOOPBACK:
             self.database.close()
             raise StoreError(
-                "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
-                f" at 127.0.0.1, got {settings.host}"
+                "without keys only this machine is served: add one with 'conquer keys add', or give one of your own as"
+                f" CONQUER_KEY, or leave --host at 127.0.0.1, got {settings.host}"
             )
         self.alarms = Alarms()
         self.writer = Writer(self.database, tasks.build, settings, alarms=self.alarms)

@@ -12,6 +12,7 @@ import numpy as np
 from conquer.answers import checked_ids
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
+from conquer.learners.own import Rules
 from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.known import Known
@@ -25,17 +26,20 @@ def save(thing: Learner | Session, path: str | os.PathLike[str]) -> None:
     write_atomically(path, dumps_session(thing) if isinstance(thing, Session) else dumps(thing))
 
 
-def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
+def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE, rules: Rules | None = None) -> Any:
     """The learner or session of a file; it continues bit for bit where the saved one stood.
+
+    A policy of one's own is in the file by the import paths of its functions. They are not imported: `rules` hands
+    them in, `{"module:name": function}` or `{"name": function}`.
 
     More features than `largest_dim` are refused: a small file may claim many, and memory is allocated for them.
     """
-    return restore(Path(path).read_bytes(), largest_dim=largest_dim)
+    return restore(Path(path).read_bytes(), largest_dim=largest_dim, rules=rules)
 
 
-def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
+def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE, rules: Rules | None = None) -> Any:
     """The learner or session in a file's bytes, which may come from anyone; a FileError if they do not fit."""
-    learner, extra, arrays = loads(data, largest_dim=largest_dim)
+    learner, extra, arrays = loads(data, largest_dim=largest_dim, rules=rules)
     if extra.get("kind") != "session":
         return learner
     try:

@@ -116,6 +116,23 @@ class Session:
         """What reads items where no featurizer was given: made when it is first needed."""
         self._append({"kind": "open", "seed": seed, "covariance": covariance, **opening(learner)})
 
+    def _facts(self) -> dict[str, Any]:
+        from conquer.learners import notebook
+
+        learner = notebook.facts_of(self.learner) if hasattr(self.learner, "made_by") else {}
+        mine = {"rounds": self.ordinal, "open": len(self._pending), "seed": self.seed, "covariance": self.covariance}
+        return {"learner": getattr(self.learner, "name", "") or "one's own", **learner, **mine}
+
+    def __repr__(self) -> str:
+        from conquer.learners import notebook
+
+        return notebook.line("Session", self._facts())
+
+    def _repr_html_(self) -> str:
+        from conquer.learners import notebook
+
+        return notebook.table("Session", self._facts())
+
     def _append(self, row: Mapping[str, Any]) -> None:
         """Log a row; a learner that has moved on without its row must not go further."""
         self._broken = True

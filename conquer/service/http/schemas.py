@@ -33,6 +33,7 @@ ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
 BATCH = 1000
 """Rounds or answers in one request."""
+MODEL_NAME_WORDS = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 

@@ -10,6 +10,7 @@ from conquer.service import tasks
 from conquer.service.annotation.asked import Asked
 from conquer.service.annotation.pool import Question, groups_of, next_question, read_asked
 from conquer.service.annotation.uploading import upload
+from conquer.service.annotation.uploads import Contents
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
@@ -25,9 +26,19 @@ class NextRequest(Strict):
     shared: bool = False
 
 
-class Uploaded(msgspec.Struct):
+class Uploaded(msgspec.Struct, omit_defaults=True):
+    """How much was added, and what was made of the file's columns where that is not plain.
+
+    `text` is the column that texts came from where it has another name, `features` are columns that became features,
+    `unused` columns that nothing was made of, `empty` counts rows left out because their text is empty.
+    """
+
     items: int
     groups: int
+    text: str = "text"
+    features: list[str] = []
+    unused: list[str] = []
+    empty: int = 0
 
 
 class Task(msgspec.Struct):
@@ -43,15 +54,19 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    writer, name, data = call.server.writer, call.model, call.body
+    writer, name, data, text = call.server.writer, call.model, call.body, call.query.get("text")
+    found: list[Contents] = []
 
     def read_file(settings: ModelSettings, first: int) -> list[Group]:
-        return tasks.find(settings.task).read_file(settings, data, held_out, first)
+        found.append(tasks.find(settings.task).read_file(settings, data, held_out, first, text))
+        return found[0].groups
 
     def work() -> tuple[int, int]:
         return upload(lambda step: writer.call_now(name, step), read_file)
 
-    return Uploaded(*await asyncio.get_running_loop().run_in_executor(call.server.long_work, work))
+    items, groups = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
+    read = found[0]
+    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty)
 
 
 async def next_event(call: Call) -> Question:
@@ -99,8 +114,8 @@ async def task(call: Call) -> Task:
 
 ENDPOINTS = (
     Endpoint(
-        "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON lines or CSV",
-        upload_items, bytes, Uploaded, upload=True, query=("held_out",),
+        "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON or a table",
+        upload_items, bytes, Uploaded, upload=True, query=("held_out", "text"),
     ),
     Endpoint(
         "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question

@@ -15,6 +15,7 @@ from conquer.study.cells.store import Cells, Row
 from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, TUNING, StudyProgress
 from conquer.study.reviews import planning
 from conquer.study.reviews.domains import held, store
+from conquer.study.reviews.looking import refuse_unreadable
 from conquer.study.reviews.planning import Known, Place, place
 from conquer.study.reviews.readings import reading_of
 from conquer.study.reviews.results import frames
@@ -73,6 +74,9 @@ def study(
     out.mkdir(parents=True, exist_ok=True)
     cells, work = Cells(out / "cells"), out / "work"
     facts = _read({source.key: source for each in found for source in each}, out, work, backend, progress)
+    named = {source.name: facts[source.key] for each in found for source in each}
+    if not all(spec.allow_unreadable for spec in every):
+        refuse_unreadable(named)
     fit = [_fit_for_study(spec, [(s, facts[s.key]) for s in each]) for spec, each in zip(every, found, strict=True)]
     left_out = {name: why for _, left in fit for name, why in left.items()}
     ways = [_Way(spec, known) for spec, (known, _) in zip(every, fit, strict=True)]
