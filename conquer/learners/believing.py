@@ -158,7 +158,8 @@ class Believing:
         """The part of u that is no item's: rows of features and values, each with its factor."""
         if source.voter is None:
             return [([self.dim], [source.side / 2], 1.0)] if source.side else []
-        voter, rows = self.table.find(source), []
+        voter = self.table.find(source)
+        rows: list[tuple[Any, Any, float]] = []
         if source.side:
             sides = [self.dim, self.dim + 1 + voter][: 2 if voter < self.places else 1]
             rows.append((sides, [source.side / 2] * len(sides), 1.0))
@@ -166,7 +167,8 @@ class Believing:
             start = self.dim + 1 + self.places + judge * len(self.copies)
             for row, factor in zip(two.rows, (TASTE / 2, -TASTE / 2), strict=True):
                 entries = slice(two.indptr[row], two.indptr[row + 1])
-                ids, data = two.indices[entries], two.data[entries]
+                ids: Any = two.indices[entries]
+                data = two.data[entries]
                 if len(self.copies) < self.dim:
                     kept = np.isin(ids, self.copies)
                     ids, data = np.searchsorted(self.copies, ids[kept]), data[kept]

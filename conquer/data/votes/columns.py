@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conquer.data.reviews import plain
+from conquer.data.columns import plain
 
 SIDES = (
     ("left", "right"),

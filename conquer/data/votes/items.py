@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conquer.data.reviews import plain
+from conquer.data.columns import plain
 from conquer.data.votes.ledgers import content_of
 from conquer.data.votes.reading import whole_file
 from conquer.data.votes.tables import chunks

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from conquer.checks import is_real
-from conquer.data.reviews import plain
+from conquer.data.columns import plain
 from conquer.data.votes.columns import Columns
 
 SKIP, BOTH_BAD = math.nan, math.inf
