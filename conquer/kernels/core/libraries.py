@@ -22,7 +22,7 @@ class _NoPlaces:
         pass
 
 
-class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
+class Part(codegen.JITCodeLibrary):
     """A function that only compiled code calls: no machine code of its own."""
 
     codegen = _NoPlaces()
@@ -56,7 +56,7 @@ class Part(codegen.JITCodeLibrary):  # type: ignore[misc]
             return generator.unserialize_library(state)
 
 
-class Whole(codegen.JITCodeLibrary):  # type: ignore[misc]
+class Whole(codegen.JITCodeLibrary):
     """A kernel with all that it calls."""
 
     def finalize(self) -> None:
@@ -65,11 +65,12 @@ class Whole(codegen.JITCodeLibrary):  # type: ignore[misc]
             self._final_module.link_in(_module(library), preserve=True)
         self._linking_libraries = []  # they are here
         super().finalize()
+        generator: Any = self._codegen
         for place in self._final_module.global_variables:
             if place.name.startswith(_ENVIRONMENT):
                 found = environment.lookup_environment(place.name)
                 if found is not None:
-                    self._codegen.set_env(place.name, found)
+                    generator.set_env(place.name, found)
 
 
 def _below(library: Any) -> list[Any]:
@@ -100,7 +101,7 @@ def _made_as(kind: type, generator: Any) -> Iterator[None]:
         generator._library_class = before
 
 
-class Kernel(compiler.Compiler):  # type: ignore[misc]
+class Kernel(compiler.Compiler):
     """Numba's compiler of one kernel. It holds the compiler's lock, so that nobody else's functions become parts."""
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
