@@ -65,12 +65,12 @@ class Whole(codegen.JITCodeLibrary):
             self._final_module.link_in(_module(library), preserve=True)
         self._linking_libraries = []  # they are here
         super().finalize()
-        memory: Any = self._codegen
+        generator: Any = self._codegen
         for place in self._final_module.global_variables:
             if place.name.startswith(_ENVIRONMENT):
                 found = environment.lookup_environment(place.name)
                 if found is not None:
-                    memory.set_env(place.name, found)
+                    generator.set_env(place.name, found)
 
 
 def _below(library: Any) -> list[Any]:
