@@ -26,7 +26,7 @@ class BoardsSpec:
     items: tuple[int, ...] = field(default=(10, 30, 100), metadata={"help": "Numbers of items, comma-separated."})
     runs: tuple[int, ...] = field(default=(2000, 500, 200), metadata={"help": "Runs in which every look is checked."})
     looks: tuple[int, ...] = field(default=(500, 900, 1000), metadata={"help": "Answers, and so looks, of each."})
-    races: tuple[int, ...] = field(default=(2000, 300, 40), metadata={"help": "Runs in which answers are counted."})
+    races: tuple[int, ...] = field(default=(2000, 330, 40), metadata={"help": "Runs in which answers are counted."})
     watched: tuple[str, ...] = field(
         default=("random", "tob", "sep"), metadata={"help": "Who chooses the pairs while every look is checked."}
     )
