@@ -13,6 +13,7 @@ _MOST = 1 << 17
 """Names whose hash is remembered: ids and voters are few, prompts may be many."""
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], np.uint64)
 _SHORT = 24
+_FEW = 1000
 _LETTERS = np.random.default_rng(64).integers(0, 2**64, _SHORT, np.uint64) | np.uint64(1)
 """What the letter at each place counts; the same on every machine."""
 _RECORD = np.dtype([("key", np.uint64), ("value", np.float32), ("line", np.uint32)])
@@ -71,9 +72,14 @@ class Repeats:
         """A hash of each cell: of short texts by their letters, all at once, of longer ones by their digest."""
         texts = [cell if isinstance(cell, str) else repr(cell) for cell in cells]
         short = [text if len(text) <= _SHORT else _digest(text) for text in texts]
-        letters = np.array(short, f"U{_SHORT}").view(np.uint32).reshape(len(short), _SHORT).astype(np.uint64)
-        hashes = _mixed((letters * _LETTERS).sum(axis=1, dtype=np.uint64))
-        if len(self._hashes) < _MOST:
+        width = max(1, max(map(len, short)))
+        letters = np.array(short, f"U{width}").view(np.uint32).reshape(len(short), width)
+        # Letters past a text's end are 0 and count nothing, so a text's hash does not depend on its neighbours.
+        hashes = np.zeros(len(short), np.uint64)
+        for place in range(width):
+            hashes += letters[:, place] * _LETTERS[place]
+        hashes = _mixed(hashes)
+        if len(self._hashes) < _MOST and 2 * len(set(texts)) <= len(texts) + _FEW:
             known = zip(cells, texts, hashes.tolist(), strict=True)
             few = {cell: value for cell, text, value in known if isinstance(cell, str | None) and len(text) <= _SHORT}
             self._hashes.update(few)
