@@ -42,6 +42,7 @@ class CellReader:
         counts = self._column(chunk, columns.count, how_many, bad)
         weights = self._column(chunk, columns.weight, lambda cell: part_of_one("weight", cell), bad)
         strengths = self._column(chunk, columns.strength, lambda cell: part_of_one("strength", cell), bad)
+        lefts = self._column(chunk, columns.left, _left, bad)
         if strengths is not None:
             given = np.array([1.0 if one is None else one for one in strengths])
             values *= np.where(np.isnan(given), 1.0, given)
@@ -52,7 +53,7 @@ class CellReader:
             np.asarray(chunk.lines, np.int64),
             voters,
             kinds,
-            ["first"] * len(first) if columns.shown_left else None,
+            lefts if lefts is not None or not columns.shown_left else ["first"] * len(first),
             None if columns.context is None else chunk.column(columns.context),
             None if columns.question is None else chunk.column(columns.question),
             None if counts is None else np.array([1 if one is None else one for one in counts], np.int64),
@@ -142,3 +143,11 @@ class CellReader:
         if kind is None:
             raise ValueError(f"a voter's kind must be person or judge, got {cell!r:.60}")
         return kind
+
+
+def _left(cell: Any) -> str | None:
+    if cell in ("first", "second"):
+        return str(cell)
+    if cell in (None, ""):
+        return None
+    raise ValueError(f"what was on the left must be first or second, got {cell!r:.60}")
