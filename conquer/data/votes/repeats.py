@@ -106,6 +106,12 @@ def find_clash(readings: Sequence[Sequence[NDArray[Any]]]) -> Clash | None:
         return None
     whose = np.repeat(np.arange(len(readings)), [sum(part.size for part in reading) for reading in readings])
     records = np.concatenate(parts)
+    rising = np.sort(np.ascontiguousarray(records["key"]))
+    repeated = rising[1:][rising[1:] == rising[:-1]]
+    if not repeated.size:
+        return None
+    again = np.isin(records["key"], repeated)
+    records, whose = records[again], whose[again]
     order = np.argsort(records["key"], kind="stable")
     keys, values = records["key"][order], records["value"][order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))

@@ -83,7 +83,7 @@ def page(
         "",
         "## Votes per second",
         "",
-        "A made-up CSV file of 200,000 votes between 100 ids by 5,000 voters, per second of one core's time,",
+        "A made-up CSV file of 200,000 votes between 100 ids by 5,000 voters, per second of a core's time,",
         "the best of three runs. Checked: no voter has answered one question in two ways.",
         "",
         "| | votes per second |",

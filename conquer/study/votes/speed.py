@@ -15,7 +15,8 @@ from conquer.rows import as_rows
 
 
 def votes_per_second(count: int = 200_000, ids: int = 100, repeats: int = 3) -> dict[str, float]:
-    """Votes per second of a core's own time, the best of some runs: read, learnt once read, and both with every check, as `fit` does it."""
+    """Votes per second of a core's own time, the best of some runs: read, learnt once read, checked once read, and
+    all of it, as `fit` does it."""
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "votes.csv"
