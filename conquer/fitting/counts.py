@@ -44,7 +44,10 @@ class PairCounts:
     def places(self, things: list[str]) -> Ints:
         """The position of each thing; new ones come last."""
         names = self.names
-        places = np.fromiter([names.setdefault(thing, len(names)) for thing in things], np.int64, len(things))
+        found = [names.get(thing, -1) for thing in things]
+        if -1 in found:
+            found = [names.setdefault(thing, len(names)) for thing in things]
+        places = np.array(found, np.int64)
         if len(names) > self.gains.size:
             self.gains = np.concatenate([self.gains, np.zeros(len(names) - self.gains.size)])
         return places

@@ -34,15 +34,15 @@ class CellReader:
         """The block of all rows of the chunk; rows that are in `bad` after it hold nothing of worth."""
         columns = self.columns
         first, second = self._things(chunk, columns.first, bad), self._things(chunk, columns.second, bad)
-        for k, (one, two) in enumerate(zip(first, second, strict=True)):
-            if one == two and k not in bad:
-                bad[k] = f"a thing cannot be compared with itself, got {one!r:.60} twice"
+        for k in [k for k, (one, two) in enumerate(zip(first, second, strict=True)) if one == two]:
+            bad.setdefault(k, f"a thing cannot be compared with itself, got {first[k]!r:.60} twice")
         values = self._values(chunk, first, second, bad)
         voters = self._column(chunk, columns.voter, self._voter, bad, self._voters)
         kinds = self._kind_column(chunk, voters, bad)
         counts = self._column(chunk, columns.count, how_many, bad)
         weights = self._column(chunk, columns.weight, lambda cell: part_of_one("weight", cell), bad)
         strengths = self._column(chunk, columns.strength, lambda cell: part_of_one("strength", cell), bad)
+        lefts = self._column(chunk, columns.left, _left, bad)
         if strengths is not None:
             given = np.array([1.0 if one is None else one for one in strengths])
             values *= np.where(np.isnan(given), 1.0, given)
@@ -53,7 +53,7 @@ class CellReader:
             np.asarray(chunk.lines, np.int64),
             voters,
             kinds,
-            ["first"] * len(first) if columns.shown_left else None,
+            lefts if lefts is not None or not columns.shown_left else ["first"] * len(first),
             None if columns.context is None else chunk.column(columns.context),
             None if columns.question is None else chunk.column(columns.question),
             None if counts is None else np.array([1 if one is None else one for one in counts], np.int64),
@@ -81,8 +81,8 @@ class CellReader:
             found = [known.get(cell) for cell in cells] if known else [None] * len(cells)
         except TypeError:  # lists and dicts are in no dictionary
             found = [None] * len(cells)
-        for k, value in enumerate(found):
-            if value is None and k not in bad:
+        for k in [k for k, value in enumerate(found) if value is None] if None in found else ():
+            if k not in bad:
                 try:
                     found[k] = read(cells[k])
                 except ValueError as error:
@@ -96,13 +96,14 @@ class CellReader:
             for k, cells in enumerate(zip(*(chunk.column(name) for name in columns.one_hot), strict=True)):
                 self._put(values, k, bad, one_hot_value, *cells)
         elif columns.winner is not None:
-            words = winners.words
-            for k, said in enumerate(chunk.column(columns.winner)):
-                meaning = words.get(said) if said.__class__ is str else None
-                if meaning is None:
-                    self._put(values, k, bad, winners.value, said, first[k], second[k])
-                else:
-                    values[k] = meaning
+            said = chunk.column(columns.winner)
+            try:
+                found = [winners.words.get(word) for word in said]
+            except TypeError:  # things that are lists and dicts
+                found = [None] * len(said)
+            values = np.array(found, float)  # NaN where a word is new
+            for k in [k for k, value in enumerate(found) if value is None] if None in found else ():
+                self._put(values, k, bad, winners.value, said[k], first[k], second[k])
         return values
 
     @staticmethod
@@ -142,3 +143,11 @@ class CellReader:
         if kind is None:
             raise ValueError(f"a voter's kind must be person or judge, got {cell!r:.60}")
         return kind
+
+
+def _left(cell: Any) -> str | None:
+    if cell in ("first", "second"):
+        return str(cell)
+    if cell in (None, ""):
+        return None
+    raise ValueError(f"what was on the left must be first or second, got {cell!r:.60}")

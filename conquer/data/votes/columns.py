@@ -55,7 +55,10 @@ QUESTION = ("questionid", "eventid", "battleid", "conversationid", "promptid", "
 COUNT = ("votes", "count", "times")
 WEIGHT = ("weight", "rho", "reliability")
 STRENGTH = ("strength", "margin")
+LEFT = ("shownleft",)
+"""Which of the two was on the left-hand side: first or second."""
 _OTHERS = {
+    "left": LEFT,
     "voter": VOTER,
     "kind": KIND,
     "context": CONTEXT,
@@ -83,6 +86,7 @@ class Columns:
     count: str | None = None
     weight: str | None = None
     strength: str | None = None
+    left: str | None = None
     one_hot: tuple[str, str, str] | None = None
     signed: bool = False
 

@@ -71,6 +71,7 @@ def _vote(decision: tuple[dict[Any, Any], Any, Any], row: Mapping[str, Any], bod
         "text_1": one,
         "text_2": two,
         "winner": float(said) if isinstance(said, int | float) else said,
+        "shown_left": {names[0]: "first", names[1]: "second"}.get(str(chosen.get("left"))),
         "voter": row.get("voter"),
         "context": None if context is None else json.dumps(context, sort_keys=True),
         "questionid": row.get("event_id"),

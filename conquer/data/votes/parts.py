@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from conquer.data.compression import is_compressed, lines
+from conquer.data.compression import check_length, is_compressed, lines, pieces
 
 PART_BYTES = 64 << 20
 _PIECE = 4 << 20
@@ -40,6 +40,21 @@ def lines_of(part: FilePart) -> Iterator[bytes]:
                 return
             left -= len(line)
             yield line
+
+
+def line_blocks(part: FilePart) -> Iterator[bytes]:
+    """Whole lines of the part, about a megabyte of them at a time."""
+    rest = b""
+    for piece in pieces(part.path, part.start, part.stop):
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield rest + piece[:end]
+            rest = piece[end:]
+        else:
+            rest += piece
+            check_length(part.path, rest)
+    if rest:
+        yield rest
 
 
 def cut(part: FilePart, header: tuple[str, ...], size: int = PART_BYTES) -> list[FilePart]:

@@ -157,7 +157,7 @@ def _as_row(row: Any) -> Any:
     """A Python vote as a row: (first, second, winner) or a mapping. A number is one from +1 to -1."""
     if isinstance(row, Vote):
         return {"first": row.first, "second": row.second, "answer": row.value, "voter": row.voter, "kind": row.kind,
-                "context": row.context, "count": row.count, "weight": row.weight}  # fmt: skip
+                "context": row.context, "shown_left": row.left, "count": row.count, "weight": row.weight}  # fmt: skip
     if isinstance(row, Mapping):
         return dict(row)
     if not isinstance(row, tuple | list) or len(row) != 3:

@@ -5,14 +5,14 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from conquer.data.compression import first_bytes
 from conquer.data.votes.arrays import array_rows
-from conquer.data.votes.parts import FilePart, lines_of
+from conquer.data.votes.parts import FilePart, line_blocks, lines_of
 from conquer.data.votes.vote import VoteError
 
 ROWS = 1 << 14
@@ -90,12 +90,21 @@ def _reader(part: FilePart, delimiter: str, meter: Meter) -> Any:
 
 
 def _decoded(part: FilePart, meter: Meter) -> Iterator[str]:
-    for number, line in enumerate(lines_of(part), part.line):
-        meter.bytes += len(line)
+    """Every line, decoded many at a time; a line that is not UTF-8 is named."""
+    number = part.line
+    for some in line_blocks(part):
+        meter.bytes += len(some)
         try:
-            yield line.decode("utf-8")
+            text = some.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise VoteError(f"{part.path}, line {number}: not UTF-8 at byte {error.start} of the line") from None
+            line = number + some.count(b"\n", 0, error.start)
+            raise VoteError(f"{part.path}, line {line}: not UTF-8 ({error.reason})") from None
+        whole = text.split("\n")
+        last = whole.pop()
+        yield from [line + "\n" for line in whole]
+        if last:
+            yield last
+        number += len(whole)
 
 
 def _header(path: Path, reader: Any) -> list[str]:
@@ -114,30 +123,30 @@ def _delimited(part: FilePart, delimiter: str) -> Iterator[Chunk]:
     meter = Meter()
     reader = _reader(part, delimiter, meter)
     header = list(part.header) or _header(part.path, reader)
-    before, width = part.line - 1, len(header)
+    width = len(header)
     places = {name: place for place, name in enumerate(header)}
     blank = [None] * width
-    last = before + reader.line_num
+    line, read = part.line + reader.line_num, 0
     while True:
         rows: list[list[Any]] = []
-        lines: list[int] = []
         bad: dict[int, str] = {}
-        enough = meter.bytes + BYTES
+        # As many rows as fit: by how long they have been so far.
+        many = max(64, min(ROWS, BYTES * read // max(1, meter.bytes))) if read else 256
+        before = reader.line_num
         try:
-            for row in islice(reader, ROWS):
-                lines.append(last + 1)
-                last = before + reader.line_num
-                rows.append(row)
-                if meter.bytes > enough:
-                    break
+            rows.extend(islice(reader, many))
         except csv.Error as error:
             reason = r"lines must end in \n or \r\n, not in \r alone" if "new-line" in str(error) else str(error)
-            lines.append(last + 1)
+            bad[len(rows)] = reason
             rows.append(blank)
-            last = before + reader.line_num
-            bad[len(rows) - 1] = reason
         if not rows:
             return
+        read += len(rows)
+        lines: Sequence[int] = range(line, line + len(rows))
+        if reader.line_num - before != len(rows):  # cells of several lines
+            sizes = [1 + sum(cell.count("\n") for cell in row if cell) for row in rows]
+            lines = list(accumulate(sizes[:-1], initial=line))
+        line = part.line + reader.line_num
         if {*map(len, rows)} != {width}:
             kept = [k for k, row in enumerate(rows) if row]
             rows, lines = [rows[k] for k in kept], [lines[k] for k in kept]

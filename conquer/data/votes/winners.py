@@ -58,7 +58,8 @@ class Winners:
             short = plain(word)
             meaning = self._meanings.get(short)
             if meaning is not None and short not in _PLACES:
-                self.words[said] = meaning
+                if isinstance(said, str):
+                    self.words[said] = meaning
                 return meaning
             if short in _PLACES:
                 self._as_place = word
