@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conquer.rows import Rounds, SparseRows
     from conquer.session import MemoryLedger, Session, load, replay, save
     from conquer.simulation import Trace, simulate
-    from conquer.types import Choice, Offer, Query
+    from conquer.types import Choice, Offer, Query, Source
 
 _HOMES = {
     "Choice": "types",
@@ -28,6 +28,7 @@ _HOMES = {
     "Query": "types",
     "Rounds": "rows",
     "Session": "session",
+    "Source": "types",
     "SparseRows": "rows",
     "Trace": "simulation",
     "algorithms": "registry",
@@ -48,6 +49,7 @@ __all__ = [
     "Query",
     "Rounds",
     "Session",
+    "Source",
     "SparseRows",
     "Trace",
     "algorithms",

@@ -191,7 +191,7 @@ class Believing:
         rows = SparseRows(starts, np.concatenate(ids), np.full(starts[-1], 0.5), self.width)
         sides = self.model.scores(rows).tolist()
         deviations = np.sqrt(self.model.variances(rows)).tolist() if self.model.exact else [None] * count
-        return tuple(self.table.report(*one) for one in zip(range(count), sides, deviations, strict=True))
+        return tuple(self.table.report(*one) for one in zip(self.table.names, sides, deviations, strict=True))
 
     def worth(self) -> float:
         """How many people's answers the judges' ones were worth; for full and kernel models.

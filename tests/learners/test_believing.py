@@ -1,8 +1,11 @@
 """Learners that learn whom to believe: the equations, that nothing else changes, replay, files and refusals."""
 
+import json
+
 import numpy as np
 import pytest
 
+from conquer.files import FileError, pack, unpack
 from conquer.learners.believing import believer
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
@@ -87,7 +90,7 @@ class Oracle:
             other = self.half[1 - half]
         else:
             half, other = None, self.half[int(len(self.half[1]) > len(self.half[0]))]
-        p = float(item @ self.solved(other)) if len(self.order) > 1 else 0.0
+        p = float(np.clip(item @ self.solved(other), -1, 1)) if len(self.order) > 1 else 0.0
         net = y - float(np.clip(extra[: DIM + 1 + PLACES] @ self.solved(self.whole)[: DIM + 1 + PLACES], -1, 1))
         self.sums[key] += (net * p, p * p, net * net, 1)
         row = rho * item + extra, y
@@ -258,6 +261,36 @@ def test_a_step_that_fails_leaves_no_voter_behind():
 def test_what_cannot_be_believed_is_refused_with_the_reason(name, settings, match):
     with pytest.raises(ValueError, match=match):
         make(name, dim=DIM, **{"believe": "voters", **settings})
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["full", "kernel", "implicit", "coordinate"])
+def test_a_file_that_does_not_fit_together_is_refused(model):
+    learner, _ = taught(12, **model)
+    header, arrays = unpack(dumps(learner))
+    names = [["person", name] for name in ("ann", "bob", "cid", "dan")]
+    spoilt = [{**arrays, name: arrays[name][:-1]} for name in arrays if arrays[name].size]
+    spoilt += [
+        {key: one for key, one in arrays.items() if key != name} for name in arrays if "voters.names" not in name
+    ]
+    for text in (
+        [],
+        names[:2],
+        [*names[:3], names[0]],
+        [*names[:3], ["robot", "dan"]],
+        [*names[:3], ["person", ""]],
+        7,
+    ):
+        spoilt.append({**arrays, "model.voters.names": np.frombuffer(json.dumps(text).encode(), np.uint8)})
+    for column, value in ((0, 0.0), (0, 0.5), (1, 1e9), (3, -1.0), (6, -1.0), (6, np.inf)):
+        sums = arrays["model.voters.sums"].copy()
+        sums[1, column] = value
+        spoilt.append({**arrays, "model.voters.sums": sums})
+    for broken in spoilt:
+        with pytest.raises(FileError):
+            loads(pack(header, broken))
+    small = {**header, "learner": {**header["learner"], "dim": 2**24}}
+    with pytest.raises(FileError, match="dim|features"):
+        loads(pack(small, arrays))
 
 
 def test_parameters_of_belief_need_belief():
