@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from conquer.rows import Rounds, SparseRows
     from conquer.session import MemoryLedger, Session, load, replay, save
     from conquer.simulation import Trace, simulate
-    from conquer.types import Choice, Offer, Query
+    from conquer.types import Choice, Offer, Query, Source
 
 _HOMES = {
     "Board": "boards",
@@ -31,6 +31,7 @@ _HOMES = {
     "Query": "types",
     "Rounds": "rows",
     "Session": "session",
+    "Source": "types",
     "SparseRows": "rows",
     "Stop": "boards",
     "Trace": "simulation",
@@ -54,6 +55,7 @@ __all__ = [
     "Query",
     "Rounds",
     "Session",
+    "Source",
     "SparseRows",
     "Stop",
     "Trace",

@@ -145,6 +145,19 @@ def boards(
 
 
 @measure.command()
+def voters(
+    folder: Annotated[Path, typer.Argument(help="The folder with LLMFAO's two files of votes.")],
+    repetitions: Repetitions = 8,
+    seeds: Annotated[int, typer.Option(help="Planted crowds.")] = 10,
+    out: Annotated[Path, typer.Option(help="The report to write.")] = Path("voters.md"),
+) -> None:
+    """Whom to believe: the sides of a real crowd, what a judge is worth, and planted voters."""
+    from conquer.study.voters import run_voters
+
+    run_voters(folder, repetitions=repetitions, seeds=seeds, out=out)
+
+
+@measure.command()
 def regret(
     rounds: Annotated[int, typer.Option(help="Sentences; the bound says something from 400,000 on.")] = 1_000_000,
     seeds: Annotated[int, typer.Option(help="Treebanks.")] = 1,

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from conquer.checks import checked_dim
-from conquer.learners.belief import NAMES, columns, completed
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -91,6 +90,8 @@ class Algorithm:
         """
         belief: dict[str, Any] = {}
         if believe is not None:
+            from conquer.learners.belief import NAMES
+
             belief = {name: given.pop(name) for name in NAMES if name in given}
         if published:
             fixed = self._published(model, given)
@@ -131,6 +132,7 @@ class Algorithm:
 
     def _believing(self, dim: int, model: str, values: Values, belief: Values) -> Learner:
         """The learner over wider rows, told whom to believe."""
+        from conquer.learners.belief import columns, completed
         from conquer.learners.believing import Believing
 
         belief = completed(self, model, values, belief)

@@ -14,6 +14,8 @@ from conquer.learners.voters import GAINED, Voter, Voters, checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Source
 
+Rest = list[tuple[Any, Any, float]]
+"""Rows of an answer that are no item's: features, values, and the factor of each."""
 _NOBODY = Source()
 
 
@@ -125,7 +127,9 @@ class Believing:
 
     def weigh(self, X: Any, choice: Choice, source: Source) -> float:
         """rho in [0, 1]: the weight with which an answer of this source would enter now. Changes nothing."""
-        source = checked_source(source)
+        return self._weight(checked_source(source))
+
+    def _weight(self, source: Source) -> float:
         return 1.0 if source.voter is None else self.table.weight(self.table.find(source))
 
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
@@ -135,8 +139,8 @@ class Believing:
         """
         wide, source = self._wide(X), checked_source(source or _NOBODY)
         pair, answer = self.check(choice, wide.rows.size), checked_answer(answer)
-        weight = self.weigh(X, choice, source) if source.weight is None else float(source.weight)
-        two = wide.take(pair)
+        weight = self._weight(source) if source.weight is None else float(source.weight)
+        two = wide.view(wide.rows[list(pair)])
         voter, extra = self.table.find(source), self._extra(two, source)
         rows = _joined(two, extra)
         values = np.array([weight / 2, -weight / 2, *(factor for *_, factor in extra)])
@@ -154,25 +158,27 @@ class Believing:
             self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
             self.halves.learn(models, voter, source.kind, step)
 
-    def _extra(self, two: SparseRows, source: Source) -> list[tuple[Any, Any, float]]:
+    def _extra(self, two: SparseRows, source: Source) -> Rest:
         """The part of u that is no item's: rows of features and values, each with its factor."""
         if source.voter is None:
             return [([self.dim], [source.side / 2], 1.0)] if source.side else []
+        rows: Rest = []
         voter = self.table.find(source)
-        rows: list[tuple[Any, Any, float]] = []
         if source.side:
             sides = [self.dim, self.dim + 1 + voter][: 2 if voter < self.places else 1]
             rows.append((sides, [source.side / 2] * len(sides), 1.0))
         if source.kind == "judge" and len(self.copies) and (judge := self.table.judge(voter)) < self.judges:
             start = self.dim + 1 + self.places + judge * len(self.copies)
-            for row, factor in zip(two.rows, (TASTE / 2, -TASTE / 2), strict=True):
+            for row, factor in zip(two.rows.tolist(), (TASTE / 2, -TASTE / 2), strict=True):
                 entries = slice(two.indptr[row], two.indptr[row + 1])
-                ids: Any = two.indices[entries]
+                ids = two.indices[entries]
                 data = two.data[entries]
                 if len(self.copies) < self.dim:
                     kept = np.isin(ids, self.copies)
-                    ids, data = np.searchsorted(self.copies, ids[kept]), data[kept]
-                rows.append((ids + start, data, factor))
+                    places, data = np.searchsorted(self.copies, ids[kept]), data[kept]
+                    rows.append((places + start, data, factor))
+                else:
+                    rows.append((ids + start, data, factor))
         return rows
 
     def _known(self, two: SparseRows, source: Source) -> float:
@@ -193,7 +199,7 @@ class Believing:
         rows = SparseRows(starts, np.concatenate(ids), np.full(starts[-1], 0.5), self.width)
         sides = self.model.scores(rows).tolist()
         deviations = np.sqrt(self.model.variances(rows)).tolist() if self.model.exact else [None] * count
-        return tuple(self.table.report(*one) for one in zip(range(count), sides, deviations, strict=True))
+        return tuple(self.table.report(*one) for one in zip(self.table.names, sides, deviations, strict=True))
 
     def worth(self) -> float:
         """How many people's answers the judges' ones were worth; for full and kernel models.
@@ -215,18 +221,16 @@ class Believing:
         self.learner.restore(arrays)
 
 
-def _joined(two: SparseRows, extra: list[tuple[Any, Any, float]]) -> SparseRows:
+def _joined(two: SparseRows, extra: Rest) -> SparseRows:
     """The two rows, and more with these entries."""
     if not extra:
         return two
-    packed = two.packed()
-    sizes = [len(ids) for ids, *_ in extra]
-    return SparseRows.made(
-        np.concatenate([packed.indptr, packed.indptr[-1] + np.cumsum(sizes)]),
-        np.concatenate([packed.indices, *(ids for ids, *_ in extra)]).astype(np.int32),
-        np.concatenate([packed.data, *(values for _, values, _ in extra)]),
-        two.dim,
-    )
+    kept = [slice(two.indptr[row], two.indptr[row + 1]) for row in two.rows.tolist()]
+    ids = [two.indices[part] for part in kept] + [np.asarray(ids, np.int32) for ids, *_ in extra]
+    data = [two.data[part] for part in kept] + [np.asarray(values, np.float64) for _, values, _ in extra]
+    indptr = np.zeros(len(ids) + 1, np.int64)
+    np.cumsum([one.size for one in ids], out=indptr[1:])
+    return SparseRows.made(indptr, np.concatenate(ids), np.concatenate(data), two.dim)
 
 
 def believer(learner: Any) -> Believing | None:

@@ -48,13 +48,13 @@ class Halves:
         return models
 
     def foretell(self, models: Models, voter: int, kind: str, two: SparseRows) -> float:
-        """p: what the others' answers say to this pair, in the units of an answer; 0 while there are none."""
+        """p in [-1, 1]: what the others' answers say to this pair, as an answer; 0 while there are none."""
         if not models:
             return 0.0
         half = self.of(voter, kind)
         fuller = int(models[1].stats[st.LEARNT] > models[0].stats[st.LEARNT])
         scores = models[fuller if half < 0 else 1 - half].scores(two)
-        return float(scores[0] - scores[1]) / 2
+        return min(1.0, max(-1.0, float(scores[0] - scores[1]) / 2))
 
     def learn(self, models: Models, voter: int, kind: str, step: tuple[Any, ...]) -> None:
         """Keep the models, and learn the voter's answer in their half."""

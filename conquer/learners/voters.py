@@ -150,9 +150,9 @@ class Voters:
         row[GAINED] += gained
         return voter
 
-    def report(self, voter: int, side: float, deviation: float | None) -> Voter:
+    def report(self, key: tuple[str, str], side: float, deviation: float | None) -> Voter:
         """The voter in words and intervals; `side` with its standard deviation is the model's."""
-        kind, name = list(self.names)[voter]
+        (kind, name), voter = key, self.names[key]
         row = self.sums[voter].tolist()
         rho, error = self.estimate(voter)
         sides, met = row[LEFT] + row[RIGHT], row[AGREED] + row[AGAINST]

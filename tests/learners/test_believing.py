@@ -1,4 +1,4 @@
-"""Learners that learn whom to believe: the equations, that nothing else changes, replay, files and refusals."""
+"""Learners that learn whom to believe: the equations, that nothing else changes, and files."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ class Oracle:
             other = self.half[1 - half]
         else:
             half, other = None, self.half[int(len(self.half[1]) > len(self.half[0]))]
-        p = float(item @ self.solved(other)) if len(self.order) > 1 else 0.0
+        p = float(np.clip(item @ self.solved(other), -1, 1)) if len(self.order) > 1 else 0.0
         net = y - float(np.clip(extra[: DIM + 1 + PLACES] @ self.solved(self.whole)[: DIM + 1 + PLACES], -1, 1))
         self.sums[key] += (net * p, p * p, net * net, 1)
         row = rho * item + extra, y
@@ -204,65 +204,6 @@ def test_weighing_changes_nothing_and_a_logged_weight_is_taken_as_it_is():
     three.learn(X, choice, answer, Source("ann", 0, weight=0.0))  # no weight and no side: heard, and nothing moves
     assert three.answers == learner.answers + 1
     assert three.scores(X).tobytes() == learner.scores(X).tobytes()
-
-
-@pytest.mark.parametrize(
-    ("source", "match"),
-    [
-        (Source(""), "1 to 200 characters"),
-        (Source("x" * 201), "201"),
-        (Source(7), "got 7"),
-        (Source("ann", 2), "side"),
-        (Source("ann", kind="robot"), "robot"),
-        (Source(None, kind="judge"), "needs a name"),
-        (Source("ann", weight=1.5), r"\[0, 1\]"),
-        (Source("ann", weight=float("nan")), "nan"),
-    ],
-)
-def test_a_bad_source_is_refused_and_nothing_moves(source, match):
-    learner, _ = taught(12)
-    before = dumps(learner)
-    X, choice, answer, _ = next(iter(answers(1)))
-    with pytest.raises(ValueError, match=match):
-        learner.learn(X, choice, answer, source)
-    with pytest.raises(ValueError, match=match):
-        learner.weigh(X, choice, source)
-    assert dumps(learner) == before
-
-
-def test_a_step_that_fails_leaves_no_voter_behind():
-    learner, _ = taught(12)
-    before = dumps(learner)
-    with pytest.raises(ArithmeticError):
-        learner.learn(np.eye(DIM) * 1e95, Choice((0, 1), Query.DUEL, 0, {}), 1.0, Source("new", 1))
-    assert dumps(learner) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "match"),
-    [
-        ("confidit", {}, "show two items"),
-        ("banditron", {}, "show two items"),
-        ("random", {}, "learn"),
-        ("maxinp", {}, "maxinp"),
-        ("gnc", {"model": "full", "projection": "exact"}, "projection"),
-        ("gnc", {"model": "kernel"}, "linear"),
-        ("gnc", {"believe": "crowd"}, "crowd"),
-        ("gnc", {"trust": 0}, "trust"),
-        ("gnc", {"voters": -1}, "voters"),
-        ("gnc", {"voters": 10**6}, "voters"),
-        ("gnc", {"nuisance": [4]}, "nuisance"),
-        ("gnc", {"nuisance": [1, 1]}, "nuisance"),
-    ],
-)
-def test_what_cannot_be_believed_is_refused_with_the_reason(name, settings, match):
-    with pytest.raises(ValueError, match=match):
-        make(name, dim=DIM, **{"believe": "voters", **settings})
-
-
-def test_parameters_of_belief_need_belief():
-    with pytest.raises(TypeError, match="trust"):
-        make("gnc", dim=DIM, trust=2.0)
 
 
 def test_columns_do_not_reach_the_kernels_for_choosing():
