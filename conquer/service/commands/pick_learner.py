@@ -26,6 +26,7 @@ from conquer.tickets import stream, ticket
 from conquer.types import Choice, Floats, Learner, Query, Source
 
 _FEATURIZER = "featurizer."
+_LARGEST_STOPPING = 1024
 _LARGEST_SQUARE = 4096
 """128 MB of matrix: copying it for a file or a snapshot takes the writer some hundredths of a second."""
 
@@ -73,11 +74,31 @@ class PickLearner:
                 scores = learner.scores(rows)
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
+        return choice, self._finite(scores)
+
+    def scored(self, read: ReadItems) -> list[float]:
+        """Every item's score, or a RefusalError."""
+        try:
+            return self._finite(self.learner.scores(read.rows))
+        except (ValueError, ArithmeticError) as error:
+            raise invalid(str(error)) from None
+
+    def _finite(self, scores: Floats) -> list[float]:
         listed: list[float] = scores.tolist()
         # A sum is finite only if all of it is; JSON has no other numbers, so the row could not be read again.
         if not isfinite(sum(listed)) and not all(map(isfinite, listed)):
             raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
-        return choice, listed
+        return listed
+
+    def enough(self, read: ReadItems) -> bool:
+        """Whether the answers so far say enough about these items, by the model's `stop`; never without one."""
+        stop = self.settings.stop
+        if stop is None or len(read.ids) < 2:
+            return False
+        try:
+            return bool(self.learner.board(read.rows, delta=self.settings.delta).stop(stop).done)
+        except (ValueError, ArithmeticError) as error:
+            raise invalid(str(error)) from None
 
     def names(self, read: ReadItems, choice: Choice) -> tuple[str, ...]:
         return tuple([read.ids[k] for k in choice.shown])
@@ -165,6 +186,14 @@ def _fresh(settings: ModelSettings) -> Learner:
     return learner
 
 
+def copied(learner: PickLearner) -> PickLearner:
+    """A learner with the same state that shares none of it, but its featurizer."""
+    with as_stored():
+        twin = _fresh(learner.settings)
+    twin.restore({name: array.copy() for name, array in learner.learner.arrays().items()})
+    return PickLearner(learner.settings, twin, learner.reader.featurizer)
+
+
 def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featurizer | None:
     """The featurizer in a model file, the service's or a Session's; None: the one of the settings."""
     if extra.get("kind") == "session":
@@ -183,6 +212,7 @@ def check_settings(settings: ModelSettings) -> None:
         most = f"a full model takes at most {_LARGEST_SQUARE} features here"
         raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
     learner = PickLearner(settings, _fresh(settings))
+    _check_stop(learner, settings)
     if settings.default_answer is not None:
         _check_default(learner, settings.default_answer)
 
@@ -195,6 +225,19 @@ def believing_if_it_can(settings: ModelSettings) -> ModelSettings:
     except RefusalError:
         return settings
     return believing
+
+
+def _check_stop(learner: PickLearner, settings: ModelSettings) -> None:
+    """Stopping is decided by a board in every round: the model must have one, and one that takes a moment."""
+    if settings.stop is None:
+        return
+    if _square(settings) and settings.features.dim > _LARGEST_STOPPING:
+        most = f"a full model that stops takes at most {_LARGEST_STOPPING} features"
+        raise invalid(f"{most}, got {settings.features.dim}: set features.dim, or model='kernel'")
+    try:
+        learner.learner.board(np.zeros((1, settings.features.dim)))
+    except ValueError as error:
+        raise invalid(f"stop: {error}") from None
 
 
 def _square(settings: ModelSettings) -> bool:

@@ -10,6 +10,7 @@ from conquer.service import tasks
 from conquer.service.annotation.asked import Asked
 from conquer.service.annotation.pool import Question, groups_of, next_question, read_asked
 from conquer.service.annotation.uploading import upload
+from conquer.service.commands.standings import BoardReply, Look
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
@@ -56,12 +57,42 @@ async def upload_items(call: Call) -> Uploaded:
 
 async def next_event(call: Call) -> Question:
     body, seconds = call.body, call.server.settings.lease_seconds
+    enough = await _enough(call, body.voter)
+    if enough is not None:
+        return enough
     for _ in range(_TRIES):
         question = await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
         if question is not None:
+            if question.done:
+                question.board = await _board(call)
             return question
         await _read_asked(call)
     raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)
+
+
+async def _enough(call: Call, voter: str) -> Question | None:
+    """The end of a pool of one group whose board says enough, by the model's `stop`."""
+
+    def state(turn: Turn) -> tuple[bool, int]:
+        stops = turn.folded.settings.stop is not None and len(groups_of(turn)) == 1
+        return stops, turn.folded.tally.voters.get(voter, 0)
+
+    stops, answered = await call.on_model(state)
+    board = await _board(call) if stops else None
+    if board is None or board.stop is None or not board.stop.done:
+        return None
+    return Question(None, [], None, answered, board.stop.text, done=True, board=board)
+
+
+async def _board(call: Call) -> BoardReply | None:
+    """The model's own board, where it has one."""
+    settings = await call.on_model(lambda turn: turn.folded.settings)
+    try:
+        return await call.server.boards.read(call.model, Look(settings.delta, "anytime", settings.stop))
+    except RefusalError as refusal:
+        if refusal.kind is not Kind.CONFLICT:
+            raise
+        return None
 
 
 async def _read_asked(call: Call) -> None:
