@@ -50,7 +50,7 @@ def line(entry: Entry) -> bytes:
 
 def preference(entry: Entry, event: Event) -> bytes | None:
     """An answer as a prompt/chosen/rejected record, or None where no item won against one other."""
-    said: Answered = entry.body
+    said: Answered = entry.body.said if isinstance(entry.body, Voted) else entry.body
     if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
     contents = {
@@ -67,6 +67,10 @@ def preference(entry: Entry, event: Event) -> bytes | None:
         "event_id": event.id,
         "voter": entry.voter,
         "at": entry.at,
+        "kind": said.kind,
+        "weight": said.weight,
+        "chosen_id": event.shown[said.value < 0],
+        "rejected_id": event.shown[said.value > 0],
     }
     return _json(record) + b"\n"
 

@@ -121,6 +121,10 @@ class ServedLearner(Protocol):
         """What a page draws of a question besides its items, if anything."""
         ...
 
+    def forget(self, voter: str) -> bool:
+        """Nothing here names this voter any more, and what they taught stays; whether anything did."""
+        ...
+
     def insight(self) -> tuple[Featurizer, Floats] | None:
         """The featurizer that names columns and the columns' weights; None where columns have no names."""
         ...

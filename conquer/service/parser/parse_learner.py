@@ -150,6 +150,10 @@ class ParseLearner:
             [int(name) for name in event.shown],
         )
 
+    def forget(self, voter: str) -> bool:
+        """A parser knows nobody by name."""
+        return False
+
     def insight(self) -> None:
         """Hashed edges have no names."""
         return None

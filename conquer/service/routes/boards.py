@@ -1,15 +1,19 @@
-"""Boards and rankings over HTTP: who wins, how sure that is, and when to stop."""
+"""Boards, rankings and voters over HTTP: who wins, how sure that is, when to stop, and whom to believe."""
 
+import dataclasses
 from typing import Annotated, Any, cast
 
+import msgspec
 from msgspec import Meta
 
 from conquer.boards import INTERVALS
+from conquer.service.commands.pick_learner import PickLearner
 from conquer.service.commands.standings import BoardReply, Interval, Look, RankingReply, rank
-from conquer.service.errors import invalid
+from conquer.service.errors import conflict, invalid
 from conquer.service.http.budget import SMALL
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import NewContext, NewItem, Raw, Strict
+from conquer.service.log.transaction import Turn
 
 
 class RankingRequest(Strict):
@@ -43,6 +47,43 @@ async def read_board(call: Call) -> BoardReply:
     )
     board = await call.server.boards.read(call.model, look)
     return board if limit is None else _cut(board, limit)
+
+
+class VoterReply(msgspec.Struct):
+    """A voter as the model sees them; intervals are of 95 %. See `conquer.learners.voters.Voter`."""
+
+    name: str
+    kind: str
+    answers: int
+    left: float | None
+    left_interval: tuple[float, float]
+    side: float
+    side_interval: tuple[float, float] | None
+    agreement: float | None
+    agreement_interval: tuple[float, float]
+    weight: float
+    weight_interval: tuple[float, float]
+    doubtful: bool
+    reason: str
+
+
+class VotersReply(msgspec.Struct):
+    """Who has answered, in the order of first appearance; `worth`: of how many people's answers the judges' were."""
+
+    believe: str
+    voters: list[VoterReply]
+    worth: float
+
+
+async def read_voters(call: Call) -> VotersReply:
+    def work(turn: Turn) -> VotersReply:
+        learner = turn.folded.learner
+        if not isinstance(learner, PickLearner):
+            raise conflict("no_voters", f"model {call.model!r} believes everyone alike")
+        found = [VoterReply(**dataclasses.asdict(one)) for one in learner.voters()]
+        return VotersReply(str(turn.folded.settings.believe), found, learner.worth())
+
+    return await call.when_settled(work)
 
 
 async def rank_items(call: Call) -> RankingReply:
@@ -87,6 +128,10 @@ ENDPOINTS: tuple[Any, ...] = (
     Endpoint(
         "GET", "/v1/models/{name}/board", "read", "Who wins, how sure that is, and whether one may stop", read_board,
         reply=BoardReply, query=("delta", "interval", "stop", "group", "limit"),
+    ),
+    Endpoint(
+        "GET", "/v1/models/{name}/voters", "read", "Each voter's pull to a side, agreement and weight", read_voters,
+        reply=VotersReply,
     ),
     Endpoint(
         "POST", "/v1/models/{name}/rank", "read", "Rank items without using a round", rank_items, RankingRequest,

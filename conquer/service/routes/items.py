@@ -1,6 +1,7 @@
 """Uploading items and asking people, over HTTP."""
 
 import asyncio
+import functools
 from typing import Annotated
 
 import msgspec
@@ -10,8 +11,9 @@ from conquer.service import tasks
 from conquer.service.annotation.asked import Asked
 from conquer.service.annotation.pool import Question, groups_of, next_question, read_asked
 from conquer.service.annotation.uploading import upload
+from conquer.service.annotation.voting import VotesReply, vote
 from conquer.service.commands.standings import BoardReply, Look
-from conquer.service.errors import Kind, RefusalError
+from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
 from conquer.service.log.transaction import Turn
@@ -112,6 +114,25 @@ async def _read_asked(call: Call) -> None:
     await call.on_model(lambda turn: hand_over(turn, asked))
 
 
+async def add_votes(call: Call) -> VotesReply:
+    """Learn a file of votes that another system gathered; sent again it changes nothing."""
+    query, writer, name, data = call.query, call.server.writer, call.model, call.body
+    kind, mark = query.get("kind", "person"), query.get("id")
+    if kind not in ("person", "judge"):
+        raise invalid(f"kind must be person or judge, got {kind[:80]!r}")
+    if mark is not None and not (1 <= len(mark) <= 100 and all(c.isalnum() or c in "._-" for c in mark)):
+        raise invalid(f"id must be 1 to 100 letters, digits, '.', '_' or '-', got {mark[:100]!r}")
+    if not data:
+        raise invalid("the body must be a file of votes, got nothing")
+
+    def work() -> VotesReply:
+        run = functools.partial(writer.call_now, name)
+        return vote(run, data, name=mark, kind=kind, things=query.get("things"))
+
+    reply = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
+    return reply
+
+
 async def task(call: Call) -> Task:
     def work(turn: Turn) -> Task:
         settings = turn.folded.settings
@@ -132,6 +153,10 @@ ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON lines or CSV",
         upload_items, bytes, Uploaded, upload=True, query=("held_out",),
+    ),
+    Endpoint(
+        "POST", "/v1/models/{name}/votes", "admin", "Learn a file of votes: CSV, JSON lines or a JSON array",
+        add_votes, bytes, VotesReply, upload=True, query=("id", "kind", "things"),
     ),
     Endpoint(
         "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question

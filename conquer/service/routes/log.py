@@ -15,7 +15,7 @@ from conquer.service.http.schemas import Identifier, Strict
 from conquer.service.jobs.erasure import Gone, erase_person
 from conquer.service.log.event import Event
 from conquer.service.log.exchange import Replayed, feed, line, opening, preference, read_ledger
-from conquer.service.log.records import Answered, Entry
+from conquer.service.log.records import Answered, Entry, Voted
 from conquer.service.server import Server
 from conquer.service.store import log_table
 
@@ -95,7 +95,7 @@ def _records(
     connection: Connection, header: log_table.Header, rows: list[Entry], undone: frozenset[int], record: Record
 ) -> bytes:
     """What the standing answers among the rows are written as."""
-    answers = [row for row in rows if isinstance(row.body, Answered) and row.position not in undone]
+    answers = [row for row in rows if isinstance(row.body, Answered | Voted) and row.position not in undone]
     events = log_table.events(connection, header.id, {str(row.event) for row in answers})
     found = [record(row, events[str(row.event)]) for row in answers if str(row.event) in events]
     return b"".join(text for text in found if text is not None)
