@@ -45,6 +45,8 @@ def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
         items = [{"id": one, "features": {"id": one}} for one in ("pot", "mug", "tea")]
         ranked = (await client.post("/v1/models/m/rank", json={"items": items})).json()["items"]
         assert ranked[0]["id"] == "tea"
+        board = (await client.get("/v1/models/m/board")).json()
+        assert ([one["id"] for one in board["items"]][0], len(board["items"]), board["answers"]) == ("tea", 3, 4)
         before = state(server)
         assert server.writer.models["m"].learner.learner.answers == 4
         server.writer.models.clear()

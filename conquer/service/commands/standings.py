@@ -24,8 +24,8 @@ MOST = 300
 """Items on one board."""
 _LARGEST = 256 << 20
 """Bytes of a model that is copied for a board."""
-_ROUNDS = 50
-"""Rounds whose items are on the board of a model without a pool."""
+_ROUNDS, _VOTES = 50, 1000
+"""The rounds and votes whose items are on the board of a model without a pool."""
 _json = msgspec.json.Encoder().encode
 Interval = Literal["anytime", "proved", "fixed"]
 Bound = float | None
@@ -131,10 +131,11 @@ def _no_board(algorithm: str, model: str | None, parameters: bytes, interval: st
 
 
 def latest_groups(connection: Connection, model: int) -> tuple[Group, ...]:
-    """The items of the latest rounds, newest first, each id once, under the context it was last seen in."""
+    """The items of the latest rounds and votes, each id once, under the context it was last seen in."""
     seen: set[str] = set()
     found = []
-    for chosen in log_table.latest_choices(connection, model, _ROUNDS):
+    rounds = log_table.latest_choices(connection, model, _ROUNDS)
+    for chosen in (*rounds, *log_table.latest_votes(connection, model, _VOTES)):
         items = [item for item in decode_items(bytes(chosen.items)) if item.id not in seen]
         items = items[: max(0, MOST - len(seen))]
         seen.update(item.id for item in items)

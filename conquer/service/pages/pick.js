@@ -71,6 +71,7 @@ function show(question) {
   }
   find("cards").hidden = false;
   find("end").hidden = true;
+  for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = id === "tie" && parsing;
   if (question.parse) return showParse(question);
   const byId = Object.fromEntries(question.items.map((item) => [item.id, item]));
   const right = event.shown.map((one) => one.id).find((id) => id !== event.left) ?? null;
@@ -92,6 +93,7 @@ function end(question) {
   find("progress").textContent = `${whole(question.answered)} answered by you`;
   find("say").textContent = question.reason;
   find("undo").disabled = !history.length;
+  for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = true;
   find("end").hidden = !question.done;
   if (!question.done) return;
   busy = false;
