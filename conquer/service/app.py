@@ -29,7 +29,7 @@ from conquer.service.http.messages import (
 from conquer.service.http.openapi import document
 from conquer.service.http.routing import Call, Endpoint, Router
 from conquer.service.http.schemas import BatchAnswers, decoder, is_model_name
-from conquer.service.routes import events, health, items, log, models, pages, parser, personalizer
+from conquer.service.routes import boards, events, health, items, log, models, pages, parser, personalizer
 from conquer.service.server import Server
 
 logger = logging.getLogger("conquer.service")
@@ -38,6 +38,7 @@ _MAX_IDENTIFIER = 200
 ENDPOINTS: tuple[Endpoint, ...] = (
     *events.ENDPOINTS,
     *items.ENDPOINTS,
+    *boards.ENDPOINTS,
     *parser.ENDPOINTS,
     *models.ENDPOINTS,
     *log.ENDPOINTS,

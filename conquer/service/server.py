@@ -22,6 +22,7 @@ from conquer.service.http.metrics import Meters
 from conquer.service.http.rates import Buckets
 from conquer.service.http.sessions import end_session, ended_sessions
 from conquer.service.jobs.agreement import compare
+from conquer.service.jobs.boards import Boards
 from conquer.service.jobs.deletion import sweep_deleted
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.listing import Listing
@@ -72,6 +73,7 @@ class Server:
         self.alarms = Alarms()
         self.writer = Writer(self.database, tasks.build, settings, alarms=self.alarms)
         self.listing = Listing(self.database, self.writer)
+        self.boards = Boards(self.writer)
         self.meters = Meters()
         self.bounds = Bounds(
             settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
@@ -163,6 +165,7 @@ class Server:
 
     def _finish(self) -> None:
         self.writer.stop()
+        self.boards.close()
         for threads in (self.long_work, self._jobs, self._presence):
             threads.shutdown(cancel_futures=True)
         self._keys.join()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from conquer.service.annotation.uploads import Contents, read_items
-from conquer.service.commands import pick_learner
+from conquer.service.commands import pick_learner, pick_settings
 from conquer.service.commands.fitting import check_groups
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
@@ -49,9 +49,9 @@ def find(name: str) -> TaskRow:
 def _pick() -> TaskRow:
     return TaskRow(
         pick_learner.build,
-        pick_learner.check_settings,
-        pick_learner.believing_if_it_can,
-        pick_learner.warm,
+        pick_settings.check_settings,
+        pick_settings.believing_if_it_can,
+        pick_settings.warm,
         _read_items,
     )
 

@@ -13,6 +13,7 @@ from conquer.service.commands.choosing import decide, reply
 from conquer.service.commands.drawing import looking, narrowed
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import again
+from conquer.service.commands.standings import BoardReply
 from conquer.service.errors import conflict
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Group, Item, Raw
 from conquer.service.log.event import Event
@@ -37,6 +38,8 @@ class Question(msgspec.Struct):
     """Without an event: why there is none now."""
     done: bool = False
     """There is nothing more to ask this person, unless items are added."""
+    board: BoardReply | None = None
+    """At the end: who has won, where the model can tell."""
     parse: Any = None
     """For a parse question: the sentence, its tree, the word and the two heads."""
 

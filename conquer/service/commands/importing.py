@@ -6,7 +6,8 @@ import msgspec
 
 from conquer import saving
 from conquer.features.featurizer import Featurizer
-from conquer.service.commands.pick_learner import PickLearner, check_settings, stored_featurizer
+from conquer.service.commands.pick_learner import PickLearner, stored_featurizer
+from conquer.service.commands.pick_settings import check_settings
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.service.log.statistics import Tally, read_tally
@@ -33,8 +34,9 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         else:
             parameters = dict(learner.parameters)
             kind: Any = parameters.pop("model", "diagonal")
+            believe = parameters.pop("believe", None)
             features = _feature_settings(learner.dim, featurizer)
-            settings, tally = ModelSettings(learner.name, kind, parameters, features), Tally()
+            settings, tally = ModelSettings(learner.name, kind, parameters, features, believe=believe), Tally()
         if settings.task != "pick" or settings.algorithm != learner.name:
             raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
         if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
@@ -44,7 +46,10 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
             tally.forget(str(voter))
         # Rows that could not be read are another log's.
         tally.quarantined, tally.reasons = 0, []
-        return settings, PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
+        state = PickLearner(settings, learner, featurizer)
+        for voter in state.known_voters:
+            state.forget(voter)
+        return settings, state.dumps(_json(tally).decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error!s:.500}") from None
 

@@ -1,6 +1,5 @@
 """What learns from picks: a learner of the registry with the reader of its items."""
 
-import functools
 import json
 import random
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -14,20 +13,18 @@ from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
 from conquer.learners.believing import Believing, believer
 from conquer.learners.conquer import Conquer, as_stored
+from conquer.learners.voters import Voter
 from conquer.service.commands.drawing import draw_items
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
-from conquer.service.errors import RefusalError, invalid
-from conquer.service.http.schemas import FeatureSettings, Group, Item, ModelSettings
+from conquer.service.errors import conflict, invalid
+from conquer.service.http.schemas import Group, Item, ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.served import Draw, May
 from conquer.service.settings import Limits
-from conquer.tickets import stream, ticket
 from conquer.types import Choice, Floats, Learner, Query, Source
 
 _FEATURIZER = "featurizer."
-_LARGEST_SQUARE = 4096
-"""128 MB of matrix: copying it for a file or a snapshot takes the writer some hundredths of a second."""
 
 
 class PickLearner:
@@ -73,11 +70,31 @@ class PickLearner:
                 scores = learner.scores(rows)
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
+        return choice, self._finite(scores)
+
+    def scored(self, read: ReadItems) -> list[float]:
+        """Every item's score, or a RefusalError."""
+        try:
+            return self._finite(self.learner.scores(read.rows))
+        except (ValueError, ArithmeticError) as error:
+            raise invalid(str(error)) from None
+
+    def _finite(self, scores: Floats) -> list[float]:
         listed: list[float] = scores.tolist()
         # A sum is finite only if all of it is; JSON has no other numbers, so the row could not be read again.
         if not isfinite(sum(listed)) and not all(map(isfinite, listed)):
             raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
-        return choice, listed
+        return listed
+
+    def enough(self, read: ReadItems) -> bool:
+        """Whether the answers so far say enough about these items, by the model's `stop`; never without one."""
+        stop = self.settings.stop
+        if stop is None or len(read.ids) < 2:
+            return False
+        try:
+            return bool(self.learner.board(read.rows, delta=self.settings.delta).stop(stop).done)
+        except (ValueError, ArithmeticError) as error:
+            raise invalid(str(error)) from None
 
     def names(self, read: ReadItems, choice: Choice) -> tuple[str, ...]:
         return tuple([read.ids[k] for k in choice.shown])
@@ -121,6 +138,30 @@ class PickLearner:
         """A pick shows its items and nothing else."""
         return None
 
+    def forget(self, voter: str) -> bool:
+        if self._believer is None or not any(name == voter for _, name in self._believer.table.names):
+            return False
+        table = self._believer.table
+        taken = {name for _, name in table.names}
+        new = next(name for k in range(len(taken) + 1) if (name := f"forgotten-{k}") not in taken)
+        table.names = {(kind, new if name == voter else name): k for (kind, name), k in table.names.items()}
+        return True
+
+    @property
+    def known_voters(self) -> list[str]:
+        """The names of the voters it weighs."""
+        return [] if self._believer is None else [name for _, name in self._believer.table.names]
+
+    def voters(self) -> tuple[Voter, ...]:
+        """Every named voter; a RefusalError where the model does not weigh them."""
+        if self._believer is None:
+            raise conflict("no_voters", "this model believes everyone alike: make one with believe=voters")
+        return self._believer.voters()
+
+    def worth(self) -> float:
+        """Of how many people's answers the judges' ones were."""
+        return 0.0 if self._believer is None else self._believer.worth()
+
     def insight(self) -> tuple[Featurizer, Floats] | None:
         model = self.learner.model
         try:
@@ -140,12 +181,12 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str
     """What learns, fresh or from a snapshot, and the tally stored beside it."""
     if data is None:
         with as_stored():
-            return PickLearner(settings, _fresh(settings)), None
+            return PickLearner(settings, fresh_learner(settings)), None
     learner, extra, arrays = saving.loads(data)
     return PickLearner(settings, learner, stored_featurizer(extra, arrays)), extra.get("service", {}).get("tally")
 
 
-def _fresh(settings: ModelSettings) -> Learner:
+def fresh_learner(settings: ModelSettings) -> Learner:
     """A fresh learner, or a RefusalError that says which setting is wrong."""
     try:
         learner = registry.make(
@@ -165,6 +206,14 @@ def _fresh(settings: ModelSettings) -> Learner:
     return learner
 
 
+def copied(learner: PickLearner) -> PickLearner:
+    """A learner with the same state that shares none of it, but its featurizer."""
+    with as_stored():
+        twin = fresh_learner(learner.settings)
+    twin.restore({name: array.copy() for name, array in learner.learner.arrays().items()})
+    return PickLearner(learner.settings, twin, learner.reader.featurizer)
+
+
 def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featurizer | None:
     """The featurizer in a model file, the service's or a Session's; None: the one of the settings."""
     if extra.get("kind") == "session":
@@ -175,60 +224,3 @@ def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featuriz
         return None
     own = {name.removeprefix(_FEATURIZER): a for name, a in arrays.items() if name.startswith(_FEATURIZER)}
     return Featurizer.from_settings(settings, own)
-
-
-def check_settings(settings: ModelSettings) -> None:
-    """Refuse what could not be built, before anything is stored."""
-    if _square(settings) and settings.features.dim > _LARGEST_SQUARE:
-        most = f"a full model takes at most {_LARGEST_SQUARE} features here"
-        raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
-    learner = PickLearner(settings, _fresh(settings))
-    if settings.default_answer is not None:
-        _check_default(learner, settings.default_answer)
-
-
-def believing_if_it_can(settings: ModelSettings) -> ModelSettings:
-    """The settings of a new model that nobody has said anything about voters for: they are weighed where that works."""
-    believing = msgspec.structs.replace(settings, believe="voters")
-    try:
-        check_settings(believing)
-    except RefusalError:
-        return settings
-    return believing
-
-
-def _square(settings: ModelSettings) -> bool:
-    """Whether its memory grows with the square of the features."""
-    if settings.model is not None:
-        return settings.model == "full"
-    try:
-        return registry.find(settings.algorithm).models[:1] == ("full",)
-    except ValueError:
-        return False  # nobody has it: said when it is built
-
-
-def _check_default(learner: PickLearner, answer: float) -> None:
-    """What is learnt when a window closes must be an answer to this learner's questions."""
-    read = learner.read(b'[{"id":"a","vector":[1]},{"id":"b","vector":[0]}]', b"null")
-    choice, _ = learner.choose(read, ticket(stream("policy", learner.settings.seed), 0))
-    if choice.query is not Query.NONE:
-        try:
-            learner.learn(read, choice, answer)
-        except ValueError as error:
-            raise invalid(f"default_answer: {error}") from None
-
-
-@functools.cache
-def warm() -> None:
-    """Call what requests will call, so that it is compiled or loaded before the first one comes."""
-    for model in ("diagonal", "full", "kernel"):
-        settings = ModelSettings(algorithm="gnr", model=model, features=FeatureSettings(dim=16))
-        _rehearse(build(settings, None)[0])
-
-
-def _rehearse(learner: PickLearner) -> None:
-    for payload in (b'"vector":[0,1]', b'"text":"a word"', b'"features":{"price":1.5}'):
-        items = b'[{"id":"a",%s},{"id":"b",%s}]' % (payload, payload)
-        for context in (b"null", b'{"hour":3.0}'):
-            read = learner.read(items, context)
-            learner.learn(read, learner.choose(read, 0)[0], 1.0)

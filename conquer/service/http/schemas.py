@@ -157,6 +157,8 @@ class ChooseReply(msgspec.Struct):
     chance: float | None
     active: bool
     ordinal: int
+    done: bool = False
+    """By the model's `stop`, the answers so far say enough about these items: asking may end."""
 
 
 class AnswerRequest(Strict):

@@ -1,6 +1,7 @@
 """Logs out and in: JSON lines, preference pairs, and ledgers that train a fresh model on old answers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
@@ -48,9 +49,12 @@ def line(entry: Entry) -> bytes:
     return _json(Line(entry.kind, entry.position, entry.at, entry.event, entry.voter, body)) + b"\n"
 
 
-def preference(entry: Entry, event: Event) -> bytes | None:
-    """An answer as a prompt/chosen/rejected record, or None where no item won against one other."""
-    said: Answered = entry.body
+def preference(entry: Entry, event: Event, board: Mapping[str, float] = MappingProxyType({})) -> bytes | None:
+    """An answer as a prompt/chosen/rejected record, or None where no item won against one other.
+
+    `margin`: by how much the chosen one led when the question was made; `board`: the model's scores of now, by id.
+    """
+    said: Answered = entry.body.said if isinstance(entry.body, Voted) else entry.body
     if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
     contents = {
@@ -59,6 +63,8 @@ def preference(entry: Entry, event: Event) -> bytes | None:
     }
     first, second = (contents[one] for one in event.shown)
     chosen, rejected = (first, second) if said.value > 0 else (second, first)
+    won, lost = event.shown[said.value < 0], event.shown[said.value > 0]
+    scores = [event.chosen.scores[k] for k in event.chosen.shown] if event.chosen.scores else []
     record = {
         "prompt": msgspec.json.decode(bytes(event.chosen.context)),
         "chosen": chosen,
@@ -67,6 +73,13 @@ def preference(entry: Entry, event: Event) -> bytes | None:
         "event_id": event.id,
         "voter": entry.voter,
         "at": entry.at,
+        "kind": said.kind,
+        "weight": said.weight,
+        "chosen_id": won,
+        "rejected_id": lost,
+        "margin": (scores[0] - scores[1]) * (1 if said.value > 0 else -1) if scores else None,
+        "chosen_score": board.get(won),
+        "rejected_score": board.get(lost),
     }
     return _json(record) + b"\n"
 

@@ -88,14 +88,13 @@ def catch_up(connection: Connection, folded: Counted, cached: int = 20_000, last
 
 
 def _take_in(connection: Connection, folded: Counted, rows: list[Entry]) -> None:
-    missing = _wanted(rows, folded.events.__contains__)
-    for event in log_table.events(connection, folded.id, missing).values():
+    for event in log_table.events(connection, folded.id, missing_events(rows, folded)).values():
         folded.keep(event)
     for row in rows:
         folded.replay(row)
 
 
-def _wanted(entries: Iterable[Entry], have: Callable[[str], bool]) -> set[str]:
+def missing_events(entries: Iterable[Entry], folded: Counted) -> set[str]:
     """The events these rows need that are neither cached nor chosen among them."""
     born: set[str] = set()
     need: set[str] = set()
@@ -104,7 +103,7 @@ def _wanted(entries: Iterable[Entry], have: Callable[[str], bool]) -> set[str]:
             continue
         if isinstance(entry.body, Decision | Voted):
             born.add(entry.event)
-        elif entry.event not in born and not have(entry.event):
+        elif entry.event not in born and entry.event not in folded.events:
             need.add(entry.event)
     return need
 

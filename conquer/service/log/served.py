@@ -75,6 +75,10 @@ class ServedLearner(Protocol):
         """What to show and ask, and every item's score; a RefusalError where there is no choice to make."""
         ...
 
+    def enough(self, read: Any) -> bool:
+        """Whether the answers so far say enough about these items, by the model's `stop`."""
+        ...
+
     def names(self, read: Any, choice: Choice) -> tuple[str, ...]:
         """The ids of what is shown, first choice first."""
         ...
@@ -115,6 +119,10 @@ class ServedLearner(Protocol):
 
     def view(self, read: Any, event: Event) -> Any:
         """What a page draws of a question besides its items, if anything."""
+        ...
+
+    def forget(self, voter: str) -> bool:
+        """Nothing here names this voter any more, and what they taught stays; whether anything did."""
         ...
 
     def insight(self) -> tuple[Featurizer, Floats] | None:

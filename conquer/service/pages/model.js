@@ -6,6 +6,9 @@ find("title").textContent = name;
 document.title = `${name} · CONQUER`;
 const links = { file: "file", preferences: "log?format=preferences", answers: "log?format=answers", ledger: "log?format=ledger", trees: "trees", parserfile: "parser/file" };
 for (const [id, path] of Object.entries(links)) find(id).href = `${base}/${path}`;
+find("board").href = `/board/${encodeURIComponent(name)}`;
+find("table").href = `${base}/log?format=csv`;
+find("table").download = `${name}.csv`;
 find("answers").download = `${name}.answers.jsonl`;
 
 function weight(share) {

@@ -1,5 +1,6 @@
 // Ask, answer, next. An answer is kept in the browser until the server has it; the event id makes a retry harmless.
 import { ApiError, api, begin, find, make, pathPart, whole } from "/static/shell.js";
+import { drawBoard } from "/static/standing.js";
 import { drawTree } from "/static/tree.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
@@ -63,11 +64,14 @@ function show(question) {
   const { event } = question;
   for (const side of ["left", "right"]) find(side).classList.remove("picked");
   if (!event) {
-    find("cards").hidden = true;
-    find("question").textContent = question.reason;
+    find("cards").hidden = find("context").hidden = true;
+    find("question").textContent = question.done ? "Done. Thank you!" : question.reason;
+    end(question);
     return;
   }
   find("cards").hidden = false;
+  find("end").hidden = true;
+  for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = id === "tie" && parsing;
   if (question.parse) return showParse(question);
   const byId = Object.fromEntries(question.items.map((item) => [item.id, item]));
   const right = event.shown.map((one) => one.id).find((id) => id !== event.left) ?? null;
@@ -82,6 +86,18 @@ function show(question) {
   find("say").textContent = `Question ${question.answered + 1}. Left: ${find("left").innerText}. Right: ${find("right").innerText}`;
   since = performance.now();
   free(true);
+}
+
+// What a person sees when there is nothing to answer: why, and who has won where that is known.
+function end(question) {
+  find("progress").textContent = `${whole(question.answered)} answered by you`;
+  find("say").textContent = question.reason;
+  find("undo").disabled = !history.length;
+  for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = true;
+  find("end").hidden = !question.done;
+  if (!question.done) return;
+  busy = false;
+  find("end").replaceChildren(make("p", {}, question.reason), ...(question.board ? [drawBoard(question.board)] : []));
 }
 
 // The two candidate heads of one word; the root is "the sentence itself".
@@ -173,7 +189,7 @@ find("flagging").addEventListener("close", async () => {
 });
 
 const acts = {
-  left: () => answer(current.sides.left, "left"), right: () => current.sides.right && answer(current.sides.right, "right"),
+  left: () => current?.sides && answer(current.sides.left, "left"), right: () => current?.sides?.right && answer(current.sides.right, "right"),
   tie: () => answer("tie"), both_bad: () => answer("both_bad"), skip: () => answer("skip"), undo, flag, help: () => find("helping").showModal(),
 };
 for (const [id, act] of Object.entries(acts)) find(id).addEventListener("click", act);

@@ -99,6 +99,10 @@ class ParseLearner:
             raise invalid(str(error)) from None
         return replace(choice, memo={**choice.memo, "sentence": read.sentence.id}), []
 
+    def enough(self, read: ReadSentence) -> bool:
+        """A parser never has enough."""
+        return False
+
     def names(self, read: ReadSentence, choice: Choice) -> tuple[str, ...]:
         """Heads are named by their place in the sentence, "0" is the root."""
         return tuple(str(ends_of(edge, len(read.sentence))[1]) for edge in choice.shown)
@@ -145,6 +149,10 @@ class ParseLearner:
             int(event.choice.memo["word"]),
             [int(name) for name in event.shown],
         )
+
+    def forget(self, voter: str) -> bool:
+        """A parser knows nobody by name."""
+        return False
 
     def insight(self) -> None:
         """Hashed edges have no names."""

@@ -78,10 +78,16 @@ async def choose(call: Call) -> ChooseReply:
     request: ChooseRequest = call.body
     events = (request.event_id,) if request.event_id is not None else ()
     # A large round is read where nobody else waits.
-    light = memoryview(request.items).nbytes + memoryview(request.context).nbytes <= SMALL
+    light = memoryview(request.items).nbytes + memoryview(request.context).nbytes <= SMALL and not _stops(call)
     reply = await call.on_model(lambda turn: choosing.choose(turn, request), events, light)
     call.server.meters.choice(call.model, reply.query)
     return reply
+
+
+def _stops(call: Call) -> bool:
+    """Whether a choice comes with a board of its items, which takes longer."""
+    folded = call.server.writer.models.get(call.model)
+    return folded is not None and folded.settings.stop is not None
 
 
 async def answer(call: Call) -> AnswerReply:

@@ -185,16 +185,26 @@ def bodies(connection: Connection, model: int, positions: Sequence[int]) -> Iter
             yield row.position, row.body
 
 
+def latest_votes(connection: Connection, model: int, count: int) -> list[Voted]:
+    """The last votes from elsewhere, newest first."""
+    found = [entry.body for entry in _latest(connection, model, count, "vote")]
+    return [body for body in found if isinstance(body, Voted)]
+
+
 def latest_choices(connection: Connection, model: int, count: int) -> list[Decision]:
     """The last rounds, newest first."""
+    found = [entry.body for entry in _latest(connection, model, count, "choose")]
+    return [body for body in found if isinstance(body, Decision)]
+
+
+def _latest(connection: Connection, model: int, count: int, kind: str) -> list[Entry]:
     found = connection.execute(
         select(log.c.body)
-        .where(log.c.model_id == model, log.c.kind == "choose")
+        .where(log.c.model_id == model, log.c.kind == kind)
         .order_by(log.c.position.desc())
         .limit(count)
     )
-    entries = [unsealed(0, 0.0, "choose", None, None, row.body) for row in found]
-    return [entry.body for entry in entries if isinstance(entry.body, Decision)]
+    return [unsealed(0, 0.0, kind, None, None, row.body) for row in found]
 
 
 def said(connection: Connection, model: int, after: int, last: int, count: int) -> list[Entry]:
