@@ -45,18 +45,24 @@ def call(command: str | list[str], **options: object) -> str:
     return str(done.stdout)
 
 
+def without_path() -> dict[str, str]:
+    """The environment without PYTHONPATH, through which pip would take a clone for an installed package."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+
 def environment(place: Path, wheel: Path, extra: str) -> Path:
     """A fresh virtual environment with the wheel and one extra; its python."""
     call([sys.executable, "-m", "venv", str(place)])
     wanted = f"{wheel}[{extra}]" if extra else str(wheel)
-    call([str(place / "bin" / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt"), wanted])
+    command = [str(place / "bin" / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt"), wanted]
+    call(command, env=without_path())
     return place / "bin" / "python"
 
 
 def alone(folder: Path) -> None:
     """The wheel installs and works with nothing, and with each extra alone; its types reach a consumer."""
     (wheel,) = (ROOT / "dist").glob("*.whl")
-    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    clean = without_path()
     for extra, command in EXTRAS.items():
         start = time.monotonic()
         python = environment(folder / f"alone-{extra}", wheel, extra)
@@ -146,8 +152,7 @@ def uv(folder: Path) -> None:
     # Named: `python -m uv` would install into the environment that runs these tests, whatever VIRTUAL_ENV says.
     target = ["--python", str(place / "bin" / "python")]
     call([*program, "pip", "install", "-q", *target, "-c", str(ROOT / "constraints.txt"), str(wheel)], env=known)
-    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    call([str(place / "bin" / "python"), "-c", SMOKE], cwd=folder, env=clean)
+    call([str(place / "bin" / "python"), "-c", SMOKE], cwd=folder, env=without_path())
     print("uv installs it and it runs", flush=True)
 
 
