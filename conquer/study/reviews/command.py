@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from conquer.kernels.core import building
 from conquer.study.backends import choose
-from conquer.study.cells.identity import check_place, sign
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
-from conquer.study.reviews.looking import look
 from conquer.study.reviews.sources import check, sources
 from conquer.study.reviews.spec import CEILING, EMBEDDED, PAPER, Spec, preset
 
@@ -52,6 +50,10 @@ def run_study(
         specs = specifications(preset, readings, **given)
         if data in EMBEDDED:
             sources(specs[0])
+        # What follows imports numpy: mistakes that need no look at files have been told by now.
+        from conquer.study.cells.identity import check_place, sign
+        from conquer.study.reviews.looking import look
+
         check_place(out, "report.html", "reviews", specs, overwrite)
         for line in look(specs[0]):
             console.print(line, markup=False, highlight=False)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from conquer.data import paper, reviews
+from conquer.data import reviews
 from conquer.data.compression import NoReviewsError, ReviewFileError
 from conquer.data.scales import STARS, Scale, read_scale, seen
-from conquer.study.cells.store import key
 from conquer.study.reviews.spec import EMBEDDED, PROTOCOL, Spec
 
 T = TypeVar("T")
@@ -41,6 +40,8 @@ class DomainSource:
     @property
     def key(self) -> str:
         """The name of the domain's content, the same wherever its files lie."""
+        from conquer.study.cells.store import key  # brings numpy, which refusals do without
+
         columns = [name for name in (self.text, self.rating) if name is not None]
         columns += [] if self.scale in (None, STARS) else [f"scale {self.scale}"]
         content = self.kind, self.name, self.reviews, self.seed, self.balance, self.fingerprint, self.ngrams, *columns
@@ -86,6 +87,8 @@ def check(data: str, names: Sequence[str] | None, *, text: str | None = None, ra
 def sources(spec: Spec) -> tuple[DomainSource, ...]:
     """The domains a specification names, before anything is read."""
     if spec.data == "synthetic":
+        from conquer.data import paper
+
         plan = paper.sizes(spec.reviews)
         made = "synthetic-2"
         found = [
