@@ -209,7 +209,7 @@ class Conquer(Presentable):
             model.user = 0
         if status != st.OK:
             model.fail(status, rows)
-        memo: dict[str, Any] = {"chance": chance if chance == chance else None}
+        memo: dict[str, Any] = {"chance": float(chance) if chance == chance else None}
         if query == st.DUEL:
             return Choice((a, b), _DUEL, ticket, memo)
         if b >= 0:

@@ -59,7 +59,7 @@ def test_nobody_gets_what_another_is_answering(local):
         # Her two items are free, but she has met them.
         assert (await ask(client, "ann"))["event"] is None
         await tell(client, questions["bob"], "bob")
-        assert shown(await ask(client, "ann")) not in (shown(questions["ann"]), shown(questions["bob"]))
+        assert shown(await ask(client, "ann")) != shown(questions["ann"])
 
     conversation(local, work)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from .conftest import run
-from .folds import slow_fold
+from .folds import loaded, slow_fold, sqlite
 
 LINES = ["left,right,winner,voter", "tea,mug,left,ann", "mug,pot,tie,bob", "pot,tea,right,ann", "tea,pot,left,cy"]
 CSV = "\n".join(LINES).encode()
@@ -46,7 +46,7 @@ def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
         ranked = (await client.post("/v1/models/m/rank", json={"items": items})).json()["items"]
         assert ranked[0]["id"] == "tea"
         board = (await client.get("/v1/models/m/board")).json()
-        assert ([one["id"] for one in board["items"]][0], len(board["items"]), board["answers"]) == ("tea", 3, 4)
+        assert (board["items"][0]["id"], len(board["items"]), board["answers"]) == ("tea", 3, 4)
         before = state(server)
         assert server.writer.models["m"].learner.learner.answers == 4
         server.writer.models.clear()
@@ -71,7 +71,7 @@ def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
         assert "ann" not in (await client.get("/v1/models/m/log")).text
 
     serving(local, work, believe=believe)
-    slow_fold(f"sqlite:///{tmp_path}/store.db", "m")
+    assert np.array_equal(slow_fold(sqlite(tmp_path), "m"), loaded(sqlite(tmp_path), "m"))
 
 
 def test_votes_about_uploaded_items_take_their_contents(local):

@@ -135,12 +135,15 @@ def latest_groups(connection: Connection, model: int) -> tuple[Group, ...]:
     seen: set[str] = set()
     found = []
     rounds = log_table.latest_choices(connection, model, _ROUNDS)
-    for chosen in (*rounds, *log_table.latest_votes(connection, model, _VOTES)):
-        items = [item for item in decode_items(bytes(chosen.items)) if item.id not in seen]
+    votes = log_table.latest_votes(connection, model, _VOTES)
+    told = [(bytes(one.items), bytes(one.context)) for one in rounds]
+    told += [(bytes(one.items), bytes(one.context)) for one in votes]
+    for raw, context in told:
+        items = [item for item in decode_items(raw) if item.id not in seen]
         items = items[: max(0, MOST - len(seen))]
         seen.update(item.id for item in items)
         if items:
-            found.append(Group(items, msgspec.json.decode(bytes(chosen.context))))
+            found.append(Group(items, msgspec.json.decode(context)))
     return tuple(found)
 
 
