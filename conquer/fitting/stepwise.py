@@ -7,8 +7,9 @@ import numpy as np
 
 from conquer.data.votes import Vote, VoteBlock
 from conquer.fitting.contents import RowMaker
+from conquer.learners.believing import believer
 from conquer.rows import SparseRows
-from conquer.types import Choice, Learner, Query
+from conquer.types import Choice, Learner, Query, Source
 
 
 def learn_votes(
@@ -56,7 +57,8 @@ def _pair(one: SparseRows, two: SparseRows, k: int) -> SparseRows:
 
 
 def _learn(learner: Learner, items: SparseRows, shown: tuple[int, int], vote: Vote) -> None:
-    if vote.weight is not None and vote.weight != 1.0:
+    heeded = believer(learner) is not None
+    if vote.weight is not None and vote.weight != 1.0 and not heeded:
         if learner.parameters.get("model") == "kernel" or learner.fixed_arms:
             raise ValueError(f"line {vote.line}: weights need a model whose rows can be scaled, not {learner.name}'s")
         scaled = items.packed()
@@ -64,7 +66,11 @@ def _learn(learner: Learner, items: SparseRows, shown: tuple[int, int], vote: Vo
     choice = Choice(shown, Query.DUEL, 0, {"chance": None, "notes": {}})
     try:
         for _ in range(vote.count):
-            learner.learn(items, choice, vote.value)
+            if heeded:
+                side = 0 if vote.left is None else 1 if vote.left == "first" else -1
+                learner.learn(items, choice, vote.value, Source(vote.voter, side, vote.kind, vote.weight))
+            else:
+                learner.learn(items, choice, vote.value)
     except KeyError as error:
         raise ValueError(
             f"{learner.name} learns from its own choices only: it remembers {error} of each; votes do not have it"
