@@ -72,6 +72,11 @@ class Both:
         self._called.add(where)
         return compiled
 
+    @property
+    def _numba_type_(self):
+        """For kernels that call this one and are compiled only now."""
+        return self.entry._numba_type_
+
 
 def rounds_of(rng, dim, count, items, dense):
     X = rng.normal(size=(12, dim)) * (1.0 if dense else rng.random((12, dim)) < 0.4)
