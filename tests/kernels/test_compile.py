@@ -109,7 +109,7 @@ def test_a_kernel_is_optimised_once_with_all_its_parts(monkeypatch):
     monkeypatch.setattr(CPUCodeLibrary, "_optimize_final_module", note)
     kernel = native.dispatcher(lambda x: second(x) - 1.0, None)
     assert kernel(np.ones(4)) == np.sqrt(4.0) + np.sqrt(3.0) - 1.0
-    assert optimised == ["Whole"]
+    assert optimised == ["WholeLibrary"]
     # A function that is not ours may call the parts, and numba's own functions that were compiled with them.
     other = numba.njit(lambda x: second(x) + x.sum())
     assert other(np.ones(4)) == np.sqrt(4.0) + np.sqrt(3.0) + 4.0
@@ -120,7 +120,7 @@ import numpy as np
 from conquer.kernels.core import libraries
 from conquer.kernels.core.compile import toolchain
 from conquer.kernels.core.tickets import fill_tickets
-compiled = toolchain().njit(pipeline_class=libraries.Kernel)
+compiled = toolchain().njit(pipeline_class=libraries.KernelCompiler)
 out = np.zeros(3, np.uint64)
 compiled(lambda seed, start, out: fill_tickets(seed, start, out))(np.uint64(5), 0, out)
 again = np.zeros(3, np.uint64)

@@ -16,13 +16,13 @@ _ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class _NoPlaces:
-    """A part is nowhere in memory, so nothing can be put there; `Whole` does it where the part has become code."""
+    """A part is nowhere in memory, so nothing can be put there; `WholeLibrary` does it where it has become code."""
 
     def set_env(self, name: str, environment: Any) -> None:
         pass
 
 
-class Part(codegen.JITCodeLibrary):
+class PartLibrary(codegen.JITCodeLibrary):
     """A function that only compiled code calls: no machine code of its own."""
 
     codegen = _NoPlaces()
@@ -56,7 +56,7 @@ class Part(codegen.JITCodeLibrary):
             return generator.unserialize_library(state)
 
 
-class Whole(codegen.JITCodeLibrary):
+class WholeLibrary(codegen.JITCodeLibrary):
     """A kernel with all that it calls."""
 
     def finalize(self) -> None:
@@ -81,13 +81,13 @@ def _below(library: Any) -> list[Any]:
         each = waiting.pop()
         if each not in found:
             found[each] = None
-            if isinstance(each, Part):  # the others hold what they call
+            if isinstance(each, PartLibrary):  # the others hold what they call
                 waiting += each._linking_libraries
     return list(found)
 
 
 def _module(library: Any) -> Any:
-    return library.alone() if isinstance(library, Part) else library._get_module_for_linking()
+    return library.alone() if isinstance(library, PartLibrary) else library._get_module_for_linking()
 
 
 @contextmanager
@@ -101,12 +101,12 @@ def _made_as(kind: type, generator: Any) -> Iterator[None]:
         generator._library_class = before
 
 
-class Kernel(compiler.Compiler):
+class KernelCompiler(compiler.Compiler):
     """Numba's compiler of one kernel. It holds the compiler's lock, so that nobody else's functions become parts."""
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
         generator = self.state.targetctx.codegen()
-        self.state.library = Whole(generator, function.__qualname__)
+        self.state.library = WholeLibrary(generator, function.__qualname__)
         self.state.library.enable_object_caching()
-        with _made_as(Part, generator):
+        with _made_as(PartLibrary, generator):
             return super().compile_extra(function)
