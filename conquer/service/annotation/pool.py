@@ -38,7 +38,7 @@ class Question(msgspec.Struct):
     """Without an event: why there is none now."""
     done: bool | msgspec.UnsetType = msgspec.UNSET
     """Without an event: whether there is nothing more to ask this person, unless items are added."""
-    board: BoardReply | None | msgspec.UnsetType = msgspec.UNSET
+    board: BoardReply | msgspec.UnsetType | None = msgspec.UNSET
     """At the end: who has won, where the model can tell."""
     parse: Any = None
     """For a parse question: the sentence, its tree, the word and the two heads."""
