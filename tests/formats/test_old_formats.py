@@ -25,6 +25,7 @@ from service.conftest import Local, run
 import conquer
 from conquer.learners.conquer import as_stored
 from conquer.registry import groups
+from conquer.service.commands.pick_learner import PickLearner
 
 pytestmark = pytest.mark.filterwarnings("error")
 FOLDER = Path(__file__).parent / "v0.1"
@@ -245,7 +246,9 @@ async def converse(client, key, steps):
 
 
 @pytest.mark.parametrize("name", STORE["models"])
-def test_stores_go_on(name, tmp_path):
+def test_stores_go_on(name, tmp_path, monkeypatch):
+    # Version 0.1 asked a person about the same pair again, and its pools never ended.
+    monkeypatch.setattr(PickLearner, "pairwise", False)
     (tmp_path / "store.db").write_bytes(gzip.decompress((FOLDER / "store.sqlite.gz").read_bytes()))
 
     async def go():
