@@ -36,9 +36,9 @@ class Question(msgspec.Struct):
     answered: int
     reason: str | None = None
     """Without an event: why there is none now."""
-    done: bool = False
-    """There is nothing more to ask this person, unless items are added."""
-    board: BoardReply | None = None
+    done: bool | msgspec.UnsetType = msgspec.UNSET
+    """Without an event: whether there is nothing more to ask this person, unless items are added."""
+    board: BoardReply | msgspec.UnsetType | None = msgspec.UNSET
     """At the end: who has won, where the model can tell."""
     parse: Any = None
     """For a parse question: the sentence, its tree, the word and the two heads."""
@@ -112,7 +112,7 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
     event = again(turn, voter, busy) or _drawn(turn, pool, busy, voter, may)
     if event is None:
         reason, done = _ended(turn, pool, busy, may)
-        return Question(None, [], None, _answered(turn, voter), reason, done)
+        return Question(None, [], None, _answered(turn, voter), reason, done or msgspec.UNSET)
     lease(turn, event, voter, seconds)
     return _question(turn, event, voter)
 

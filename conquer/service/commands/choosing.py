@@ -70,7 +70,7 @@ def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, rea
         context=ABSENT if context == b"null" else Raw(context),
         memo=dict(choice.memo),
         deferred=request.deferred,
-        done=learner.enough(read),
+        done=None if folded.settings.stop is None else learner.enough(read),
     )
     event = turn.open(chosen, request.event_id, request.voter, read)
     if not request.deferred:
@@ -112,7 +112,7 @@ def reply(event: Event) -> ChooseReply:
         chance=event.chosen.chance,
         active=event.active,
         ordinal=event.chosen.ordinal,
-        done=event.chosen.done,
+        done=msgspec.UNSET if event.chosen.done is None else event.chosen.done,
     )
 
 

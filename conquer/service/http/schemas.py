@@ -157,8 +157,8 @@ class ChooseReply(msgspec.Struct):
     chance: float | None
     active: bool
     ordinal: int
-    done: bool = False
-    """By the model's `stop`, the answers so far say enough about these items: asking may end."""
+    done: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of a model with `stop`: whether the answers so far say enough about these items, so that asking may end."""
 
 
 class AnswerRequest(Strict):

@@ -38,8 +38,8 @@ class Decision(msgspec.Struct, omit_defaults=True):
     """What the learner wants to know again when the answer comes, and the `chance` of its choice."""
     deferred: bool = False
     """Not shown yet: `activate` must follow before an answer counts."""
-    done: bool = False
-    """The answers before it already said enough about its items, by the model's `stop`."""
+    done: bool | None = None
+    """Of a model with `stop`: whether the answers before it already said enough about its items."""
     planted: str | None = None
     """The event this one asks again, to see whether people agree with themselves."""
 

@@ -210,7 +210,7 @@ class Tally(msgspec.Struct):
             "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
             "flags": self.flags,
-            "votes": self.votes or 0,
+            **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": self.voters,
             "people": {name: _person(count, self.people.get(name)) for name, count in self.voters.items()},
