@@ -22,6 +22,8 @@ PARTS = {
     "Learners": ("registry.make", "registry.algorithms", "types.Learner", "types.Choice", "types.Offer", "types.Query"),
     "Features": ("features.featurizer.Featurizer", "features.featurizer.featurize", "rows.SparseRows"),
     "Boards": ("boards.Board", "boards.stopping.Stop"),
+    "Votes and voters": ("fitting.fit", "types.Source", "learners.voters.Voter"),
+    "The service's client": ("client.Client", "client.AsyncClient", "client.ServiceError"),
     "Simulation": ("rows.Rounds", "simulation.simulate", "simulation.Trace", "judges.LawJudge", "metrics"),
     "Logs": ("session.ledger.MemoryLedger", "offpolicy"),
     "Theory": ("theory", "reference"),
