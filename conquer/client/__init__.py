@@ -3,4 +3,4 @@
 from conquer.client.calls import Acknowledged, Posed, ServiceError
 from conquer.client.clients import AsyncClient, Client
 
-__all__ = ["Acknowledged", "Posed", "AsyncClient", "Client", "ServiceError"]
+__all__ = ["Acknowledged", "AsyncClient", "Client", "Posed", "ServiceError"]

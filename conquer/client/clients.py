@@ -10,7 +10,7 @@ import httpx
 
 from conquer.checks import number, whole
 from conquer.client import calls
-from conquer.client.calls import AGAIN, Acknowledged, Posed, Items, Request
+from conquer.client.calls import AGAIN, Acknowledged, Items, Posed, Request
 
 Result = TypeVar("Result")
 _LONGEST = 30.0
