@@ -93,12 +93,12 @@ def test_three_clicks_to_the_first_question_and_everything_by_keyboard(page, sta
     page.click("#flagging button.primary")
     page.wait_for_function("() => document.querySelector('#saved').textContent === 'Flagged'")
     assert summary(server)["flags"] == 1
-    shown = page.inner_text("#left .text")
+    shown = page.inner_text("#left-card .text")
     page.reload()
     page.wait_for_function(READY)
-    assert page.inner_text("#left .text") == shown
+    assert page.inner_text("#left-card .text") == shown
     assert page.title() == "Pick one of two · CONQUER"
-    assert page.locator("#left .text img, #left .text b, #right .text img, #right .text b").count() == 0
+    assert page.locator("#left-card .text img, #left-card .text b, #right-card .text img, #right-card .text b").count() == 0
     assert page.problems == []
 
 

@@ -1,4 +1,4 @@
-import { api, begin, curve, find, growth, make, pathPart, percent, whole } from "/static/shell.js";
+import { api, begin, curve, find, growth, make, pathPart, percent, stranded, whole } from "/static/shell.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
 await begin(name);
@@ -65,7 +65,7 @@ async function features() {
   words(find("disliked"), disliked, largest);
 }
 
-const problem = (error) => { find("problem").textContent = error.message; };
+const problem = (error) => (error.status === 404 ? stranded(error) : void (find("problem").textContent = error.message));
 find("heldout").addEventListener("change", async () => {
   try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await refresh(); } catch (error) { problem(error); }
 });
