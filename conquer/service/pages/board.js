@@ -35,7 +35,7 @@ async function refresh() {
   find("problem").textContent = "";
 }
 
-const problem = (error) => (error.status === 404 ? stranded(error) : void (find("problem").textContent = error.message));
+const problem = (error) => (error.code === "unknown_model" ? stranded(error) : void (find("problem").textContent = error.message));
 const go = () => Promise.all([refresh().catch(problem), voters().catch(() => {})]);
 await go();
 setInterval(() => { if (!document.hidden) go(); }, 5000);

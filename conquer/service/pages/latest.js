@@ -32,17 +32,19 @@ export async function answers(base) {
   find("recent").replaceChildren(...rows.map(answer));
 }
 
-// Newest first; what stands far back in a long log is looked for when somebody asks.
+// Newest first; what stands far back in a long log is looked for when somebody asks, and stays until there is a new flag.
+let counted = 0;
 export async function flags(base, count) {
   find("flagged").hidden = !count;
-  if (!count) return;
+  if (!count || count === counted) return;
   const list = find("flags"), older = find("older");
   const take = ({ rows, next }) => {
     list.append(...rows.map(flag));
     older.hidden = next == null || list.children.length >= count;
-    older.onclick = async () => take(await api("GET", `${base}/latest?kind=flags&before=${next}`));
+    older.onclick = async () => take(await api("GET", `${base}/latest?kind=flags&before=${next}`).catch(() => ({ rows: [], next })));
   };
   const newest = await api("GET", `${base}/latest?kind=flags`);
   list.replaceChildren();
   take(newest);
+  counted = count;
 }

@@ -66,7 +66,7 @@ async function features() {
   words(find("disliked"), disliked, largest);
 }
 
-const problem = (error) => (error.status === 404 ? stranded(error) : void (find("problem").textContent = error.message));
+const problem = (error) => (error.code === "unknown_model" ? stranded(error) : void (find("problem").textContent = error.message));
 find("heldout").addEventListener("change", async () => {
   try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await refresh(); } catch (error) { problem(error); }
 });

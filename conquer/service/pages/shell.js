@@ -35,7 +35,7 @@ export async function api(method, path, body, raw = false) {
 
 // In place of a page that cannot be shown: why, and the way back. It never returns, so nothing after it runs.
 export function stranded(error) {
-  const gone = error.status === 404;
+  const gone = error.code === "unknown_model";
   document.body.querySelector("main").classList.remove("loading");
   document.body.querySelector("main").replaceChildren(make("section", { class: "card narrow stack", id: "stranded", role: "alert" },
     make("h1", {}, gone ? "There is no such model" : "This page cannot be shown"),
