@@ -1,4 +1,4 @@
-import { api, begin, find, make, pathPart, percent, whole } from "/static/shell.js";
+import { api, begin, find, make, pathPart, percent, stranded, whole } from "/static/shell.js";
 import { drawBoard } from "/static/standing.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
@@ -35,7 +35,7 @@ async function refresh() {
   find("problem").textContent = "";
 }
 
-const problem = (error) => { find("problem").textContent = error.message; };
+const problem = (error) => (error.code === "unknown_model" ? stranded(error) : void (find("problem").textContent = error.message));
 const go = () => Promise.all([refresh().catch(problem), voters().catch(() => {})]);
 await go();
 setInterval(() => { if (!document.hidden) go(); }, 5000);
