@@ -137,3 +137,20 @@ def test_erasing_a_voter_weighs_everyone_anew(local):
             assert same(app.server.writer.models["m"].learner.learner.arrays(), two)
 
     run(go())
+
+
+@pytest.mark.parametrize("model", ["diagonal", "full"])
+def test_voters_of_every_kind_of_model_are_told(local, model):
+    """A diagonal model, the default, cannot say what judges were worth: null, and the model stays where it is."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await answered(client, 10, model=model)
+            held = app.server.writer.models["m"]
+            reply = await client.get("/v1/models/m/voters")
+            assert reply.status_code == 200, reply.text
+            assert (reply.json()["worth"] is None) == (model == "diagonal")
+            assert app.server.writer.models["m"] is held
+
+    run(go())

@@ -158,9 +158,11 @@ class PickLearner:
             raise conflict("no_voters", "this model believes everyone alike: make one with believe=voters")
         return self._believer.voters()
 
-    def worth(self) -> float:
-        """Of how many people's answers the judges' ones were."""
-        return 0.0 if self._believer is None else self._believer.worth()
+    def worth(self) -> float | None:
+        """Of how many people's answers the judges' ones were; None where the model cannot say."""
+        if self._believer is None or not self._believer.model.exact:
+            return None
+        return self._believer.worth()
 
     def insight(self) -> tuple[Featurizer, Floats] | None:
         model = self.learner.model

@@ -68,11 +68,14 @@ class VoterReply(msgspec.Struct):
 
 
 class VotersReply(msgspec.Struct):
-    """Who has answered, in the order of first appearance; `worth`: of how many people's answers the judges' were."""
+    """Who has answered, in the order of first appearance; `worth`: of how many people's answers the judges' were.
+
+    null where the model cannot say: a diagonal one keeps no variances of pairs.
+    """
 
     believe: str
     voters: list[VoterReply]
-    worth: float
+    worth: float | None
 
 
 async def read_voters(call: Call) -> VotersReply:
