@@ -167,7 +167,9 @@ def test_names_beyond_the_most_share_the_side_of_all(local, monkeypatch):
             await answered(client, 20)
             assert [one["name"] for one in (await client.get("/v1/models/m/voters")).json()["voters"]] == VOTERS[:3]
             rows = [json.loads(line) for line in (await client.get("/v1/models/m/log")).text.splitlines()]
-            assert {row["body"]["weight"] for row in rows if row["kind"] == "answer" and row["voter"] == "cy"} == {1.0}
+            assert {row["body"]["weight"] for row in rows if row["kind"] == "answer" and row.get("voter") == "cy"} == {
+                1.0
+            }
             live = app.server.writer.models["m"].learner
             copy = copying.scoring(live)
             assert not any(name.startswith(("voters", "half")) for name in copy.arrays)
@@ -182,4 +184,4 @@ def test_names_beyond_the_most_share_the_side_of_all(local, monkeypatch):
 
 def test_the_largest_full_model_has_a_board():
     columns = pick_settings._LARGEST_SQUARE + 1 + 64
-    assert standings._LARGEST > 2 * 8 * columns**2 + 100 * columns
+    assert 2 * 8 * columns**2 + 100 * columns < standings._LARGEST

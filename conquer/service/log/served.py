@@ -76,7 +76,7 @@ class ServedLearner(Protocol):
         ...
 
     def enough(self, read: Any) -> bool | None:
-        """Whether the answers so far say enough about these items, by the model's `stop`; None where that takes too long."""
+        """Whether the answers so far say enough about these items, by `stop`; None where it takes too long."""
         ...
 
     def names(self, read: Any, choice: Choice) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ async def read_board(call: Call) -> BoardReply:
         settings.stop if tolerance is None else tolerance,
         group,
     )
-    board = await call.server.boards.read(call.model, look)
+    board = await call.server.boards.read(call.model, look, call.key.id)
     return board if limit is None else _cut(board, limit)
 
 
