@@ -190,16 +190,22 @@ class Believing:
 
     def voters(self) -> tuple[Voter, ...]:
         """Every named voter, in the order of first appearance."""
-        count = len(self.table)
+        return self.table.reports(*self.sides())
+
+    def sides(self) -> tuple[list[float], list[float] | None]:
+        """What the left is worth to each voter, and its standard deviation where the model is exact.
+
+        It is the global side and their own, which only the penalty tells apart. Whoever has no column of their own has
+        the last in the list, with all others like them.
+        """
+        count = min(len(self.table), self.places + 1)
         if not count:
-            return ()
-        # What the left is worth to a voter: the global side and their own, which only the penalty tells apart.
+            return [], None
         ids = [[self.dim, self.dim + 1 + voter] if voter < self.places else [self.dim] for voter in range(count)]
         starts = np.cumsum([0, *map(len, ids)])
         rows = SparseRows(starts, np.concatenate(ids), np.full(starts[-1], 0.5), self.width)
-        sides = self.model.scores(rows).tolist()
-        deviations = np.sqrt(self.model.variances(rows)).tolist() if self.model.exact else [None] * count
-        return tuple(self.table.report(*one) for one in zip(self.table.names, sides, deviations, strict=True))
+        deviations = np.sqrt(self.model.variances(rows)).tolist() if self.model.exact else None
+        return self.model.scores(rows).tolist(), deviations
 
     def worth(self) -> float:
         """How many people's answers the judges' ones were worth; for full and kernel models.

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -180,6 +180,20 @@ class Voters:
             bool(reasons),
             "; ".join(reasons),
         )
+
+    def reports(self, sides: Sequence[float], deviations: Sequence[float] | None) -> tuple[Voter, ...]:
+        """Every voter; of `sides` and `deviations` the last stands for all who come after."""
+        last = len(sides) - 1
+        return tuple(
+            self.report(key, sides[min(k, last)], None if deviations is None else deviations[min(k, last)])
+            for key, k in self.names.items()
+        )
+
+    def copied(self) -> "Voters":
+        """The same voters, which share nothing with these."""
+        twin = Voters(self.trust)
+        twin.names, twin.judges, twin.sums = dict(self.names), dict(self.judges), self.sums.copy()
+        return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The names as JSON bytes and the sums; nothing where there is no voter."""

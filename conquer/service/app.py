@@ -132,7 +132,7 @@ class Application:
     def __init__(self, server: Server) -> None:
         self.server = server
         self._router = Router((one.method, one.path, Dispatch(one, server)) for one in ENDPOINTS)
-        self._cors = Cors(server.doorkeeper.origins)
+        self._cors = Cors(server.doorkeeper.origins, lambda: server.doorkeeper.open)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

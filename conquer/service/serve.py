@@ -61,22 +61,31 @@ def serve(
                 say(start_from_file(connection, path, parse, None if parse else text))
     # uvicorn raises the signal again once it has finished in order; that is then no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    Running(_config(server), settings.stop_seconds, console.welcome(settings.host)).run()
+    Running(_config(server), settings.stop_seconds, console.welcome(settings.host), server.boards.turn_away).run()
 
 
 class Running(uvicorn.Server):
     """uvicorn's own, which ends `seconds` after it is told to, whatever hangs: what was answered is on disk."""
 
     def __init__(
-        self, config: uvicorn.Config, seconds: float, begun: Callable[[int], None] = lambda port: None
+        self,
+        config: uvicorn.Config,
+        seconds: float,
+        begun: Callable[[int], None] = lambda port: None,
+        ending: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(config)
-        self._seconds, self._begun = seconds, begun
+        self._seconds, self._begun, self._ending = seconds, begun, ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started and not self.should_exit:
             self._begun(self.servers[0].sockets[0].getsockname()[1])
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Requests are waited for: those that are only in a queue are told at once.
+        self._ending()
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:

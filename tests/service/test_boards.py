@@ -6,7 +6,9 @@ import json
 import numpy as np
 import pytest
 
+from conquer.learners.conquer import Conquer
 from conquer.registry import make
+from conquer.service.commands import pick_learner
 from conquer.service.jobs import boards
 
 from .conftest import run
@@ -152,3 +154,25 @@ def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
 
 def test_an_unlearnt_learner_of_the_same_kind():
     assert np.isinf(make("gnr", dim=4, model="full").board(np.eye(4)).high).all()
+
+
+def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):
+    """A board inside the turn makes everybody wait: large rounds, large models and later rounds go without."""
+    looked = []
+    board = Conquer.board
+    monkeypatch.setattr(Conquer, "board", lambda self, X, **options: looked.append(len(X)) or board(self, X, **options))
+
+    async def work(client, server):
+        many = [{"id": f"i{k}", "vector": [k / 100, 1.0]} for k in range(pick_learner.STOP_ITEMS + 1)]
+        looked.clear()
+        rounds = [{"items": many}, *({"items": ITEMS} for _ in range(20))]
+        told = (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
+        assert ["done" in one for one in told] == [False, *[True] * 4, *[False] * 16]
+        assert looked == [4] * 4
+        monkeypatch.setattr(pick_learner, "STOP_BYTES", 100)
+        assert "done" not in (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
+        assert looked == [4] * 4
+        # The model's own board says it, whatever its size.
+        assert (await client.get("/v1/models/m/board")).json()["stop"]["done"] is False
+
+    serving(local, work, stop=0.3)

@@ -59,6 +59,12 @@ def test_any_origin_needs_a_key_of_its_own(local):
     async def go():
         async with local(cors="*").running() as client:
             assert (await client.post("/v1/models", json=MADE, headers={"Origin": EVIL})).status_code == 403
+            asked = await client.options("/v1/models", headers={"Origin": EVIL, **ASKED})
+            for reply in (asked, await client.get("/v1/models", headers={"Origin": EVIL})):
+                assert not any(name.startswith("access-control") for name in reply.headers)
+        async with local(cors=f"*,{SHOP}").running() as client:
+            reply = await client.get("/v1/models", headers={"Origin": SHOP})
+            assert reply.headers["access-control-allow-origin"] == SHOP
         async with local(cors="*", key=SECRET).running() as client:
             headers = {"Origin": EVIL, "Authorization": f"Bearer {SECRET}"}
             reply = await client.post("/v1/models", json=MADE, headers=headers)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conquer.registry import make
+from conquer.service.commands import copying, pick_learner, pick_settings, standings
 from conquer.session import Session
 
 from .conftest import run
@@ -137,3 +138,50 @@ def test_erasing_a_voter_weighs_everyone_anew(local):
             assert same(app.server.writer.models["m"].learner.learner.arrays(), two)
 
     run(go())
+
+
+@pytest.mark.parametrize("model", ["diagonal", "full"])
+def test_voters_of_every_kind_of_model_are_told(local, model):
+    """A diagonal model, the default, cannot say what judges were worth: null, and the model stays where it is."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await answered(client, 10, model=model)
+            held = app.server.writer.models["m"]
+            reply = await client.get("/v1/models/m/voters")
+            assert reply.status_code == 200, reply.text
+            assert (reply.json()["worth"] is None) == (model == "diagonal")
+            assert app.server.writer.models["m"] is held
+
+    run(go())
+
+
+def test_names_beyond_the_most_share_the_side_of_all(local, monkeypatch):
+    """Their answers count in full; neither the table nor what a board copies grows with them."""
+    monkeypatch.setattr(pick_learner, "MOST_VOTERS", 3)
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await answered(client, 20)
+            assert [one["name"] for one in (await client.get("/v1/models/m/voters")).json()["voters"]] == VOTERS[:3]
+            rows = [json.loads(line) for line in (await client.get("/v1/models/m/log")).text.splitlines()]
+            assert {row["body"]["weight"] for row in rows if row["kind"] == "answer" and row.get("voter") == "cy"} == {
+                1.0
+            }
+            live = app.server.writer.models["m"].learner
+            copy = copying.scoring(live)
+            assert not any(name.startswith(("voters", "half")) for name in copy.arrays)
+            one, two = (learner.learner.board(np.eye(5)) for learner in (live, copy.learner()))
+            assert np.array_equal(one.low, two.low)
+            app.server.writer.models.clear()
+            await client.get("/v1/models/m")
+            assert same(live.learner.arrays(), app.server.writer.models["m"].learner.learner.arrays())
+
+    run(go())
+
+
+def test_the_largest_full_model_has_a_board():
+    columns = pick_settings._LARGEST_SQUARE + 1 + 64
+    assert 2 * 8 * columns**2 + 100 * columns < standings._LARGEST

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from conquer.service.annotation.asked import NEAR, Asked
 from conquer.service.annotation.leases import held, lease, taken
-from conquer.service.commands.choosing import decide, reply
+from conquer.service.commands.choosing import CellRoom, decide, reply
 from conquer.service.commands.drawing import looking, narrowed
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import again
@@ -143,7 +143,7 @@ def _ended(turn: Turn, pool: list[Group], busy: set[str], may: May | None) -> tu
 
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
     """Rounds drawn from the pool until one has a question; silent rounds are logged like any other."""
-    folded = turn.folded
+    folded, room = turn.folded, CellRoom()
     for _ in range(folded.learner.draws):
         rng = random.Random(ticket(stream("pool", folded.settings.seed), folded.tally.ordinal))
         drawn = folded.learner.draw(rng, pool, busy, folded.tally.asked, may)
@@ -151,7 +151,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
             return None
         items, context, read = narrowed(drawn, may, looking(folded.learner, folded.ticket(), may))
         request = ChooseRequest(items=Raw(items), context=Raw(context), voter=voter)
-        event = decide(turn, request, items, context, read)
+        event = decide(turn, request, items, context, read, room)
         if event.choice.query is not Query.NONE:
             return event
     return None

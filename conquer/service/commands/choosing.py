@@ -23,11 +23,27 @@ _BYTES_OF_A_CELL = 16
 """What a feature takes in a body, roughly."""
 
 
+_CHECKED = 4
+"""Rounds of one request that are told whether one may stop: each takes a board of its items, inside the turn."""
+
+
 class CellRoom:
-    """How many cells of rows one request may still fill; a batch fills it with all its rounds."""
+    """How many cells of rows one request may still fill, and of how many rounds it hears whether one may stop.
+
+    A batch fills it with all its rounds.
+    """
 
     def __init__(self) -> None:
         self.cells = _LIMITS.cells
+        self.checks = _CHECKED
+
+    def done(self, turn: Turn, read: Any) -> bool | None:
+        """Whether the model has said enough about these items; None where that is not asked, or takes too long."""
+        if turn.folded.settings.stop is None or self.checks < 1:
+            return None
+        found: bool | None = turn.folded.learner.enough(read)
+        self.checks -= found is not None
+        return found
 
 
 def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> ChooseReply:
@@ -50,10 +66,10 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
         raise invalid(f"the rounds of this request are too large together, there is room for {left} more features")
     read = turn.folded.learner.read(items, context, left)
     room.cells = min(room.cells, left - read.cells)
-    return reply(decide(turn, request, items, context, read))
+    return reply(decide(turn, request, items, context, read, room))
 
 
-def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, read: Any) -> Event:
+def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, read: Any, room: CellRoom) -> Event:
     """A new event: the learner's choice among the request's items, as they came and as they were `read`."""
     folded, learner = turn.folded, turn.folded.learner
     choice, scores = learner.choose(read, folded.ticket())
@@ -70,7 +86,7 @@ def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, rea
         context=ABSENT if context == b"null" else Raw(context),
         memo=dict(choice.memo),
         deferred=request.deferred,
-        done=None if folded.settings.stop is None else learner.enough(read),
+        done=room.done(turn, read),
     )
     event = turn.open(chosen, request.event_id, request.voter, read)
     if not request.deferred:

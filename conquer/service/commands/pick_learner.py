@@ -2,7 +2,9 @@
 
 import json
 import random
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -25,6 +27,10 @@ from conquer.service.settings import Limits
 from conquer.types import Choice, Floats, Learner, Query, Source
 
 _FEATURIZER = "featurizer."
+STOP_ITEMS, STOP_BYTES = 32, 2 << 20
+"""A round of so many items is told whether one may stop, by a model of so many bytes: 256 features with its voters."""
+MOST_VOTERS = 10_000
+"""Names that a model weighs, the first to answer."""
 
 
 class PickLearner:
@@ -47,6 +53,11 @@ class PickLearner:
         models = 1 if self._believer is None else 1 + len(self._believer.halves.models)
         words = sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
         return models * self._memory.bytes + words
+
+    @property
+    def model_size(self) -> int:
+        """Bytes of the model that scores."""
+        return self._memory.bytes
 
     @property
     def unfitted(self) -> bool:
@@ -86,11 +97,16 @@ class PickLearner:
             raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
         return listed
 
-    def enough(self, read: ReadItems) -> bool:
-        """Whether the answers so far say enough about these items, by the model's `stop`; never without one."""
+    def enough(self, read: ReadItems) -> bool | None:
+        """Whether the answers so far say enough about these items, by the model's `stop`; never without one.
+
+        None where a board of them takes too long for a turn: one asks for the model's board instead.
+        """
         stop = self.settings.stop
         if stop is None or len(read.ids) < 2:
             return False
+        if len(read.ids) > STOP_ITEMS or self.model_size > STOP_BYTES:
+            return None
         try:
             return bool(self.learner.board(read.rows, delta=self.settings.delta).stop(stop).done)
         except (ValueError, ArithmeticError) as error:
@@ -110,15 +126,22 @@ class PickLearner:
         return bool(choice.memo.get("outside"))
 
     def learn(self, read: ReadItems, choice: Choice, value: float, source: Source | None = None) -> None:
-        self.learner.learn(read.rows, choice, value, source)
+        self.learner.learn(read.rows, choice, value, None if source is None else self._among_known(source))
 
     def weigh(self, read: ReadItems, choice: Choice, source: Source) -> float | None:
         if self._believer is None:
             return None
         try:
-            return self._believer.weigh(read.rows, choice, source)
+            return self._believer.weigh(read.rows, choice, self._among_known(source))
         except ValueError as error:
             raise invalid(str(error)) from None
+
+    def _among_known(self, source: Source) -> Source:
+        """The source; a name beyond the first MOST_VOTERS is nobody's: weight 1, and the side that all share."""
+        names = () if self._believer is None else self._believer.table.names
+        if len(names) < MOST_VOTERS or source.voter is None or (source.kind, source.voter) in names:
+            return source
+        return replace(source, voter=None, kind="person")
 
     def expose(self, read: ReadItems, choice: Choice) -> Choice:
         return self.learner.expose(read.rows, choice)
@@ -152,15 +175,17 @@ class PickLearner:
         """The names of the voters it weighs."""
         return [] if self._believer is None else [name for _, name in self._believer.table.names]
 
-    def voters(self) -> tuple[Voter, ...]:
-        """Every named voter; a RefusalError where the model does not weigh them."""
+    def voters(self) -> Callable[[], tuple[Voter, ...]]:
+        """What tells of every named voter as of now, beside the writer; a RefusalError where they are not weighed."""
         if self._believer is None:
             raise conflict("no_voters", "this model believes everyone alike: make one with believe=voters")
-        return self._believer.voters()
+        return partial(self._believer.table.copied().reports, *self._believer.sides())
 
-    def worth(self) -> float:
-        """Of how many people's answers the judges' ones were."""
-        return 0.0 if self._believer is None else self._believer.worth()
+    def worth(self) -> float | None:
+        """Of how many people's answers the judges' ones were; None where the model cannot say."""
+        if self._believer is None or not self._believer.model.exact:
+            return None
+        return self._believer.worth()
 
     def insight(self) -> tuple[Featurizer, Floats] | None:
         model = self.learner.model
@@ -204,14 +229,6 @@ def fresh_learner(settings: ModelSettings) -> Learner:
         except ValueError as error:
             raise invalid(str(error)) from None
     return learner
-
-
-def copied(learner: PickLearner) -> PickLearner:
-    """A learner with the same state that shares none of it, but its featurizer."""
-    with as_stored():
-        twin = fresh_learner(learner.settings)
-    twin.restore({name: array.copy() for name, array in learner.learner.arrays().items()})
-    return PickLearner(learner.settings, twin, learner.reader.featurizer)
 
 
 def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featurizer | None:

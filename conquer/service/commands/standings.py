@@ -13,7 +13,8 @@ from sqlalchemy import Connection
 
 from conquer.boards import Board
 from conquer.rows import stack
-from conquer.service.commands.pick_learner import PickLearner, copied
+from conquer.service.commands.copying import Scoring, scoring
+from conquer.service.commands.pick_learner import PickLearner
 from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
@@ -22,8 +23,8 @@ from conquer.service.store import log_table
 
 MOST = 300
 """Items on one board."""
-_LARGEST = 256 << 20
-"""Bytes of a model that is copied for a board."""
+_LARGEST = 288 << 20
+"""Bytes of a model that is copied for a board: a full one of 4,096 features with its voters' columns is smaller."""
 _ROUNDS, _VOTES = 50, 1000
 """The rounds and votes whose items are on the board of a model without a pool."""
 _json = msgspec.json.Encoder().encode
@@ -88,7 +89,8 @@ class Copied:
 
     model: int
     position: int
-    learner: PickLearner
+    generation: int
+    scoring: Scoring
     groups: tuple[Group, ...]
 
 
@@ -99,8 +101,10 @@ def snapshot(turn: Turn, pool: Sequence[Group], group: int | None) -> Copied:
     if not isinstance(learner, PickLearner):
         raise conflict("no_board", f"model {folded.name!r} does not rank items: it has no board")
     check_board(folded.settings)
-    if learner.size > _LARGEST:
-        raise conflict("no_board", f"the model takes {learner.size:,} bytes, a board is made of at most {_LARGEST:,}")
+    if learner.model_size > _LARGEST:
+        raise conflict(
+            "no_board", f"the model takes {learner.model_size:,} bytes, a board is made of at most {_LARGEST:,}"
+        )
     if group is not None and not 0 <= group < len(pool):
         raise invalid(f"group must be in [0, {len(pool)}), got {group}")
     groups = tuple(pool) if group is None else (pool[group],)
@@ -108,7 +112,7 @@ def snapshot(turn: Turn, pool: Sequence[Group], group: int | None) -> Copied:
     if count > MOST:
         remedy = "say which with group=NUMBER" if len(pool) > 1 else "rank them with POST .../rank"
         raise conflict("too_many_items", f"a board has at most {MOST} items, there are {count:,}: {remedy}")
-    return Copied(folded.id, folded.position, copied(learner), groups)
+    return Copied(folded.id, folded.position, folded.generation, scoring(learner), groups)
 
 
 def check_board(settings: ModelSettings, interval: str = "anytime") -> None:
@@ -152,11 +156,12 @@ def board_of_copy(copy: Copied, look: Look) -> BoardReply:
     items = [item for group in copy.groups for item in group.items]
     if not items:
         raise conflict("no_items", "nothing has been asked yet and no items were uploaded: there is nothing to rank")
-    reads = [copy.learner.read(_json(group.items), _json(group.context)) for group in copy.groups]
+    learner = copy.scoring.learner()
+    reads = [learner.read(_json(group.items), _json(group.context)) for group in copy.groups]
     rows = stack([read.rows for read in reads])
     try:
         names = [item.id for item in items]
-        board = copy.learner.learner.board(rows, delta=look.delta, interval=look.interval, names=names)
+        board = learner.learner.board(rows, delta=look.delta, interval=look.interval, names=names)
     except (ValueError, ArithmeticError) as error:
         raise conflict("no_board", str(error)) from None
     return _told(board, items, copy, look)

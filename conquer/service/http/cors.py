@@ -1,6 +1,6 @@
 """Pages elsewhere that may call this server: the headers by which a browser lets them read its replies."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from conquer.service.http.messages import Headers, Receive, Reply, Scope, Send, send_reply
 
@@ -29,19 +29,22 @@ def origins_of(text: str) -> frozenset[str]:
 class Cors:
     """Around an application: answers a browser's question beforehand, and marks replies to those who may read them.
 
-    Cookies are never let through: a page elsewhere comes with a key of its own, or not at all.
+    Cookies are never let through: a page elsewhere comes with a key of its own, or not at all. Where no keys exist
+    (`keyless`) it comes with nothing, so only those named one by one may read.
     """
 
-    def __init__(self, origins: Iterable[str]) -> None:
-        self._origins = frozenset(origins)
+    def __init__(self, origins: Iterable[str], keyless: Callable[[], bool] = lambda: False) -> None:
+        self._origins, self._keyless = frozenset(origins), keyless
 
     def origin(self, scope: Scope) -> bytes | None:
         """The origin of a request where it may read replies."""
         if not self._origins or scope["type"] != "http":
             return None
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
-        allowed = origin is not None and (_ANY in self._origins or origin.decode("latin-1") in self._origins)
-        return origin if allowed else None
+        if origin is None:
+            return None
+        named = origin.decode("latin-1") in self._origins - {_ANY}
+        return origin if named or (_ANY in self._origins and not self._keyless()) else None
 
     async def preflight(self, scope: Scope, origin: bytes, receive: Receive, send: Send) -> bool:
         """Answer a question beforehand; False where it is a request like any other."""

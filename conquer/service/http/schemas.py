@@ -158,7 +158,10 @@ class ChooseReply(msgspec.Struct):
     active: bool
     ordinal: int
     done: bool | msgspec.UnsetType = msgspec.UNSET
-    """Of a model with `stop`: whether the answers so far say enough about these items, so that asking may end."""
+    """Of a model with `stop`: whether the answers so far say enough about these items, so that asking may end.
+
+    Absent where that takes too long to tell here, for a large round or model or late in a batch: see the board.
+    """
 
 
 class AnswerRequest(Strict):

@@ -75,8 +75,8 @@ class ServedLearner(Protocol):
         """What to show and ask, and every item's score; a RefusalError where there is no choice to make."""
         ...
 
-    def enough(self, read: Any) -> bool:
-        """Whether the answers so far say enough about these items, by the model's `stop`."""
+    def enough(self, read: Any) -> bool | None:
+        """Whether the answers so far say enough about these items, by `stop`; None where it takes too long."""
         ...
 
     def names(self, read: Any, choice: Choice) -> tuple[str, ...]:

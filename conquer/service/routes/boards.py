@@ -1,12 +1,15 @@
 """Boards, rankings and voters over HTTP: who wins, how sure that is, when to stop, and whom to believe."""
 
+import asyncio
 import dataclasses
+from collections.abc import Callable
 from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
 
 from conquer.boards import INTERVALS
+from conquer.learners.voters import Voter
 from conquer.service.commands.pick_learner import PickLearner
 from conquer.service.commands.standings import BoardReply, Interval, Look, RankingReply, rank
 from conquer.service.errors import conflict, invalid
@@ -45,7 +48,7 @@ async def read_board(call: Call) -> BoardReply:
         settings.stop if tolerance is None else tolerance,
         group,
     )
-    board = await call.server.boards.read(call.model, look)
+    board = await call.server.boards.read(call.model, look, call.key.id)
     return board if limit is None else _cut(board, limit)
 
 
@@ -68,22 +71,30 @@ class VoterReply(msgspec.Struct):
 
 
 class VotersReply(msgspec.Struct):
-    """Who has answered, in the order of first appearance; `worth`: of how many people's answers the judges' were."""
+    """Who has answered, in the order of first appearance; `worth`: of how many people's answers the judges' were.
+
+    null where the model cannot say: a diagonal one keeps no variances of pairs.
+    """
 
     believe: str
     voters: list[VoterReply]
-    worth: float
+    worth: float | None
 
 
 async def read_voters(call: Call) -> VotersReply:
-    def work(turn: Turn) -> VotersReply:
+    def work(turn: Turn) -> tuple[Callable[[], tuple[Voter, ...]], str, float | None]:
         learner = turn.folded.learner
         if not isinstance(learner, PickLearner):
             raise conflict("no_voters", f"model {call.model!r} believes everyone alike")
-        found = [VoterReply(**dataclasses.asdict(one)) for one in learner.voters()]
-        return VotersReply(str(turn.folded.settings.believe), found, learner.worth())
+        return learner.voters(), str(turn.folded.settings.believe), learner.worth()
 
-    return await call.when_settled(work)
+    voters, believe, worth = await call.when_settled(work)
+
+    def tell() -> VotersReply:
+        # Thousands of names take a while: beside the loop and the writer.
+        return VotersReply(believe, [VoterReply(**dataclasses.asdict(one)) for one in voters()], worth)
+
+    return await asyncio.get_running_loop().run_in_executor(None, tell)
 
 
 async def rank_items(call: Call) -> RankingReply:

@@ -102,12 +102,14 @@ async def _enough(call: Call, voter: str) -> Question | None:
 
 
 async def _board(call: Call) -> BoardReply | None:
-    """The model's own board, where it has one."""
+    """The model's own board, where it has one and there is room to make it."""
     settings = await call.on_model(lambda turn: turn.folded.settings)
     try:
-        return await call.server.boards.read(call.model, Look(settings.delta, "anytime", settings.stop))
+        look = Look(settings.delta, "anytime", settings.stop)
+        return await call.server.boards.read(call.model, look, call.key.id)
     except RefusalError as refusal:
-        if refusal.kind is not Kind.CONFLICT:
+        # A question does not wait for boards: it is asked, and the next one may hear that it was one too many.
+        if refusal.kind not in (Kind.CONFLICT, Kind.BUSY):
             raise
         return None
 

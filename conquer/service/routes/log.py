@@ -81,7 +81,7 @@ async def _header(call: Call) -> log_table.Header:
 async def _scores(call: Call) -> dict[str, float]:
     """The scores of the items on the model's board, by id; none where it has no board."""
     try:
-        board = await call.server.boards.read(call.model, Look(0.05, "anytime", None))
+        board = await call.server.boards.read(call.model, Look(0.05, "anytime", None), call.key.id)
     except RefusalError as refusal:
         if refusal.kind is not Kind.CONFLICT:
             raise
