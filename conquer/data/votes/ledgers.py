@@ -4,6 +4,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from conquer.checks import is_real
+from conquer.data.votes.winners import Answer
+
 _KINDS = ("open", "choose", "expose", "activate", "answer", "expiry", "correction", "flag", "fit", "measure", "erased")
 
 
@@ -70,7 +73,7 @@ def _vote(decision: tuple[dict[Any, Any], Any, Any], row: Mapping[str, Any], bod
     return {
         "text_1": one,
         "text_2": two,
-        "winner": float(said) if isinstance(said, int | float) else said,
+        "winner": Answer(said) if is_real(said) else said,
         "shown_left": {names[0]: "first", names[1]: "second"}.get(str(chosen.get("left"))),
         "voter": row.get("voter"),
         "context": None if context is None else json.dumps(context, sort_keys=True),

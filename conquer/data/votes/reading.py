@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from conquer.checks import is_real
 from conquer.data.votes.cells import CellReader
 from conquer.data.votes.columns import Columns, find_columns
 from conquer.data.votes.ledgers import is_ledger, ledger_rows
@@ -15,7 +16,7 @@ from conquer.data.votes.parts import FilePart
 from conquer.data.votes.tables import Chunk, chunks, form_of, from_rows
 from conquer.data.votes.things import ThingKind, Things, checked_things, kind_of
 from conquer.data.votes.vote import JUDGE, PERSON, Found, Vote, VoteBlock, VoteError
-from conquer.data.votes.winners import BOTH_BAD
+from conquer.data.votes.winners import BOTH_BAD, Answer
 
 
 class VoteReading:
@@ -163,8 +164,7 @@ def _as_row(row: Any) -> Any:
     if not isinstance(row, tuple | list) or len(row) != 3:
         return ValueError(f"expected (first, second, winner) or a mapping, got {row!r:.80}")
     first, second, winner = row
-    number = isinstance(winner, int | float | np.number) and not isinstance(winner, bool)
-    return {"first": first, "second": second, "winner": float(winner) if number else winner}
+    return {"first": first, "second": second, "winner": Answer(winner) if is_real(winner) else winner}
 
 
 def read_votes(path: str | os.PathLike[str], **options: Any) -> VoteReading:

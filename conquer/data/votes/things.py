@@ -5,6 +5,8 @@ import math
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
+import numpy as np
+
 from conquer.answers import RESERVED
 from conquer.checks import is_real
 from conquer.data.votes.vote import LONGEST_NAME
@@ -28,7 +30,7 @@ def kind_of(cells: Sequence[Any], maybe_texts: bool) -> ThingKind:
     >>> kind_of(["tea", "mug"], True), kind_of(["green tea"], True), kind_of(["[1, 2]"], False)
     ('ids', 'texts', 'vectors')
     """
-    known = [cell for cell in cells if cell is not None and cell != ""]
+    known = [cell for cell in cells if cell is not None and not (isinstance(cell, str) and not cell)]
     first = known[0] if known else ""
     if isinstance(first, str):
         begins = first.lstrip()[:1]
@@ -38,7 +40,7 @@ def kind_of(cells: Sequence[Any], maybe_texts: bool) -> ThingKind:
         return "texts" if texts else "ids"
     if isinstance(first, Mapping):
         return "dicts"
-    return _kind_of_list(first) if isinstance(first, Sequence) or hasattr(first, "shape") else "ids"
+    return _kind_of_list(first) if isinstance(first, Sequence | np.ndarray) else "ids"
 
 
 def _is_text(cell: str) -> bool:
@@ -47,7 +49,8 @@ def _is_text(cell: str) -> bool:
 
 def _kind_of_list(value: Any) -> ThingKind:
     """A list of messages is a text, any other a vector."""
-    return "texts" if len(value) and isinstance(value[0], Mapping) else "vectors"
+    several = not isinstance(value, np.ndarray) and len(value)
+    return "texts" if several and isinstance(value[0], Mapping) else "vectors"
 
 
 def _json(cell: str) -> Any:
@@ -85,8 +88,8 @@ class Things:
         return self._vector(value, cell)
 
     def _id(self, cell: Any) -> str:
-        if isinstance(cell, int) and not isinstance(cell, bool):
-            name = str(cell)
+        if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
+            name = str(int(cell))
         elif isinstance(cell, str):
             name = cell.strip()
         else:
@@ -107,7 +110,7 @@ class Things:
         return name
 
     def _vector(self, value: Any, cell: Any) -> list[float]:
-        if hasattr(value, "tolist"):
+        if isinstance(value, np.ndarray):
             value = value.tolist()
         numbers = list(value) if isinstance(value, list | tuple) else []
         if not numbers or not all(is_real(number) and math.isfinite(number) for number in numbers):
