@@ -1,15 +1,16 @@
 """Votes from a file or from Python, checked row by row: every vote is taken, counted as a skip, or refused by line."""
 
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from conquer.checks import is_real
+from conquer.data.columns import plain
 from conquer.data.votes.cells import CellReader
-from conquer.data.votes.columns import Columns, find_columns
+from conquer.data.votes.columns import Columns, find_columns, more_columns
 from conquer.data.votes.ledgers import is_ledger, ledger_rows
 from conquer.data.votes.orders import order_blocks
 from conquer.data.votes.parts import FilePart
@@ -82,10 +83,17 @@ class VoteReading:
             return
         columns: Columns | None = None
         cells: CellReader | None = None
+        names: dict[str, str] = {}
         for chunk in self._chunks():
             if cells is None or columns is None:
-                columns = self._found(chunk)
+                columns = self._found(chunk, lambda header: find_columns(header, self.columns))
                 cells = CellReader(columns, self._things(chunk, columns), self.kind)
+                for name in chunk.names:
+                    names.setdefault(plain(name), name)
+            else:
+                before = columns
+                columns = self._found(chunk, lambda header: more_columns(before, names, header, self.columns))
+                cells.columns = columns
             block, skips, both_bad = self._kept(chunk, cells)
             self.found.skips += skips
             self.found.both_bad += both_bad
@@ -100,9 +108,9 @@ class VoteReading:
             return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1))))
         return from_rows(iter(enumerate(rows, 1)))
 
-    def _found(self, chunk: Chunk) -> Columns:
+    def _found(self, chunk: Chunk, find: Callable[[Sequence[str]], Columns]) -> Columns:
         try:
-            return find_columns(chunk.names, self.columns)
+            return find(chunk.names)
         except ValueError as error:
             if chunk.bad and not chunk.names:
                 place, reason = next(iter(chunk.bad.items()))
@@ -134,7 +142,9 @@ class VoteReading:
             both[:] = False
         skips = whole & np.isnan(values)
         keep = whole & ~both & ~skips
-        return (block if keep.all() else _taken(block, np.flatnonzero(keep))), int(skips.sum()), int(both.sum())
+        counts = np.ones(len(block), np.int64) if block.counts is None else block.counts
+        kept = block if keep.all() else _taken(block, np.flatnonzero(keep))
+        return kept, int(counts[skips].sum()), int(counts[both].sum())
 
 
 def _taken(block: VoteBlock, places: Any) -> VoteBlock:

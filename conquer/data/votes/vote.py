@@ -79,7 +79,7 @@ class VoteBlock:
 class Found:
     """What a reading has come across: votes taken, the ties among them, what was not learnt, and why rows were refused.
 
-    `votes` and `ties` count several equal votes on one line as several.
+    All but `refused`, which are rows, count several equal votes on one line as several.
     """
 
     votes: int = 0

@@ -178,11 +178,13 @@ def part_of_one(name: str, cell: Any) -> float:
 
 
 def how_many(cell: Any) -> int:
-    """A whole number from 1 to 2**40; a ValueError elsewhere.
+    """A whole number from 1 to 2**40, 1 for an empty cell; a ValueError elsewhere.
 
-    >>> how_many("12")
-    12
+    >>> how_many("12"), how_many(None)
+    (12, 1)
     """
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return 1
     try:
         value = float(cell) if not isinstance(cell, bool) else math.nan
         whole = int(value)
