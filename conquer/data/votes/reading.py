@@ -102,10 +102,12 @@ class VoteReading:
     def _chunks(self) -> Iterator[Chunk]:
         source = self.source
         if isinstance(source, FilePart):
-            return from_rows(ledger_rows(lambda: _rows(chunks(source)))) if source.form == "ledger" else chunks(source)
+            if source.form != "ledger":
+                return chunks(source)
+            return from_rows(ledger_rows(lambda: _rows(chunks(source)), self.found.passing))
         rows = [_as_row(row) for row in source]
         if is_ledger(rows[0] if rows else None):
-            return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1))))
+            return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1)), self.found.passing))
         return from_rows(iter(enumerate(rows, 1)))
 
     def _found(self, chunk: Chunk, find: Callable[[Sequence[str]], Columns]) -> Columns:
