@@ -2,7 +2,9 @@
 
 import json
 import math
+import sys
 from collections.abc import Container, Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -14,6 +16,7 @@ from conquer.data.votes.vote import LONGEST_NAME
 ThingKind = Literal["ids", "texts", "dicts", "vectors"]
 KINDS = cast(tuple[ThingKind, ...], get_args(ThingKind))
 _LONGEST_TEXT = 1 << 24
+_LARGEST = sys.float_info.max
 
 
 def checked_things(things: str | None) -> ThingKind | None:
@@ -84,7 +87,7 @@ class Things:
         if self.kind == "dicts":
             if not isinstance(value, Mapping):
                 raise ValueError(f"expected an object with features, got {cell!r:.60}")
-            return dict(value)
+            return {name: _feature(name, cell) for name, cell in value.items()}
         return self._vector(value, cell)
 
     def _id(self, cell: Any) -> str:
@@ -119,6 +122,21 @@ class Things:
             raise ValueError(f"vectors must be of one length: expected {self.width} numbers, got {len(numbers)}")
         self.width = len(numbers)
         return [float(number) for number in numbers]
+
+
+def _feature(name: Any, value: Any) -> Any:
+    """A feature of a dict, as a featurizer takes it."""
+    if not isinstance(name, str):
+        raise ValueError(f"feature names must be strings, got {name!r:.60}")
+    if value is None or isinstance(value, str | bool | np.bool_):
+        return value
+    if isinstance(value, Real):
+        if not abs(value) <= _LARGEST:
+            raise ValueError(f"feature {name!r:.60} must be a finite number, got {value!r:.60}")
+        return value
+    if isinstance(value, list | tuple | set | frozenset) and all(isinstance(each, str) for each in value):
+        return value
+    raise ValueError(f"feature {name!r:.60} must be a number, a bool, a string or a list of strings, got {value!r:.60}")
 
 
 def _text(cell: Any) -> str:
