@@ -37,6 +37,9 @@ def fit(
     ] = True,
     seed: Annotated[int, typer.Option(help="Of the session's later choices.")] = 0,
     jobs: Annotated[int, typer.Option(help="Worker processes for files, or parts of large ones.")] = 1,
+    one_by_one: Annotated[
+        bool, typer.Option("--one-by-one", help="Learn vote by vote, which boards with --interval proved need.")
+    ] = False,
     cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler that sums parts.")] = None,
 ) -> None:
     """Learn from votes that other systems gathered, and write a model to serve, continue or compare."""
@@ -50,4 +53,5 @@ def fit(
             progress=progress, say=lambda line: typer.echo(line, err=line.startswith("refused")),
             algorithm=algorithm, model=model, dim=dim, things=things, kind=kind, both_bad=both_bad, context=context,
             contradictions=contradictions, strict=strict, seed=seed, jobs=jobs, cluster=cluster,
+            one_by_one=one_by_one,
         )  # fmt: skip

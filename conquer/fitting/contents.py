@@ -1,19 +1,21 @@
 """Sums over votes between texts, dicts and vectors: each vote is a row u, and A and b are sums over rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from conquer.data.votes import VoteBlock
+from conquer.data.votes import VoteBlock, VoteError
 from conquer.features.featurizer import Featurizer
 from conquer.rows import SparseRows, as_rows, stack
 from conquer.types import Floats
 
 _ROWS = 1024
 """Votes summed at a time. Fixed, so that the sums are the same wherever they are made."""
+Where = Callable[[int], str]
+"""The place of a line, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,20 @@ class RowMaker:
         half = np.arange(len(first))
         return both.take(half), both.take(half + len(first))
 
+    def block_rows(self, block: VoteBlock, some: slice, where: Where) -> tuple[SparseRows, SparseRows]:
+        """`pair` of some votes of a block; what cannot be made a row is a VoteError at its line."""
+        first, second = block.first[some], block.second[some]
+        contexts = None if block.contexts is None else block.contexts[some]
+        try:
+            return self.pair(first, second, contexts)
+        except (ValueError, TypeError):
+            for k, line in enumerate(block.lines[some].tolist()):
+                try:
+                    self.pair(first[k : k + 1], second[k : k + 1], None if contexts is None else contexts[k : k + 1])
+                except (ValueError, TypeError) as error:
+                    raise VoteError(f"{where(line)}: {error}") from None
+            raise
+
 
 @dataclass(slots=True)
 class Moments:
@@ -58,15 +74,14 @@ class Moments:
     seen: dict[str, Any] = field(default_factory=dict)
     """Things by name, the first ones, so that a fitted session can list them."""
 
-    def add_block(self, block: VoteBlock, maker: RowMaker) -> None:
-        """Add the votes of a block."""
+    def add_block(self, block: VoteBlock, maker: RowMaker, where: Where) -> None:
+        """Add the votes of a block; `where` names a line that cannot be added."""
         counts = np.ones(len(block)) if block.counts is None else block.counts.astype(float)
         weights = np.ones(len(block)) if block.weights is None else np.where(np.isnan(block.weights), 1, block.weights)
         with one_thread():
             for start in range(0, len(block), _ROWS):
                 some = slice(start, start + _ROWS)
-                contexts = None if block.contexts is None else block.contexts[some]
-                one, two = maker.pair(block.first[some], block.second[some], contexts)
+                one, two = maker.block_rows(block, some, where)
                 rows = (one.csr() - two.csr()) * 0.5
                 rows = rows.multiply(weights[some, None]).tocsr()
                 self._add_rows(rows, counts[some], block.values[some])

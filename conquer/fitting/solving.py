@@ -25,6 +25,14 @@ def adds(learner: Learner) -> bool:
     return type(model) is Full or (type(model) is Diagonal and int(model.plan[st.UPDATE]) == st.COORDINATE)
 
 
+def is_bound(learner: Learner) -> bool:
+    """Whether the learner's eta is a bound made of its past errors ("theory" or "tight").
+
+    A sum over votes knows only errors of predictions of 0, with which no bound tells two things apart.
+    """
+    return learner.parameters.get("eta") in ("theory", "tight")
+
+
 def settle_full(model: Full, moments: Floats, gains: Floats, votes: int) -> None:
     """Give a fresh full model A = lam I + moments, b = gains. `moments` (D, D) is overwritten."""
     from scipy.linalg import lapack

@@ -1,7 +1,7 @@
 """Where votes come from and what their things are made of: files in parts, Python rows, items by id."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from conquer.data.votes import VoteError, VoteReading, whole_file
 from conquer.data.votes.items import read_items
 from conquer.data.votes.parts import FilePart, cut
 from conquer.data.votes.tables import header_of
-from conquer.data.votes.things import ThingKind
+from conquer.data.votes.things import ThingKind, Things
 from conquer.features.featurizer import Featurizer
 from conquer.features.items import kind_and_items
 from conquer.fitting.contents import RowMaker
@@ -42,15 +42,20 @@ def _parts(path: Path, size: int) -> list[FilePart]:
     return cut(whole, header, size)
 
 
-def peek(source: Source, options: Mapping[str, Any]) -> tuple[ThingKind, int]:
-    """(what the things are, how many numbers a vector has), by the first votes."""
-    if isinstance(source, FilePart):
-        source = source._replace(stop=None)
-    reading = VoteReading(source, **options)
-    block = next(reading.blocks(), None)
-    if block is None or reading.things is None:
-        raise VoteError(f"there is no vote to learn from: {reading.found}")
-    return reading.things, len(block.first[0]) if reading.things == "vectors" else 0
+def peek(sources: Sequence[Source], options: Mapping[str, Any]) -> tuple[ThingKind, int]:
+    """(what the things are, how many numbers a vector has), by the first votes; files may begin with skips alone."""
+    nothing = []
+    for source in sources:
+        if isinstance(source, FilePart):
+            if source.start:
+                continue  # the file has been looked at from its beginning
+            source = source._replace(stop=None)
+        reading = VoteReading(source, **options)
+        block = next(reading.blocks(), None)
+        if block is not None and reading.things is not None:
+            return reading.things, len(block.first[0]) if reading.things == "vectors" else 0
+        nothing.append(f"{source.path if isinstance(source, FilePart) else 'votes'}: {reading.found}")
+    raise VoteError(f"there is no vote to learn from: {'; '.join(nothing)!s:.300}")
 
 
 def items_of(items: Any) -> dict[str, Any]:
@@ -59,8 +64,17 @@ def items_of(items: Any) -> dict[str, Any]:
         return read_items(items)
     if not isinstance(items, Mapping):
         raise TypeError(f"items must be a file or {{id: item}}, got {items!r:.80}")
-    found = {str(name): item for name, item in items.items()}
-    kind_and_items(list(found.values()))
+    kind, _ = kind_and_items(list(items.values()))
+    names, things = Things("ids"), Things(kind)
+    found: dict[str, Any] = {}
+    for name, item in items.items():
+        try:
+            identity = names.read(name)
+            if identity in found:
+                raise ValueError(f"the item {identity!r} is there twice")
+            found[identity] = item if kind == "texts" else things.read(item)
+        except ValueError as error:
+            raise ValueError(f"items, {name!r:.60}: {error}") from None
     return found
 
 

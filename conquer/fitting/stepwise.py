@@ -5,16 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from conquer.data.votes import Vote, VoteBlock
-from conquer.fitting.contents import RowMaker
+from conquer.data.votes import Vote, VoteBlock, VoteError
+from conquer.fitting.contents import RowMaker, Where
 from conquer.learners.believing import believer
 from conquer.rows import SparseRows
 from conquer.types import Choice, Learner, Query, Source
 
+MOST_EQUAL = 1_000_000
+"""Equal votes on one line that are learnt one by one: a larger count would take hours, and is a mistake more often."""
+
 
 def learn_votes(
     learner: Learner,
-    blocks: Iterable[VoteBlock],
+    blocks: Iterable[tuple[Where, VoteBlock]],
     *,
     rows: SparseRows | None,
     places: Callable[[Any], int] | None,
@@ -23,14 +26,15 @@ def learn_votes(
 ) -> None:
     """Learn every vote: things with a place among `rows`, or things whose rows are made when they come.
 
+    Every block comes with what names its lines; a vote that cannot be learnt is a VoteError at its line.
     A learner of fixed arms knows items by their place among all of them, any other sees the two.
     """
     check(learner)
     done = 0
-    for block in blocks:
+    for where, block in blocks:
         pairs: Any
         if maker is not None and places is None:
-            one, two = maker.pair(block.first, block.second, block.contexts)
+            one, two = maker.block_rows(block, slice(None), where)
             pairs = ((_pair(one, two, k), (0, 1)) for k in range(len(block)))
         else:
             assert rows is not None
@@ -40,7 +44,10 @@ def learn_votes(
                 for where in ((places(a), places(b)) for a, b in zip(block.first, block.second, strict=True))
             )
         for vote, (items, shown) in zip(block, pairs, strict=True):
-            _learn(learner, items, shown, vote)
+            try:
+                _learn(learner, items, shown, vote)
+            except ValueError as error:
+                raise VoteError(f"{where(vote.line)}: {error}") from None
             done += vote.count
         told(done)
 
@@ -58,9 +65,14 @@ def _pair(one: SparseRows, two: SparseRows, k: int) -> SparseRows:
 
 def _learn(learner: Learner, items: SparseRows, shown: tuple[int, int], vote: Vote) -> None:
     heeded = believer(learner) is not None
+    if vote.count > MOST_EQUAL:
+        raise ValueError(
+            f"{vote.count:,} equal votes; {learner.name} with the {learner.parameters.get('model')} model learns one "
+            f"by one, at most {MOST_EQUAL:,} on a line"
+        )
     if vote.weight is not None and vote.weight != 1.0 and not heeded:
         if learner.parameters.get("model") == "kernel" or learner.fixed_arms:
-            raise ValueError(f"line {vote.line}: weights need a model whose rows can be scaled, not {learner.name}'s")
+            raise ValueError(f"weights need a model whose rows can be scaled, not {learner.name}'s")
         scaled = items.packed()
         items = SparseRows(scaled.indptr, scaled.indices, scaled.data * vote.weight, scaled.dim)
     choice = Choice(shown, Query.DUEL, 0, {"chance": None, "notes": {}})

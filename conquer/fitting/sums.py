@@ -52,7 +52,7 @@ def sum_part(task: PartTask, told: Told | None = None) -> PartSum:
     seen: dict[str, Any] = {}
     for block in reading.blocks():
         if isinstance(sums, Moments) and task.maker is not None:
-            sums.add_block(block, task.maker)
+            sums.add_block(block, task.maker, reading.at)
             remember(seen, block)
         elif isinstance(sums, PairCounts):
             sums.add_block(block)

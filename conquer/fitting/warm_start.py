@@ -13,7 +13,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.fitting.contents import Moments, RowMaker
 from conquer.fitting.counts import PairCounts
 from conquer.fitting.learning import learner_of, settle_counts, settle_moments
-from conquer.fitting.solving import adds
+from conquer.fitting.solving import adds, is_bound
 from conquer.fitting.sources import items_of, maker_of, peek, sources_of
 from conquer.fitting.stepwise import learn_votes
 from conquer.fitting.sums import (
@@ -51,23 +51,29 @@ class FitRecipe:
     model: str | None
     parameters: Mapping[str, Any]
     seed: int
+    one_by_one: bool = False
 
     def learner(self, dim: int) -> Learner:
         return learner_of(self.algorithm, self.model, dim, self.parameters)
 
+    def sums(self, learner: Learner) -> bool:
+        """Whether votes are summed and solved once: neither asked for one by one, nor needed so by eta's bound."""
+        return adds(learner) and not self.one_by_one and not is_bound(learner)
 
-def fit(votes: Any, items: Any = None, **options: Any) -> Session:
+
+def fit(votes: Any, items: Any = None, *, algorithm: str = "gnr", **parameters: Any) -> Session:
     """A session whose learner has learnt from votes; `session.known` are the items by id.
 
     votes: a file, several files, or (first, second, winner) tuples or mappings. items: a file or {id: item} where
-    votes speak of texts, dicts or vectors by id. The options are those of `fitted`.
+    votes speak of texts, dicts or vectors by id. The parameters are those of `fitted`: how votes are read and summed,
+    and the algorithm's own.
 
     >>> session = fit([("tea", "mug", "tea"), ("tea", "pot", "first"), ("mug", "pot", "tie")])
     >>> scores = session.learner.scores(session.known.rows)
     >>> session.known.names[scores.argmax()], session.learner.answers
     ('tea', 3)
     """
-    return fitted(votes, items, **options).session
+    return fitted(votes, items, algorithm=algorithm, **parameters).session
 
 
 def fitted(
@@ -89,6 +95,7 @@ def fitted(
     jobs: int = 1,
     cluster: str | None = None,
     part_bytes: int = PART_BYTES,
+    one_by_one: bool = False,
     progress: Progress | None = None,
     **parameters: Any,
 ) -> Fitted:
@@ -97,7 +104,8 @@ def fitted(
     model: None takes a full one up to 2,048 features. dim: columns of texts and dicts, 2**20 by default. featurizer:
     how texts and dicts become rows. context: cross every vote's context with its things. things, columns, kind,
     both_bad and strict are those of `read_votes`. contradictions: True takes two answers of one voter to one question
-    as two votes. jobs and cluster: where parts of about `part_bytes` are summed, if what is learnt is a sum.
+    as two votes. jobs and cluster: where parts of about `part_bytes` are summed, if what is learnt is a sum. one_by_one: learn
+    every vote in its turn even then, so that the bounds of a `proved` board are as narrow as they can be.
     """
     told = progress or (lambda what, total, done: None)
     reading: dict[str, Any] = {"things": things, "columns": columns, "kind": kind, "both_bad": both_bad}
@@ -108,9 +116,9 @@ def fitted(
     if contents is not None:
         reading |= {"things": "ids", "known": frozenset(contents)}
     else:
-        reading["things"], width = peek(sources[0], reading)
+        reading["things"], width = peek(sources, reading)
     maker = maker_of(reading["things"], contents, dim=dim, width=width, featurizer=featurizer, context=context)
-    recipe = FitRecipe(algorithm, model, parameters, seed)
+    recipe = FitRecipe(algorithm, model, parameters, seed, one_by_one)
     by_name = not context and (maker is None or contents is not None)
     # What can be refused is refused before anything is read.
     learner = recipe.learner(2 if maker is None else maker.dim)
@@ -119,7 +127,7 @@ def fitted(
         total = _summed(tasks, told, jobs, cluster)
         return _by_name(recipe, tasks, total, maker, dim, told)
     assert maker is not None
-    if adds(learner):
+    if recipe.sums(learner):
         full = learner.parameters.get("model") == "full"
         total = _summed([replace(task, full=full) for task in tasks], told, jobs, cluster)
         assert isinstance(total.sums, Moments)
@@ -171,12 +179,13 @@ def _by_name(
         rows = maker.rows(names)
     learner = recipe.learner(rows.dim)
     known = Known(names, rows, closed=maker is None)
-    if adds(learner):
+    if recipe.sums(learner):
         told("solving", 1, 0)
         settle_counts(learner, sums, rows)
     else:
         places = known.places
-        blocks = (block for task in tasks for block in VoteReading(task.source, **task.options).blocks())
+        readings = [VoteReading(task.source, **task.options) for task in tasks]
+        blocks = ((reading.at, block) for reading in readings for block in reading.blocks())
         tell = _counting(told, total.found.votes)
         learn_votes(learner, blocks, rows=rows, places=places.__getitem__, maker=None, told=tell)
     return Fitted(_session(recipe, learner, maker, known), total.found)
@@ -202,7 +211,7 @@ def _in_order(recipe: FitRecipe, learner: Learner, tasks: list[PartTask], maker:
                 if not task.contradictions:
                     repeats.add(block)
                 remember(seen, block)
-                yield block
+                yield reading.at, block
 
         learn_votes(learner, blocks(), rows=None, places=None, maker=maker, told=_counting(told, 0))
         found.add(reading.found)

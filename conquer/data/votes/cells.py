@@ -96,6 +96,8 @@ class CellReader:
             for k, cells in enumerate(zip(*(chunk.column(name) for name in columns.one_hot), strict=True)):
                 self._put(values, k, bad, one_hot_value, *cells)
         elif columns.winner is not None:
+            if self.things.kind in ("ids", "texts"):
+                winners.meet((*first, *second))
             said = chunk.column(columns.winner)
             try:
                 found = [winners.words.get(word) for word in said]

@@ -67,6 +67,11 @@ _OTHERS = {
     "weight": WEIGHT,
     "strength": STRENGTH,
 }
+_USUAL = frozenset(
+    (*(name for pair in (*SIDES, *DECIDED) for name in pair), *ONE_HOT, *WINNER, *SIGNED)
+    + tuple(name for names in _OTHERS.values() for name in names)
+    + tuple(f"{name}id" for name in VOTER)
+)
 ROLES = ("first", "second", "winner", *_OTHERS)
 """What `columns=` may name."""
 
@@ -130,6 +135,30 @@ def find_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
     if pair is not None:
         raise ValueError(f"no column says who won ({', '.join(WINNER)}) among {seen!r:.300}")
     raise ValueError(f"no two columns are two things (left and right, model_a and model_b, ...) among {seen!r:.300}")
+
+
+def more_columns(columns: Columns, names: dict[str, str], header: Iterable[str], given: Any = None) -> Columns:
+    """The columns of a file in which fields come later than its first rows. A field may say what nobody said before;
+    a ValueError where it would change what the rows before it said. `names`, the file's so far, is added to.
+
+    >>> first = find_columns(["left", "right", "winner"])
+    >>> more_columns(first, {"left": "left", "right": "right", "winner": "winner"}, ["left", "note", "voter"]).voter
+    'voter'
+    """
+    fresh = [name for name in header if plain(name) in _USUAL and plain(name) not in names]
+    for name in fresh:
+        names[plain(name)] = name
+    if not fresh:
+        return columns
+    found = find_columns(names.values(), given)
+    for role in Columns.__dataclass_fields__:
+        before, now = getattr(columns, role), getattr(found, role)
+        if before != now and (before is not None or role not in _OTHERS):
+            raise ValueError(
+                f"the field {fresh[0]!r} is new here and would be read instead of {before!r} ({role}): "
+                "give all rows the same fields, or name the columns"
+            )
+    return found
 
 
 def _given(names: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:

@@ -1,10 +1,17 @@
-"""Our own logs as votes: a service's ledger of choices and answers, line by line; any other row stays as it is."""
+"""Our own logs as votes: the ledger of a service or of a session, its choices and answers, row by row."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-_KINDS = ("open", "choose", "expose", "activate", "answer", "expiry", "correction", "flag", "fit", "measure", "erased")
+from conquer.checks import is_real
+from conquer.data.votes.winners import Answer
+from conquer.rows import SparseRows
+
+_OTHERS = ("open", "expose", "activate", "expiry", "correction", "flag", "fit", "measure", "erasure", "erased")
+"""Rows that hold no votes."""
+_LARGEST = 4096
+"""Features of a session's rows that are made whole vectors."""
 
 
 def is_ledger(row: Any) -> bool:
@@ -12,30 +19,34 @@ def is_ledger(row: Any) -> bool:
     return isinstance(row, Mapping) and row.get("kind") == "open"
 
 
-def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]]) -> Iterator[tuple[int, Any]]:
+def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]], passed: Callable[[], None]) -> Iterator[tuple[int, Any]]:
     """(line, row): the answers of a ledger as rows of votes, with what was shown beside them.
 
-    `rows` gives all of its lines, and is asked twice: an answer that was undone later is no vote.
+    `rows` gives all of its lines, and is asked twice: an answer that was undone later is no vote. `passed` is called
+    for every answer that its service did not learn as a vote: late, asked again, or not about two things.
     """
     undone = {_body(row).get("undone") for _, row in rows() if _kind(row) == "correction"}
-    shown: dict[Any, tuple[dict[Any, Any], Any, Any]] = {}
+    shown: dict[Any, _Shown | None] = {}
     for line, row in rows():
         kind = _kind(row)
-        if kind not in _KINDS:
-            yield line, row if isinstance(row, ValueError) else ValueError(f"no row of a ledger: {row!r:.60}")
-        elif kind == "choose":
-            body, items = _body(row), _body(row).get("items")
-            contents = {
-                one.get("id"): content_of(one)
-                for one in (items if isinstance(items, list) else ())
-                if isinstance(one, Mapping) and isinstance(one.get("id"), str)
-            }
-            shown[str(row.get("event_id"))] = contents, body.get("names"), body
-        elif kind == "answer" and row.get("position") not in undone:
-            decision = shown.get(str(row.get("event_id")))
-            vote = None if decision is None else _vote(decision, row, _body(row))
-            if vote is not None:
+        if kind == "choose":
+            shown[str(row.get("event_id"))] = _shown(_body(row))
+        elif kind == "ask":
+            shown[str(row.get("id"))] = _offered(row)
+        elif kind in ("answer", "tell", "vote"):
+            if row.get("position") is not None and row.get("position") in undone:
+                continue
+            try:
+                vote = _vote(row, kind, shown)
+            except ValueError as error:
+                yield line, error
+                continue
+            if vote is None:
+                passed()
+            else:
                 yield line, vote
+        elif kind not in _OTHERS:
+            yield line, row if isinstance(row, ValueError) else ValueError(f"no row of a ledger: {row!r:.60}")
 
 
 def _kind(row: Any) -> Any:
@@ -56,23 +67,67 @@ def content_of(item: Mapping[str, Any]) -> Any:
     return item.get("id")
 
 
-def _vote(decision: tuple[dict[Any, Any], Any, Any], row: Mapping[str, Any], body: Mapping[str, Any]) -> Any:
-    """The row of one answer; None where it was not about two things, or asked only to see whether people agree."""
-    contents, names, chosen = decision
-    if not isinstance(names, list) or len(names) != 2 or not all(isinstance(name, str) for name in names):
+class _Shown(NamedTuple):
+    """What a question showed: two things, None where it was not about two; which was on the left; its context."""
+
+    things: tuple[Any, Any]
+    left: str | None = None
+    context: Any = None
+    planted: bool = False
+
+
+def _shown(body: Mapping[str, Any]) -> _Shown | None:
+    """The question of a service's row; None where it is not about two things."""
+    names = body.get("names")
+    if not isinstance(names, list | tuple) or len(names) != 2 or not all(isinstance(name, str) for name in names):
         return None
-    if chosen.get("planted") or body.get("reason") == "late":
+    items = body.get("items")
+    contents: dict[str, Any] = {}
+    for place, one in enumerate(items if isinstance(items, list | tuple) else ()):
+        if isinstance(one, Mapping):
+            contents[str(one.get("id", place))] = content_of(one)
+        else:
+            contents[str(place)] = one
+    left = {names[0]: "first", names[1]: "second"}.get(str(body.get("left")))
+    context = body.get("context")
+    told = None if context is None else json.dumps(context, sort_keys=True)
+    return _Shown((contents.get(names[0]), contents.get(names[1])), left, told, bool(body.get("planted")))
+
+
+def _offered(row: Mapping[str, Any]) -> _Shown | None:
+    """The question of a session's row, whose things are rows of numbers."""
+    shown, rows, names = row.get("shown"), row.get("rows"), row.get("items")
+    if not isinstance(shown, list | tuple) or len(shown) != 2:
         return None
-    value = body.get("value")
+    if not isinstance(rows, SparseRows) or rows.dim > _LARGEST:
+        return _Shown((None, None))
+    one, two = rows.take(list(shown)).dense().tolist()
+    left = None if not names else {names[shown[0]]: "first", names[shown[1]]: "second"}.get(row.get("left"))
+    return _Shown((one, two), left)
+
+
+def _vote(row: Mapping[str, Any], kind: str, shown: Mapping[Any, _Shown | None]) -> dict[str, Any] | None:
+    """The row of one answer; None where it is no vote, a ValueError where it should be one and is not."""
+    name = str(row.get("id" if kind == "tell" else "event_id"))
+    body = row if kind == "tell" else _body(row)
+    if kind != "vote" and name not in shown:
+        raise ValueError(f"an answer to {name!r:.60}, which the ledger has not asked")
+    question = _shown(body) if kind == "vote" else shown[name]
+    if question is None or question.planted or body.get("reason") in ("late", "planted"):
+        return None
+    if any(thing is None for thing in question.things):
+        more = f"; one of more than {_LARGEST:,} features is learnt again by replay()" if kind == "tell" else ""
+        raise ValueError(f"the ledger does not hold what was shown{more}")
+    value = body.get("answer" if kind == "tell" else "value")
     said = value if value is not None else {"both_bad": "both_bad"}.get(str(body.get("winner")), "skip")
-    one, two = (contents.get(name, name) for name in names)
-    context = chosen.get("context")
     return {
-        "text_1": one,
-        "text_2": two,
-        "winner": float(said) if isinstance(said, int | float) else said,
-        "shown_left": {names[0]: "first", names[1]: "second"}.get(str(chosen.get("left"))),
+        "text_1": question.things[0],
+        "text_2": question.things[1],
+        "winner": Answer(said) if is_real(said) else said,
+        "shown_left": question.left,
         "voter": row.get("voter"),
-        "context": None if context is None else json.dumps(context, sort_keys=True),
-        "questionid": row.get("event_id"),
+        "kind": body.get("voter_kind" if kind == "tell" else "kind"),
+        "weight": body.get("weight"),
+        "context": question.context,
+        "questionid": name if kind != "vote" else row.get("position"),
     }

@@ -1,21 +1,23 @@
 """Votes from a file or from Python, checked row by row: every vote is taken, counted as a skip, or refused by line."""
 
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from conquer.checks import is_real
+from conquer.data.columns import plain
 from conquer.data.votes.cells import CellReader
-from conquer.data.votes.columns import Columns, find_columns
+from conquer.data.votes.columns import Columns, find_columns, more_columns
 from conquer.data.votes.ledgers import is_ledger, ledger_rows
 from conquer.data.votes.orders import order_blocks
 from conquer.data.votes.parts import FilePart
 from conquer.data.votes.tables import Chunk, chunks, form_of, from_rows
 from conquer.data.votes.things import ThingKind, Things, checked_things, kind_of
 from conquer.data.votes.vote import JUDGE, PERSON, Found, Vote, VoteBlock, VoteError
-from conquer.data.votes.winners import BOTH_BAD
+from conquer.data.votes.winners import BOTH_BAD, Answer
 
 
 class VoteReading:
@@ -81,10 +83,17 @@ class VoteReading:
             return
         columns: Columns | None = None
         cells: CellReader | None = None
+        names: dict[str, str] = {}
         for chunk in self._chunks():
             if cells is None or columns is None:
-                columns = self._found(chunk)
+                columns = self._found(chunk, lambda header: find_columns(header, self.columns))
                 cells = CellReader(columns, self._things(chunk, columns), self.kind)
+                for name in chunk.names:
+                    names.setdefault(plain(name), name)
+            else:
+                before = columns
+                columns = self._found(chunk, lambda header: more_columns(before, names, header, self.columns))
+                cells.columns = columns
             block, skips, both_bad = self._kept(chunk, cells)
             self.found.skips += skips
             self.found.both_bad += both_bad
@@ -93,15 +102,17 @@ class VoteReading:
     def _chunks(self) -> Iterator[Chunk]:
         source = self.source
         if isinstance(source, FilePart):
-            return from_rows(ledger_rows(lambda: _rows(chunks(source)))) if source.form == "ledger" else chunks(source)
+            if source.form != "ledger":
+                return chunks(source)
+            return from_rows(ledger_rows(lambda: _rows(chunks(source)), self.found.passing))
         rows = [_as_row(row) for row in source]
         if is_ledger(rows[0] if rows else None):
-            return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1))))
+            return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1)), self.found.passing))
         return from_rows(iter(enumerate(rows, 1)))
 
-    def _found(self, chunk: Chunk) -> Columns:
+    def _found(self, chunk: Chunk, find: Callable[[Sequence[str]], Columns]) -> Columns:
         try:
-            return find_columns(chunk.names, self.columns)
+            return find(chunk.names)
         except ValueError as error:
             if chunk.bad and not chunk.names:
                 place, reason = next(iter(chunk.bad.items()))
@@ -133,7 +144,9 @@ class VoteReading:
             both[:] = False
         skips = whole & np.isnan(values)
         keep = whole & ~both & ~skips
-        return (block if keep.all() else _taken(block, np.flatnonzero(keep))), int(skips.sum()), int(both.sum())
+        counts = np.ones(len(block), np.int64) if block.counts is None else block.counts
+        kept = block if keep.all() else _taken(block, np.flatnonzero(keep))
+        return kept, int(counts[skips].sum()), int(counts[both].sum())
 
 
 def _taken(block: VoteBlock, places: Any) -> VoteBlock:
@@ -163,8 +176,7 @@ def _as_row(row: Any) -> Any:
     if not isinstance(row, tuple | list) or len(row) != 3:
         return ValueError(f"expected (first, second, winner) or a mapping, got {row!r:.80}")
     first, second, winner = row
-    number = isinstance(winner, int | float | np.number) and not isinstance(winner, bool)
-    return {"first": first, "second": second, "winner": float(winner) if number else winner}
+    return {"first": first, "second": second, "winner": Answer(winner) if is_real(winner) else winner}
 
 
 def read_votes(path: str | os.PathLike[str], **options: Any) -> VoteReading:

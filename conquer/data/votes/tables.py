@@ -19,6 +19,8 @@ ROWS = 1 << 14
 """Rows of a chunk: enough for whole columns to be worth while, few enough to stay in a cache."""
 BYTES = 1 << 22
 """Bytes of a chunk's rows, about: long texts make short chunks."""
+LONGEST_CELL = (1 << 24) + (1 << 10)
+"""Characters of a cell: a text of the longest kind, and space around it."""
 _OPENING = re.compile(rb'"kind"\s*:\s*"open"')
 _PREFLIB = re.compile(rb"#\s*(FILE NAME|TITLE|NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.IGNORECASE)
 
@@ -84,6 +86,8 @@ def header_of(path: Path, form: str) -> list[str]:
 
 
 def _reader(part: FilePart, delimiter: str, meter: Meter) -> Any:
+    # Of the whole process, and only ever raised: the usual 131,072 characters are fewer than a long text has.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     if delimiter == "\t":  # such files quote nothing
         return csv.reader(_decoded(part, meter), delimiter=delimiter, quoting=csv.QUOTE_NONE)
     return csv.reader(_decoded(part, meter), delimiter=delimiter, strict=True)

@@ -2,8 +2,12 @@
 
 import json
 import math
+import sys
 from collections.abc import Container, Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal, cast, get_args
+
+import numpy as np
 
 from conquer.answers import RESERVED
 from conquer.checks import is_real
@@ -12,6 +16,7 @@ from conquer.data.votes.vote import LONGEST_NAME
 ThingKind = Literal["ids", "texts", "dicts", "vectors"]
 KINDS = cast(tuple[ThingKind, ...], get_args(ThingKind))
 _LONGEST_TEXT = 1 << 24
+_LARGEST = sys.float_info.max
 
 
 def checked_things(things: str | None) -> ThingKind | None:
@@ -28,7 +33,7 @@ def kind_of(cells: Sequence[Any], maybe_texts: bool) -> ThingKind:
     >>> kind_of(["tea", "mug"], True), kind_of(["green tea"], True), kind_of(["[1, 2]"], False)
     ('ids', 'texts', 'vectors')
     """
-    known = [cell for cell in cells if cell is not None and cell != ""]
+    known = [cell for cell in cells if cell is not None and not (isinstance(cell, str) and not cell)]
     first = known[0] if known else ""
     if isinstance(first, str):
         begins = first.lstrip()[:1]
@@ -38,7 +43,7 @@ def kind_of(cells: Sequence[Any], maybe_texts: bool) -> ThingKind:
         return "texts" if texts else "ids"
     if isinstance(first, Mapping):
         return "dicts"
-    return _kind_of_list(first) if isinstance(first, Sequence) or hasattr(first, "shape") else "ids"
+    return _kind_of_list(first) if isinstance(first, Sequence | np.ndarray) else "ids"
 
 
 def _is_text(cell: str) -> bool:
@@ -47,7 +52,8 @@ def _is_text(cell: str) -> bool:
 
 def _kind_of_list(value: Any) -> ThingKind:
     """A list of messages is a text, any other a vector."""
-    return "texts" if len(value) and isinstance(value[0], Mapping) else "vectors"
+    several = not isinstance(value, np.ndarray) and len(value)
+    return "texts" if several and isinstance(value[0], Mapping) else "vectors"
 
 
 def _json(cell: str) -> Any:
@@ -81,12 +87,12 @@ class Things:
         if self.kind == "dicts":
             if not isinstance(value, Mapping):
                 raise ValueError(f"expected an object with features, got {cell!r:.60}")
-            return dict(value)
+            return {name: _feature(name, cell) for name, cell in value.items()}
         return self._vector(value, cell)
 
     def _id(self, cell: Any) -> str:
-        if isinstance(cell, int) and not isinstance(cell, bool):
-            name = str(cell)
+        if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
+            name = str(int(cell))
         elif isinstance(cell, str):
             name = cell.strip()
         else:
@@ -107,7 +113,7 @@ class Things:
         return name
 
     def _vector(self, value: Any, cell: Any) -> list[float]:
-        if hasattr(value, "tolist"):
+        if isinstance(value, np.ndarray):
             value = value.tolist()
         numbers = list(value) if isinstance(value, list | tuple) else []
         if not numbers or not all(is_real(number) and math.isfinite(number) for number in numbers):
@@ -116,6 +122,21 @@ class Things:
             raise ValueError(f"vectors must be of one length: expected {self.width} numbers, got {len(numbers)}")
         self.width = len(numbers)
         return [float(number) for number in numbers]
+
+
+def _feature(name: Any, value: Any) -> Any:
+    """A feature of a dict, as a featurizer takes it."""
+    if not isinstance(name, str):
+        raise ValueError(f"feature names must be strings, got {name!r:.60}")
+    if value is None or isinstance(value, str | bool | np.bool_):
+        return value
+    if isinstance(value, Real):
+        if not abs(value) <= _LARGEST:
+            raise ValueError(f"feature {name!r:.60} must be a finite number, got {value!r:.60}")
+        return value
+    if isinstance(value, list | tuple | set | frozenset) and all(isinstance(each, str) for each in value):
+        return value
+    raise ValueError(f"feature {name!r:.60} must be a number, a bool, a string or a list of strings, got {value!r:.60}")
 
 
 def _text(cell: Any) -> str:

@@ -79,7 +79,7 @@ class VoteBlock:
 class Found:
     """What a reading has come across: votes taken, the ties among them, what was not learnt, and why rows were refused.
 
-    `votes` and `ties` count several equal votes on one line as several.
+    All but `refused`, which are rows, count several equal votes on one line as several.
     """
 
     votes: int = 0
@@ -87,6 +87,8 @@ class Found:
     skips: int = 0
     both_bad: int = 0
     refused: int = 0
+    passed: int = 0
+    """Answers of a ledger that its service did not learn: late, asked again, or not about two things."""
     problems: list[str] = field(default_factory=list)
 
     def refuse(self, problem: str, rows: int = 1) -> None:
@@ -95,9 +97,13 @@ class Found:
         if len(self.problems) < _REMEMBERED:
             self.problems.append(problem)
 
+    def passing(self) -> None:
+        """Count an answer that is no vote."""
+        self.passed += 1
+
     def add(self, other: "Found") -> None:
         """Add what another reading has come across."""
-        for name in ("votes", "ties", "skips", "both_bad"):
+        for name in ("votes", "ties", "skips", "both_bad", "passed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.refused += other.refused
         self.problems = [*self.problems, *other.problems][:_REMEMBERED]
@@ -108,6 +114,7 @@ class Found:
         >>> str(Found(votes=12, ties=3, skips=1))
         '12 votes, 3 of them ties; 1 skipped'
         """
-        parts = {"skipped": self.skips, "both bad, not learnt": self.both_bad, "refused": self.refused}
+        parts = {"skipped": self.skips, "both bad, not learnt": self.both_bad, "refused": self.refused,
+                 "late, asked again or not about two": self.passed}  # fmt: skip
         more = "".join(f"; {count:,} {what}" for what, count in parts.items() if count)
         return f"{self.votes:,} votes, {self.ties:,} of them ties{more}"
