@@ -159,7 +159,7 @@ class Session:
         """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
 
         A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features. A fitted session takes
-        a list of ids that it knows, or `session.known` for all of them.
+        a list of ids that it knows, or `session.known` for all of them, and texts as {id: text}.
         """
         self._check_whole()
         names, rows = self._read(items, context, ids)
@@ -200,7 +200,7 @@ class Session:
 
     def _looked_up(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
         """Items that the session knows by name as their rows and names; all others as they came."""
-        found = None if self.known is None else self.known.found(items, context)
+        found = None if self.known is None else self.known.found(items, context, ids)
         return (items, ids) if found is None else (found[0], found[1] if ids is None else ids)
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
