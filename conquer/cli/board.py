@@ -14,7 +14,9 @@ def board(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     delta: Annotated[float | None, typer.Option(help="The chance at which the board may err. [0.05]")] = None,
     interval: Annotated[str | None, typer.Option(help="anytime, proved or fixed. [anytime]")] = None,
-    tau2: Annotated[float | None, typer.Option(help="A constant of `anytime`, chosen before the answers. [0.25]")] = None,
+    tau2: Annotated[
+        float | None, typer.Option(help="A constant of `anytime`, chosen before the answers. [0.25]")
+    ] = None,
     U: Annotated[float | None, typer.Option("--U", help="A bound on the length of the true weights.")] = None,
     stop: Annotated[float | None, typer.Option(help="Say whether one may stop at this tolerance.")] = None,
     groups: Annotated[str | None, typer.Option(help="A column of ITEMS: a board of its groups' means.")] = None,
@@ -37,7 +39,7 @@ def board(
     if items is not None:
         listed, grouped = listed_items(items, groups, known=known is not None, closed=closed)
     asked = {"delta": delta, "interval": interval, "tau2": tau2, "U": U}
-    options = {name: value for name, value in asked.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     made = session.board(listed, groups=grouped, **options)
     verdict = None if stop is None else made.stop(stop)
     if as_json:

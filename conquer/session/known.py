@@ -70,15 +70,18 @@ class Known(Mapping[str, SparseRows]):
             return None
         places = [self.places.get(name, -1) for name in values]
         if -1 in places:
-            return self._unknown(values[places.index(-1)], texts=ids is not None and max(places) < 0)
+            self._check_texts(values[places.index(-1)], texts=ids is not None and max(places) < 0)
+            return None
         if context is not None:
             if ids is not None:
                 return None
-            raise ValueError(f"the row of {values[0]!r} was made without a context: pass {{id: item}} to cross items with one")
+            raise ValueError(
+                f"{values[0]!r:.80} was fitted without a context: pass {{id: item}} to cross items with one"
+            )
         return self.rows.take(np.array(places)).packed(), list(given)
 
-    def _unknown(self, name: str, *, texts: bool) -> None:
-        """None where it may be a text, else a ValueError."""
+    def _check_texts(self, name: str, *, texts: bool) -> None:
+        """Raise, unless a string that is no name may be a text."""
         if self.closed:
             raise ValueError(f"nobody knows {name!r} among the {len(self)} items by their ids")
         if not texts:

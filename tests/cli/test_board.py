@@ -134,7 +134,9 @@ def test_items_are_those_that_fit_has_read(folder, monkeypatch, capsys):
 def test_options_reach_the_board_and_the_rest_is_the_sessions(folder, monkeypatch, capsys):
     session = conquer.load(folder / "session")
     items = {"tea": {"hot": 1.0}, "mug": {"blue": 1.0}, "pot": {"iron": 1.0}}
-    _, out, _ = run(monkeypatch, capsys, folder / "session", folder / "items.jsonl", "--json", "--U", "7", "--tau2", "2")
+    _, out, _ = run(
+        monkeypatch, capsys, folder / "session", folder / "items.jsonl", "--json", "--U", "7", "--tau2", "2"
+    )
     board = session.board(items, U=7, tau2=2)
     assert [row["low"] for row in json.loads(out)["items"]] == board.low[board.order].tolist()
     own = conquer.Session(session.learner, delta=0.2, interval="fixed")

@@ -87,6 +87,6 @@ def test_texts_are_still_read_where_they_are_meant():
     assert listed.names == ("one", "two")
     with pytest.raises(ValueError, match=r"pass texts as \{id: text\}"):
         made.board(["a hot drink", "a blue thing"])
-    with pytest.raises(ValueError, match="made without a context"):
+    with pytest.raises(ValueError, match="fitted without a context"):
         made.rank(["tea", "pot"], context="noon")
     assert made.rank(np.array(["pot", "tea"])) == ["tea", "pot"]
