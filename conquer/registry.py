@@ -12,8 +12,8 @@ from typing import Any
 
 from conquer import policies
 from conquer.checks import checked_dim, number
-from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid
-from conquer.learners.conquer import Conquer, as_stored
+from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid, mark_given
+from conquer.learners.conquer import USUAL_U, Conquer, as_stored
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -23,7 +23,7 @@ STORAGE = Parameter("storage", "float64", "'float64', or 'float32': half the mem
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
 SECOND_ORDER = (LAM, UPDATE, STORAGE, PROJECTION, *KERNEL)
 BOUND = (
-    Parameter("U", 1.0, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),
+    Parameter("U", USUAL_U, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
     Parameter("delta", 0.05, "a number in (0, 1), the chance of failure (eta='theory' or 'tight')"),
 )
@@ -249,13 +249,18 @@ def describe(learner: Learner) -> dict[str, Any]:
     named = learner.name in _FAMILY or not unknown([learner.name])
     if not named or getattr(learner, "policy", None) != find(learner.name).policy:
         raise ValueError("only learners made by name can be written: a policy of your own has no file form")
-    return {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
+    made = {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
+    # Only what boards must know, and only where the value alone does not tell.
+    meant = "U" in getattr(learner, "given", ()) and learner.parameters.get("U") == USUAL_U
+    return made | ({"given": ["U"]} if meant else {})
 
 
 def rebuild(description: Mapping[str, Any]) -> Learner:
     """A fresh learner from `describe`'s result."""
     with as_stored():
-        return make(description["algorithm"], dim=description["dim"], **description["parameters"])
+        learner = make(description["algorithm"], dim=description["dim"], **description["parameters"])
+    mark_given(learner, [name for name in description.get("given", ()) if name == "U"])
+    return learner
 
 
 __all__ = [

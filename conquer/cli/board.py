@@ -10,30 +10,49 @@ import typer
 
 def board(
     model: Annotated[Path, typer.Argument(help="A file of a learner or a session.")],
-    items: Annotated[Path | None, typer.Argument(help="CSV, JSON or JSON lines of items with ids.")] = None,
+    items: Annotated[Path | None, typer.Argument(help="A file of items, as for `fit`, or of known ids.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    delta: Annotated[float, typer.Option(help="The chance at which the board may err.")] = 0.05,
-    interval: Annotated[str, typer.Option(help="anytime, proved or fixed.")] = "anytime",
+    delta: Annotated[float | None, typer.Option(help="The chance at which the board may err. [0.05]")] = None,
+    interval: Annotated[str | None, typer.Option(help="anytime, proved or fixed. [anytime]")] = None,
+    tau2: Annotated[
+        float | None, typer.Option(help="A constant of `anytime`, chosen before the answers. [0.25]")
+    ] = None,
+    U: Annotated[float | None, typer.Option("--U", help="A bound on the length of the true weights.")] = None,
     stop: Annotated[float | None, typer.Option(help="Say whether one may stop at this tolerance.")] = None,
     groups: Annotated[str | None, typer.Option(help="A column of ITEMS: a board of its groups' means.")] = None,
 ) -> None:
-    """Who wins among items, how sure that is, and whether one may stop asking."""
-    from conquer.data.items import read_items
+    """Who wins among items, how sure that is, and whether one may stop asking.
+
+    What is not given is as the session has it.
+    """
+    from conquer.data.items import listed_items
     from conquer.session import Session, load
 
     found = load(model)
     session = found if isinstance(found, Session) else Session(found)
     if items is None and groups is not None:
         raise ValueError("--groups names a column of the file of items: give that file as well")
-    listed, grouped = (None, None) if items is None else read_items(items, groups)
-    made = session.board(listed, groups=grouped, delta=delta, interval=interval)
+    known = session.known
+    closed = known is not None and known.closed
+    listed: Any = None
+    grouped = None
+    if items is not None:
+        listed, grouped = listed_items(items, groups, known=known is not None, closed=closed)
+    asked = {"delta": delta, "interval": interval, "tau2": tau2, "U": U}
+    options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    made = session.board(listed, groups=grouped, **options)
     verdict = None if stop is None else made.stop(stop)
     if as_json:
-        typer.echo(json.dumps(_as_object(made, verdict), ensure_ascii=False))
+        _say(json.dumps(_as_object(made, verdict), ensure_ascii=False))
         return
-    typer.echo(f"{made!r}")
+    _say(f"{made!r}")
     if verdict is not None:
-        typer.echo(verdict.text)
+        _say(verdict.text)
+
+
+def _say(text: str) -> None:
+    r"""Print it; half a character, which no file may hold, as \ud83d, which JSON reads back."""
+    typer.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def _as_object(made: Any, verdict: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A row of the table of algorithms: what it is called, what it takes, on which grid it is tuned, how it is built."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -113,6 +113,7 @@ class Algorithm:
 
             learner = Exploring(learner, explore)
         learner.made_by = self
+        mark_given(learner, () if STORED.get() else given)
         made: Learner = learner
         return made
 
@@ -180,6 +181,14 @@ def as_stored() -> Iterator[None]:
         STORED.reset(token)
 
 
+def mark_given(learner: Any, names: Iterable[str]) -> None:
+    """Remember which parameters somebody has given, in the learner and in those that it is made of."""
+    given = frozenset(names)
+    while learner is not None:
+        learner.given = given
+        learner = getattr(learner, "learner", None)
+
+
 class Presentable:
     """A learner that people can look at, and that scikit-learn can clone and change.
 
@@ -193,6 +202,8 @@ class Presentable:
 
     made_by: Any = None
     """The registry's row that made it; None for a policy of one's own."""
+    given: frozenset[str] = frozenset()
+    """The parameters that somebody has given it: a default that was given is meant."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy in another process has: all but a row that cannot be sent there."""

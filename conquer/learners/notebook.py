@@ -51,7 +51,12 @@ def remade(learner: Any, **changes: Any) -> Any:
     allowed = {*known, "model", "explore", *learner.made_by.takes}
     if unknown := sorted(set(changes) - allowed):
         raise ValueError(f"{learner.name} has the parameters {', '.join(known)}; got {', '.join(unknown)}")
-    given = {**known, **changes}
+    usual = {each.name: each.default for each in learner.made_by.parameters}
+    # A default that nobody has given is none that somebody means.
+    kept = {
+        name: value for name, value in known.items() if name != "U" or name in learner.given or value != usual[name]
+    }
+    given = {**kept, **changes}
     if changes.get("model", known.get("model")) != known.get("model"):
         # What the other model does not take is left at its own defaults.
         takes = {each.name for each in learner.made_by.parameters if given["model"] in each.models}

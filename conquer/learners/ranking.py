@@ -8,8 +8,9 @@ import numpy as np
 
 from conquer.boards import Board, board_of
 from conquer.checks import LARGEST, number
+from conquer.kernels.models.pairs import ENTRIES
 from conquer.kernels.rounds import settings as st
-from conquer.learners.conquer import Conquer
+from conquer.learners.conquer import USUAL_U, Conquer
 from conquer.models.kernel import Kernel
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats
@@ -49,11 +50,12 @@ def board_of_learner(
     U: float | None = None,
     names: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
+    among: int = 0,
 ) -> Board:
-    """`Conquer.board`, apart from it: few learners need it."""
+    """`Conquer.board`, apart from it: few learners need it. `among`: how many items are known, listed or not."""
     check_board(learner, interval)
     rows, model = as_rows(X, learner.dim), learner.model
-    bound = own_bound(learner, len(rows)) if U is None else number("U", U, 0, LARGEST)
+    bound = own_bound(learner, rows, among) if U is None else number("U", U, 0, LARGEST)
     weights = None
     if groups is not None:
         if names is not None:
@@ -73,14 +75,35 @@ def board_of_learner(
     )  # fmt: skip
 
 
-def own_bound(learner: Conquer, items: int) -> float:
-    """The bound on ||w*|| that the learner was made with; sqrt(K), that of K items of worth within [-1, 1], without.
+def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
+    """The bound on ||w*|| that the learner was made with; without, sqrt(K), that of K items of worth within [-1, 1].
 
-    Its U is 1 where nobody has said anything, unless its widths follow a bound: then that one is meant.
+    K counts the listed items, or all that are known. Where each has one column of its own, as ids have, answers about
+    others pull on their scores too: then K counts at least the columns that answers have touched.
     """
-    given = learner.parameters.get("U", 1.0)
-    meant = given != 1.0 or isinstance(learner.parameters.get("eta"), str)
-    return float(given) if meant else math.sqrt(items)
+    bound = float(learner.knobs[st.RADIUS])
+    # The usual one is meant where it was given, or where the widths follow a bound.
+    if bound != USUAL_U or "U" in learner.given or learner.plan[st.ETA_MODE] != st.CONSTANT:
+        return bound
+    own = rows.packed()
+    places = np.repeat(np.arange(len(own)), np.diff(own.indptr))
+    alone = bool((np.bincount(places[own.data != 0.0], minlength=len(own)) == 1).all())
+    return math.sqrt(max(len(rows), among, touched(learner.model) if alone else 0))
+
+
+def touched(model: Any) -> int:
+    """How many columns the answers of a full or kernel model speak of.
+
+    >>> from conquer.models.full import Full
+    >>> model = Full(3)
+    >>> model.update([[1.0, 0.0, 0.0]], {0: 0.5}, +1)
+    >>> touched(model)
+    1
+    """
+    if isinstance(model, Kernel):
+        return int(np.unique(model.indices[: int(model.counts[ENTRIES])]).size)
+    # A^-1 starts as I/lam, and an answer lowers the diagonal wherever its row is not 0; sums are inverted by rounding.
+    return int((model.inverse.diagonal() * model.lam < 1.0 - 1e-12).sum())
 
 
 def shares(groups: Sequence[str], count: int) -> tuple[list[str], Any]:

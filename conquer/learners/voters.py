@@ -162,7 +162,9 @@ class Voters:
         if not low <= 0.5 <= high:
             reasons.append(f"picks the left in {row[LEFT] / sides:.0%} of {sides:.0f} answers")
         if rho + strict * error < 0.5:
-            reasons.append(f"agrees with the others in {row[AGREED] / met:.0%} of {met:.0f} answers")
+            # Ties alone are neither for nor against what was foretold.
+            share, count = (f"{row[AGREED] / met:.0%}", met) if met else ("none", row[ANSWERS])
+            reasons.append(f"agrees with the others in {share} of {count:.0f} answers")
         return Voter(
             name,
             kind,

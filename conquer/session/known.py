@@ -43,30 +43,52 @@ class Known(Mapping[str, SparseRows]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def found(self, items: Any, context: Any = None) -> tuple[SparseRows, list[str]] | None:
+    def found(
+        self, items: Any, context: Any = None, ids: Sequence[str] | None = None
+    ) -> tuple[SparseRows, list[str]] | None:
         """(rows, ids) of items given as all that is known or as a list of known names; None where they are neither.
 
-        Where names are all there is to an item, a name nobody knows is a ValueError, and so is a text or a context.
+        A list of strings is of names, and one that nobody knows is a ValueError. Texts come as {id: text}, or with
+        `ids`. Where names are all there is to an item, texts and a context are refused.
         """
         if self.closed and context is not None:
             raise ValueError("this session was fitted on items by their ids, so a context says nothing to it")
         if items is self and context is None:
             return self.rows, list(self.names)
-        ids, values = items, items
+        if isinstance(items, np.ndarray) and items.ndim == 1 and items.dtype.kind in "OU":
+            items = items.tolist()
+        given, values = items, items
         if isinstance(items, Mapping) and self.closed:
-            ids, values = list(items), list(items.values())
-        if context is not None or not isinstance(values, list | tuple) or not values:
+            given, values = list(items), list(items.values())
+        if not isinstance(values, list | tuple):
+            if not isinstance(values, Mapping | np.ndarray | SparseRows) and not hasattr(values, "tocsr"):
+                raise TypeError(f"items must be a list of ids, {{id: item}} or rows, got {values!r:.60}")
             return None
-        if self.closed and isinstance(values[0], Mapping):
+        if self.closed and values and isinstance(values[0], Mapping):
             raise ValueError(f"this session knows {len(self)} items by their ids, got {values[0]!r:.60}")
-        if not all(isinstance(name, str) for name in values):
+        if not values or not all(isinstance(name, str) for name in values):
             return None
         places = [self.places.get(name, -1) for name in values]
         if -1 in places:
-            if self.closed:
-                raise ValueError(f"nobody knows {values[places.index(-1)]!r} among the {len(self)} items by their ids")
+            self._check_texts(values[places.index(-1)], texts=ids is not None and max(places) < 0)
             return None
-        return self.rows.take(np.array(places)).packed(), list(ids)
+        if context is not None:
+            if ids is not None:
+                return None
+            raise ValueError(
+                f"{values[0]!r:.80} was fitted without a context: pass {{id: item}} to cross items with one"
+            )
+        return self.rows.take(np.array(places)).packed(), list(given)
+
+    def _check_texts(self, name: str, *, texts: bool) -> None:
+        """Raise, unless a string that is no name may be a text."""
+        if self.closed:
+            raise ValueError(f"nobody knows {name!r} among the {len(self)} items by their ids")
+        if not texts:
+            raise ValueError(
+                f"nobody knows {name!r:.80} among the {len(self)} items of this session, where a list of strings is of "
+                "ids: pass texts as {id: text}"
+            )
 
     def settings(self) -> dict[str, Any]:
         """Everything but the rows, as JSON takes it."""

@@ -17,7 +17,7 @@ from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.known import Known
 from conquer.session.ledger import choice_of, record
-from conquer.session.session import DELTA, Pending, Session, Told
+from conquer.session.session import Pending, Session, Told
 from conquer.types import Learner, Query
 
 
@@ -58,8 +58,8 @@ def dumps_session(session: Session) -> bytes:
     told = {name: _shortened([int(t.query), *t[1:]]) for name, t in session._told.items()}
     extra = {"seed": session.seed, "ordinal": session.ordinal, "covariance": session.covariance}
     extra |= {"pending": pending, "told": told, "featurizer": None}
-    if session.stop is not None or session.delta != DELTA:
-        extra |= {"stop": session.stop, "delta": session.delta}
+    if session.stop is not None or session.looks.stored():
+        extra |= {"stop": session.stop, "delta": session.delta, **session.looks.stored()}
     arrays: dict[str, Any] = {}
     if session.featurizer is not None:
         extra["featurizer"] = session.featurizer.settings()
@@ -89,7 +89,8 @@ def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str,
     if extra["featurizer"] is not None:
         own = {name.removeprefix("featurizer."): a for name, a in arrays.items() if name.startswith("featurizer.")}
         featurizer = Featurizer.from_settings(extra["featurizer"], own)
-    stopping = {name: extra[name] for name in ("stop", "delta") if name in extra}  # not in earlier versions' files
+    # Not in earlier versions' files, nor where they are the usual.
+    stopping = {name: extra[name] for name in ("stop", "delta", "U", "interval", "tau2") if name in extra}
     session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"], **stopping)
     if extra.get("known") is not None:
         own = {name.removeprefix("known."): array for name, array in arrays.items() if name.startswith("known.")}

@@ -15,13 +15,11 @@ from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.session.known import Known
 from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
-from conquer.session.standing import board_of_items, known_items, ranked
+from conquer.session.standing import Looks, board_of_items, is_done, known_items, ranked
 from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
 Moved = TypeVar("Moved")
 _NUMBERED = tuple(map(str, range(100)))
-DELTA = 0.05
-"""The chance at which a board may err, where nobody says another."""
 _SEVERAL, _VECTOR = (list, tuple), (list, tuple, np.ndarray)
 
 
@@ -70,7 +68,8 @@ class Session:
     """A learner with item ids, tickets from (seed, ordinal) and a ledger. Not thread-safe.
 
     `covariance="on-show"` counts a pair in the widths as soon as it is shown, for answers that come late. With `stop`,
-    a tolerance, an offer is `done` once at level `delta` no item of the round is better than its leader by more.
+    a tolerance, an offer is `done` once at level `delta` no item of the round is better than its leader by more, as the
+    round's board says it; boards have this `delta`, `U`, `interval` and `tau2` wherever nobody says otherwise.
 
     >>> from conquer.registry import make
     >>> session = Session(make("gnr", dim=2**10), seed=0)
@@ -90,7 +89,10 @@ class Session:
         ledger: Ledger | None = None,
         covariance: str = "on-answer",
         stop: float | None = None,
-        delta: float = DELTA,
+        delta: float = 0.05,
+        U: float | None = None,
+        interval: str = "anytime",
+        tau2: float = 0.25,
     ) -> None:
         if covariance not in ("on-answer", "on-show"):
             raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
@@ -98,9 +100,10 @@ class Session:
             raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
         seed = checked_seed(seed)
         self.stop = None if stop is None else number("stop", stop, 0, LARGEST)
-        self.delta = number("delta", delta, 0, 1, above=True, below=True)
+        self.looks = Looks(delta, U, interval, tau2)
         if stop is not None:
-            learner.board(SparseRows([0, 0], [], [], learner.dim))  # one that has no board is refused here
+            # One that has no board is refused here.
+            learner.board(SparseRows([0, 0], [], [], learner.dim), **self.looks.options())
         if covariance == "on-show":
             learner.begin_exposing()
         self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
@@ -156,11 +159,11 @@ class Session:
         """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
 
         A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features. A fitted session takes
-        a list of ids that it knows, or `session.known` for all of them.
+        a list of ids that it knows, or `session.known` for all of them, and texts as {id: text}.
         """
         self._check_whole()
         names, rows = self._read(items, context, ids)
-        done = self.stop is not None and self.learner.board(rows, self.delta).stop(self.stop).done
+        done = is_done(self, rows)
         ticket = tickets.ticket(self._stream, self.ordinal)
         choice = self.learner.choose(rows, ticket)
         offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
@@ -197,7 +200,7 @@ class Session:
 
     def _looked_up(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
         """Items that the session knows by name as their rows and names; all others as they came."""
-        found = None if self.known is None else self.known.found(items, context)
+        found = None if self.known is None else self.known.found(items, context, ids)
         return (items, ids) if found is None else (found[0], found[1] if ids is None else ids)
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
@@ -260,15 +263,21 @@ class Session:
     ) -> Any:
         """Who of these items wins, and how sure that is: a `Board`. None: the items that a fitted session knows.
 
-        `groups`, {id: group}: a board of the groups' means. Options as of `Conquer.board`: delta, interval, tau2, U.
+        `groups`, {id: group}: a board of the groups' means. `names`: what the items are called on it, if not by their
+        ids. Options as of `Conquer.board`: delta, interval, tau2, U.
         """
         names, rows = known_items(self) if items is None else self._read(items, context, ids)
-        return board_of_items(self.learner, names, rows, groups, {"delta": self.delta, **options})
+        return board_of_items(self, names, rows, groups, options)
 
     def rank(self, items: Any = None, context: Any = None, ids: Sequence[str] | None = None) -> list[str]:
         """The items' ids by score, best first; equal scores in the order given."""
         names, rows = known_items(self) if items is None else self._read(items, context, ids)
         return ranked(self.learner, names, rows)
+
+    @property
+    def delta(self) -> float:
+        """The chance at which a board may err, where nobody says another."""
+        return self.looks.delta
 
     @property
     def pending(self) -> tuple[str, ...]:

@@ -96,3 +96,62 @@ def test_bad_calls_are_one_line(folder, monkeypatch, capsys, words, message):
     assert out == ""
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.fixture
+def by_ids(folder):
+    votes = [("tea", "mug", "tea"), ("mug", "pot", "mug"), ("tea", "pot", "tea")] * 40
+    conquer.save(conquer.fit(votes), folder / "ids")
+    return folder
+
+
+def test_a_file_of_ids_is_a_part_of_what_is_known(by_ids, monkeypatch, capsys):
+    (by_ids / "part.csv").write_text("id\npot\ntea\n")
+    status, out, _ = run(monkeypatch, capsys, by_ids / "ids", by_ids / "part.csv", "--json")
+    assert status == 0
+    assert [row["id"] for row in json.loads(out)["items"]] == ["tea", "pot"]
+    status, out, _ = run(monkeypatch, capsys, by_ids / "ids", by_ids / "items.csv", "--groups", "kind", "--json")
+    assert status == 0
+    assert [row["id"] for row in json.loads(out)["items"]] == ["drink", "thing"]
+    (by_ids / "wrong.csv").write_text("id\npott\ntea\n")
+    status, _, err = run(monkeypatch, capsys, by_ids / "ids", by_ids / "wrong.csv")
+    assert (status, "nobody knows 'pott'" in err) == (2, True)
+
+
+def test_items_are_those_that_fit_has_read(folder, monkeypatch, capsys):
+    (folder / "v.csv").write_text("first,second,winner\n" + "a,b,a\nb,c,b\n" * 30)
+    (folder / "i.csv").write_text("name;group;size\na;x;1\nb;y;2\nc;x;3\n")
+    session = conquer.fit(folder / "v.csv", folder / "i.csv", dim=64, model="full")
+    conquer.save(session, folder / "fitted")
+    _, out, _ = run(monkeypatch, capsys, folder / "fitted", folder / "i.csv", "--json")
+    board = session.board()
+    assert [row["score"] for row in json.loads(out)["items"]] == board.scores[board.order].tolist()
+    _, out, _ = run(monkeypatch, capsys, folder / "fitted", folder / "i.csv", "--groups", "group", "--json")
+    board = session.board(groups={"a": "x", "b": "y", "c": "x"})
+    assert [row["score"] for row in json.loads(out)["items"]] == board.scores[board.order].tolist()
+
+
+def test_options_reach_the_board_and_the_rest_is_the_sessions(folder, monkeypatch, capsys):
+    session = conquer.load(folder / "session")
+    items = {"tea": {"hot": 1.0}, "mug": {"blue": 1.0}, "pot": {"iron": 1.0}}
+    _, out, _ = run(
+        monkeypatch, capsys, folder / "session", folder / "items.jsonl", "--json", "--U", "7", "--tau2", "2"
+    )
+    board = session.board(items, U=7, tau2=2)
+    assert [row["low"] for row in json.loads(out)["items"]] == board.low[board.order].tolist()
+    own = conquer.Session(session.learner, delta=0.2, interval="fixed")
+    conquer.save(own, folder / "own")
+    _, out, _ = run(monkeypatch, capsys, folder / "own", folder / "items.jsonl", "--json")
+    assert (json.loads(out)["delta"], json.loads(out)["interval"]) == (0.2, "fixed")
+
+
+def test_half_a_character_in_an_id_is_printed(folder, monkeypatch, capsys):
+    votes = [("a\ud83d", "b", "first"), ("b", "a\ud83d", "second")] * 30
+    conquer.save(conquer.fit(votes), folder / "odd")
+    status, out, _ = run(monkeypatch, capsys, folder / "odd", "--json", "--stop", "3")
+    assert status == 0
+    out.encode()
+    assert [row["id"] for row in json.loads(out)["items"]] == ["a\ud83d", "b"]
+    status, out, _ = run(monkeypatch, capsys, folder / "odd", "--stop", "3")
+    assert status == 0
+    assert "nothing is better than a\\ud83d by" in out

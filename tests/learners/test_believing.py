@@ -215,3 +215,17 @@ def test_columns_do_not_reach_the_kernels_for_choosing():
     assert full.model.dim == DIM + 1 + 2 + 2 * 2
     with pytest.raises(ValueError, match="4 features"):
         full.scores(np.eye(DIM + 1))
+
+
+@pytest.mark.parametrize("believe", ["voters", "people"])
+def test_a_voter_of_ties_alone_is_reported(believe):
+    learner, X = make("gnr", dim=2, model="full", lam=0.01, believe=believe), np.eye(2)
+    choice = Choice((0, 1), Query.DUEL, 0, {})
+    for _ in range(40):
+        learner.learn(X, choice, 1.0, Source("ann", 1))
+    for _ in range(40):
+        learner.learn(X, choice, 0.0, Source("eve", 1, "judge"))
+    eve = {voter.name: voter for voter in learner.voters()}["eve"]
+    assert eve.agreement is None
+    assert eve.doubtful
+    assert eve.reason == "agrees with the others in none of 40 answers"

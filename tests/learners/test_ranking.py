@@ -8,6 +8,10 @@ import pytest
 import conquer
 from conquer.boards import board_of
 from conquer.kernels.rounds import settings as st
+from conquer.learners.conquer import Conquer
+from conquer.models.full import Full
+from conquer.policies import GNC
+from conquer.saving import dumps, loads
 
 DIM = 5
 
@@ -134,3 +138,17 @@ def test_bad_options_are_refused(options, message):
     learner, X = taught()
     with pytest.raises(ValueError, match=message):
         learner.board(X, **options)
+
+
+def test_a_bound_that_was_given_is_meant_even_if_it_is_the_usual():
+    from sklearn.base import clone
+
+    given, silent = (conquer.make("gnc", dim=4, model="full", **extra) for extra in ({"U": 1.0}, {}))
+    wrapped = conquer.make("gnc", dim=4, model="full", U=1.0, explore=0.5, believe="voters")
+    for learner, bound in ((given, 1.0), (wrapped, 1.0), (silent, 2.0)):
+        again = loads(dumps(learner))[0]
+        for one in (learner, again, clone(learner), clone(again).set_params(lam=0.5)):
+            assert bound == one.board(np.eye(4)).width.U
+        assert dumps(again) == dumps(learner)
+    assert b'"given"' not in dumps(silent)
+    assert Conquer(Full(4), GNC, U=3.0).board(np.eye(4)).width.U == 3.0
