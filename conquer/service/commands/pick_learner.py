@@ -147,11 +147,6 @@ class PickLearner:
         table.names = {(kind, new if name == voter else name): k for (kind, name), k in table.names.items()}
         return True
 
-    @property
-    def known_voters(self) -> list[str]:
-        """The names of the voters it weighs."""
-        return [] if self._believer is None else [name for _, name in self._believer.table.names]
-
     def voters(self) -> tuple[Voter, ...]:
         """Every named voter; a RefusalError where the model does not weigh them."""
         if self._believer is None:
