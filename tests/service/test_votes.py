@@ -39,7 +39,7 @@ def same(one, two):
 def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
     async def work(client, server):
         reply = (await send(client)).json()
-        told = {"votes": 4, "learnt": 4, "repeated": 0, "ties": 1, "skipped": 0, "both_bad": 0}
+        told = {"votes": 4, "learnt": 4, "repeated": 0, "undone": 0, "ties": 1, "skipped": 0, "both_bad": 0}
         assert reply == told
         assert (await send(client)).json() == {**told, "learnt": 0, "repeated": 4}
         items = [{"id": one, "features": {"id": one}} for one in ("pot", "mug", "tea")]
@@ -116,7 +116,7 @@ def test_an_upload_that_was_cut_off_goes_on(local):
         head = b"\n".join(whole.splitlines()[:3])
         assert (await send(client, head, "?id=batch-7")).json()["learnt"] == 2
         assert (await send(client, whole, "?id=batch-7")).json() == {
-            "votes": 4, "learnt": 2, "repeated": 2, "ties": 1, "skipped": 0, "both_bad": 0,
+            "votes": 4, "learnt": 2, "repeated": 2, "undone": 0, "ties": 1, "skipped": 0, "both_bad": 0,
         }  # fmt: skip
         assert server.writer.models["m"].learner.learner.answers == 4
         assert (await send(client, whole, "?id=../x")).status_code == 422

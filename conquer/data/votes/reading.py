@@ -71,7 +71,8 @@ class VoteReading:
         if whole and self.found.votes + self.found.skips + self.found.both_bad == before:
             where = "votes" if part is None else part.path
             first = f": {self.found.problems[0]}" if self.found.problems else ""
-            raise VoteError(f"{where}: there is no vote, {self.found.refused} rows refused{first}")
+            refused = f", {self.found.refused} rows refused{first}" if self.found.refused else " in it"
+            raise VoteError(f"{where}: there is no vote{refused}")
 
     def _blocks(self) -> Iterator[VoteBlock]:
         part = self.source if isinstance(self.source, FilePart) else None

@@ -1,6 +1,7 @@
 """Logs out and in: JSON lines, preference pairs, and ledgers that train a fresh model on old answers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -121,7 +122,7 @@ def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], Any]], Any]) -> 
     a copy of the model first, so that a ledger is refused before any row of it is written.
     """
     rows = list(lines)
-    undone = {_body(row, Corrected).undone for row in rows if row.kind == "correction"}
+    undone = Undone.of(rows)
     rehearsal = run(Rehearsal)
     for row in rows:
         _rehearse(rehearsal, row, undone)
@@ -137,6 +138,20 @@ def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], Any]], Any]) -> 
 
         run(work)
     return done
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Positions of a ledger's rows that were taken back, and events that later answers speak of all the same."""
+
+    positions: frozenset[int]
+    answered: frozenset[str | None]
+
+    @classmethod
+    def of(cls, rows: list[Line]) -> "Undone":
+        gone = frozenset(_body(row, Corrected).undone for row in rows if row.kind == "correction")
+        said = frozenset(row.event_id for row in rows if row.kind == "answer" and row.position not in gone)
+        return cls(gone, said)
 
 
 class Rehearsal:
@@ -167,8 +182,11 @@ class Rehearsal:
             raise RuntimeError("a decision is the first row of an event")
         return event
 
+    def refold(self, first: int) -> None:
+        """Nothing that was taken back has been learnt here."""
 
-def _rehearse(rehearsal: Rehearsal, row: Line, undone: set[int]) -> None:
+
+def _rehearse(rehearsal: Rehearsal, row: Line, undone: Undone) -> None:
     try:
         _take(rehearsal, row, undone, Replayed())
     except RefusalError:
@@ -179,23 +197,26 @@ def _rehearse(rehearsal: Rehearsal, row: Line, undone: set[int]) -> None:
 
 
 def _check_fresh(folded: Folded) -> None:
-    if folded.tally.ordinal:
-        raise conflict("not_fresh", f"model {folded.name!r} already has rounds; replay into a new one")
+    tally = folded.tally
+    if tally.ordinal or tally.votes or tally.undone:
+        what = "rounds" if tally.ordinal else "votes"
+        raise conflict("not_fresh", f"model {folded.name!r} already has {what}; replay into a new one")
 
 
 def _body(row: Line, kind: type[Any]) -> Any:
     return decoded(msgspec.json.Decoder(kind).decode, bytes(row.body), f"row {row.position}, a {row.kind!r},")
 
 
-def _take(turn: Turn | Rehearsal, row: Line, undone: set[int], done: Replayed) -> None:
+def _take(turn: Turn | Rehearsal, row: Line, undone: Undone, done: Replayed) -> None:
+    taken_back = row.position in undone.positions
     if row.kind == "choose":
         _choose(turn, row)
         done.rounds += 1
-    elif row.kind in ("answer", "expiry") and row.position not in undone:
+    elif row.kind in ("answer", "expiry") and not taken_back:
         if _answer(turn, row):
             done.learnt += 1
-    elif row.kind == "vote" and row.position not in undone:
-        if _vote(turn, row):
+    elif row.kind == "vote" and not (taken_back and row.event_id not in undone.answered):
+        if _vote(turn, row, taken_back):
             done.learnt += 1
     elif row.kind not in NAMES.values() and row.kind != "open":
         raise invalid(f"row {row.position} has the unknown kind {row.kind!r}")
@@ -241,7 +262,8 @@ def _answer(turn: Turn | Rehearsal, row: Line) -> bool:
     return said.value is not None
 
 
-def _vote(turn: Turn | Rehearsal, row: Line) -> bool:
+def _vote(turn: Turn | Rehearsal, row: Line, taken_back: bool) -> bool:
+    """Take a vote; of one that was taken back only the question stays, for the answers that others gave to it."""
     vote: Voted = _body(row, Voted)
     _body(row, ForeignVote)
     if row.event_id is None or turn.event(row.event_id) is not None:
@@ -255,8 +277,13 @@ def _vote(turn: Turn | Rehearsal, row: Line) -> bool:
             raise ValueError("it names items it does not have")
     except (ValueError, TypeError) as error:
         raise invalid(f"row {row.position}: {error}") from None
+    if taken_back:
+        vote.value = None
     event.round, said = read, vote.said
     weigh(turn.folded, event, said, row.voter)
     vote.weight = said.weight
-    turn.append(vote, row.event_id, row.voter, read)
+    begun = turn.append(vote, row.event_id, row.voter, read)
+    if taken_back and begun is not None:
+        turn.append(Corrected(begun.position), row.event_id, row.voter)
+        turn.refold(begun.position)
     return vote.value is not None

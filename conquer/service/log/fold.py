@@ -94,6 +94,8 @@ class Counted:
                 self._count_answer(entry, _needed(event, entry), entry.body)
             case Voted():
                 event = Event.of(entry)
+                event.hold(read)
+                self.keep(event)
                 if entry.position not in self.undone:
                     tally.vote(entry.voter)
             case Expired(chosen_at=chosen_at):

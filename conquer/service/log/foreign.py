@@ -71,6 +71,10 @@ class ForeignVote(msgspec.Struct):
             raise ValueError(f"a vote is between two items, got {self.names!r:.200} and the winner {self.winner!r:.80}")
         if self.left is not None and self.left not in self.names:
             raise ValueError(f"the left item is one of the two, got {self.left!r:.80}")
+        if self.value is not None:
+            won = "tie" if self.value == 0 else self.names[self.value < 0]
+            if self.winner != won:
+                raise ValueError(f"the value {self.value} says that the winner is {won!r:.80}, got {self.winner!r:.80}")
 
 
 class ForeignExpiry(msgspec.Struct):

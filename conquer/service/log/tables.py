@@ -24,12 +24,15 @@ def _line(cells: list[Any]) -> bytes:
 
 
 def _safe(cell: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it, also where blanks come first.
 
-    >>> _safe("=1+1"), _safe(-0.5), _safe("tea")
-    ("'=1+1", -0.5, 'tea')
+    >>> _safe("=1+1"), _safe("\\n =1"), _safe(-0.5), _safe("tea"), _safe(" tea")
+    ("'=1+1", "'\\n =1", -0.5, 'tea', ' tea')
     """
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    if not isinstance(cell, str):
+        return cell
+    formula = cell[:1] in ("\t", "\r", "\n") or cell.lstrip()[:1] in ("=", "+", "-", "@")
+    return f"'{cell}" if formula else cell
 
 
 CSV_HEADER = _line(list(_COLUMNS))
