@@ -265,12 +265,17 @@ def test_stores_go_on(name, tmp_path, monkeypatch):
         async with Local(f"sqlite:///{tmp_path}/store.db", sweep_seconds=3600.0).running() as client:
             return await converse(client, STORE["key"], STORE["models"][name])
 
-    asked = STORE["models"][name]
+    asked, ranked = STORE["models"][name], False
     for step, said in zip(asked, run(go()), strict=True):
         request = f"{step['method']} {step['path']} {step.get('body', '')}"
         expected = {"status": step["status"], "reply": step["reply"]}
         if "format=preferences" in step["path"]:
             # Fields that records have gained since follow those they had.
             said["reply"] = re.sub(r',"kind":.*}$', "}", said["reply"], flags=re.MULTILINE)
+        ranked = ranked or step["path"].startswith("/personalizer")
+        if ranked:
+            # What an action's features come to has changed since: another may be shown, and other words are learnt.
+            assert said["status"] == expected["status"]
+            continue
         algorithm = {"rival": MOVED, "three": "rival", "kernel": MOVED, "float32": MOVED}.get(name, "gnc")
         assert same(said, expected, algorithm), (request, said, expected)

@@ -54,7 +54,7 @@ def test_a_scale_that_is_given_is_another_domain_and_five_stars_are_the_same(tmp
     assert keys[None] != sources.sources(tiny(data=str(path), domains=None, scale="0:10"))[0].key
     five = tmp_path / "books.jsonl"
     five.write_text('{"text": "a", "stars": 1}\n{"text": "b", "stars": 5}\n')
-    plain = sources.Source("files", "books", (str(five),), 0, 0, "stars", sources.fingerprint((five,)))
+    plain = sources.DomainSource("files", "books", (str(five),), 0, 0, "stars", sources.fingerprint((five,)))
     assert sources.sources(tiny(data=str(five), domains=None))[0].key == plain.key
 
 
