@@ -100,7 +100,9 @@ class Winners:
         meaning = self._meanings.get(short)
         if meaning is None:
             meaning = _PLACES.get(short)
-        alike = [isinstance(thing, str) and len(thing) < _LONGEST and plain(thing) == short for thing in (first, second)]
+        alike = [
+            isinstance(thing, str) and len(thing) < _LONGEST and plain(thing) == short for thing in (first, second)
+        ]
         if meaning is not None and any(alike):
             if meaning != (1.0 if alike[0] else -1.0) or all(alike):
                 thing = first if alike[0] else second
