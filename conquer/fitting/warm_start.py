@@ -105,8 +105,8 @@ def fitted(
     model: None takes a full one up to 2,048 features. dim: columns of texts and dicts, 2**20 by default. featurizer:
     how texts and dicts become rows. context: cross every vote's context with its things. things, columns, kind,
     both_bad and strict are those of `read_votes`. contradictions: True takes two answers of one voter to one question
-    as two votes. jobs and cluster: where parts of about `part_bytes` are summed, if what is learnt is a sum. one_by_one:
-    learn every vote in its turn even then, which a board with `proved` intervals needs.
+    as two votes. jobs and cluster: where parts of about `part_bytes` are summed, if what is learnt is a sum.
+    one_by_one: learn every vote in its turn even then, which a board with `proved` intervals needs.
     """
     told = progress or (lambda what, total, done: None)
     reading: dict[str, Any] = {"things": things, "columns": columns, "kind": kind, "both_bad": both_bad}

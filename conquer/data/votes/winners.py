@@ -74,7 +74,7 @@ class Winners:
             said = said.tolist()
         if isinstance(said, bool) or said is None or (isinstance(said, str) and not said.strip()):
             raise ValueError(f"no winner, got {said!r:.60}")
-        word = said.strip() if isinstance(said, str) else said
+        word: Any = said.strip() if isinstance(said, str) else said
         if is_real(word):
             word = _whole(word)
         mine = [_same(word, thing) for thing in (first, second)]
@@ -100,12 +100,11 @@ class Winners:
         meaning = self._meanings.get(short)
         if meaning is None:
             meaning = _PLACES.get(short)
-        alike = [
-            isinstance(thing, str) and len(thing) < _LONGEST and plain(thing) == short for thing in (first, second)
-        ]
+        things = [thing if isinstance(thing, str) and len(thing) < _LONGEST else "" for thing in (first, second)]
+        alike = [plain(thing) == short for thing in things]
         if meaning is not None and any(alike):
             if meaning != (1.0 if alike[0] else -1.0) or all(alike):
-                thing = first if alike[0] else second
+                thing = things[0] if alike[0] else things[1]
                 raise ValueError(f"the winner {word!r} may mean a side or {thing!r}: write the thing as it is called")
         elif meaning is not None and short in _PLACES:
             self._as_place = word

@@ -63,9 +63,7 @@ def test_a_voter_is_a_person_or_a_judge_in_all_files(tmp_path):
     for text in ("voter,kind\ntea,mug,left,ann,person\n", "voter\ntea,mug,left,ann\n"):
         one.write_text(f"left,right,winner,{text}")
         for how in ({}, {"things": "texts", "model": "diagonal", "dim": 64}):
-            with pytest.raises(
-                VoteError, match=r"two.csv, line 3: voter 'ann' was a person .*one.csv, line 2"
-            ):
+            with pytest.raises(VoteError, match=r"two.csv, line 3: voter 'ann' was a person .*one.csv, line 2"):
                 conquer.fit([one, two], **how)
     late = written(tmp_path / "late", [{**PLAIN, "voter": "ann"}] * ROWS + [{**PLAIN, "voter": "ann", "kind": "llm"}])
     with pytest.raises(VoteError, match=rf"late, line {ROWS + 1}: voter 'ann' was a person before"):
