@@ -30,6 +30,9 @@ class CellReader:
         self.kinds: dict[str, tuple[str, int]] = {}
         """The kind of every voter seen, and the line that said it first: nobody is both a person and a judge."""
 
+        self._mixed = False
+        """Whether some voter is of another kind than voters are where no column says it."""
+
     def read(self, chunk: Chunk, bad: dict[int, str]) -> VoteBlock:
         """The block of all rows of the chunk; rows that are in `bad` after it hold nothing of worth."""
         columns = self.columns
@@ -131,9 +134,12 @@ class CellReader:
         kinds = self._column(chunk, self.columns.kind, self._kind, bad)
         given = [self.kind] * len(chunk.lines) if kinds is None else [kind or self.kind for kind in kinds]
         known = self.kinds
+        if kinds is None and not ({*(voters or ())} - known.keys() - {None}) and not self._mixed:
+            voters = None  # all of them are known
         for k, voter in enumerate(voters or ()):
             if voter is not None and (voter not in known or known[voter][0] != given[k]) and k not in bad:
                 before, _ = known.setdefault(voter, (given[k], chunk.lines[k]))
+                self._mixed |= before != self.kind
                 if before != given[k]:
                     bad[k] = f"voter {voter!r} was a {before} before and is a {given[k]} here"
         return None if kinds is None and self.kind == PERSON else given

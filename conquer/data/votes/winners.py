@@ -53,9 +53,10 @@ class Winners:
         self._names: set[str] = set()
         """Words that are also the name of a thing, without case and punctuation: what they mean depends on the row."""
 
-    def meet(self, things: Iterable[Any]) -> None:
+    def meet(self, things: Iterable[str | None]) -> None:
         """Learn the names of things before their winners are read: a word that is one of them has no fixed meaning."""
-        fresh = {thing for thing in things if isinstance(thing, str) and len(thing) < _LONGEST} - self._met
+        fresh = {*things} - self._met
+        fresh = {thing for thing in fresh if thing is not None and len(thing) < _LONGEST}
         if not fresh:
             return
         if len(self._met) > _MET:
