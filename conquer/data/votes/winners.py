@@ -55,8 +55,7 @@ class Winners:
 
     def meet(self, things: Iterable[str | None]) -> None:
         """Learn the names of things before their winners are read: a word that is one of them has no fixed meaning."""
-        fresh = {*things} - self._met
-        fresh = {thing for thing in fresh if thing is not None and len(thing) < _LONGEST}
+        fresh = {thing for thing in {*things} - self._met if thing is not None and len(thing) < _LONGEST}
         if not fresh:
             return
         if len(self._met) > _MET:
