@@ -1,7 +1,7 @@
 """Sums over the parts of a log, each on its own, merged in the order of the parts: the same bits wherever they ran."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -42,6 +42,8 @@ class PartSum:
     found: Found
     records: list[NDArray[Any]]
     seen: dict[str, Any] = field(default_factory=dict)
+    kinds: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Of every voter, with the line that said it first."""
 
 
 def sum_part(task: PartTask, told: Told | None = None) -> PartSum:
@@ -60,7 +62,7 @@ def sum_part(task: PartTask, told: Told | None = None) -> PartSum:
             repeats.add(block)
         if told is not None:
             told(reading.found.votes)
-    return PartSum(sums, reading.found, repeats.records, seen)
+    return PartSum(sums, reading.found, repeats.records, seen, reading.kinds)
 
 
 def empty_sums(task: PartTask) -> PairCounts | Moments:
@@ -76,10 +78,12 @@ def merged(tasks: list[PartTask], results: Iterator[tuple[int, PartSum]], told: 
     total = PartSum(empty_sums(tasks[0]), Found(), [])
     waiting: dict[int, PartSum] = {}
     records: list[list[NDArray[Any]]] = []
+    kinds = VoterKinds(tasks)
     for place, result in results:
         waiting[place] = result
         while len(records) in waiting:
             part = waiting.pop(len(records))
+            kinds.add(len(records), part.kinds)
             records.append(part.records)
             total.sums.add(part.sums)  # type: ignore[arg-type]
             total.found.add(part.found)
@@ -92,6 +96,24 @@ def merged(tasks: list[PartTask], results: Iterator[tuple[int, PartSum]], told: 
     if not total.found.votes:
         raise VoteError(f"there is no vote to learn from: {total.found}")
     return total
+
+
+class VoterKinds:
+    """Nobody is a person in one part and a judge in another."""
+
+    def __init__(self, tasks: Sequence[PartTask]) -> None:
+        self.tasks = tasks
+        self._known: dict[str, tuple[str, int, int]] = {}
+
+    def add(self, place: int, kinds: Mapping[str, tuple[str, int]]) -> None:
+        """Add what the part at a place said of its voters; a VoteError where another part said otherwise."""
+        for voter, (kind, line) in kinds.items():
+            before, part, earlier = self._known.setdefault(voter, (kind, place, line))
+            if before != kind:
+                here, there = (VoteReading(self.tasks[k].source, **self.tasks[k].options) for k in (place, part))
+                raise VoteError(
+                    f"{here.at(line)}: voter {voter!r} was a {before} before ({there.at(earlier)}) and is a {kind} here"
+                )
 
 
 def check_contradictions(tasks: list[PartTask], records: list[list[NDArray[Any]]]) -> None:

@@ -20,6 +20,7 @@ from conquer.fitting.sums import (
     MOST_KNOWN,
     PartSum,
     PartTask,
+    VoterKinds,
     check_contradictions,
     merged,
     remember,
@@ -104,8 +105,8 @@ def fitted(
     model: None takes a full one up to 2,048 features. dim: columns of texts and dicts, 2**20 by default. featurizer:
     how texts and dicts become rows. context: cross every vote's context with its things. things, columns, kind,
     both_bad and strict are those of `read_votes`. contradictions: True takes two answers of one voter to one question
-    as two votes. jobs and cluster: where parts of about `part_bytes` are summed, if what is learnt is a sum. one_by_one: learn
-    every vote in its turn even then, so that the bounds of a `proved` board are as narrow as they can be.
+    as two votes. jobs and cluster: where parts of about `part_bytes` are summed, if what is learnt is a sum.
+    one_by_one: learn every vote in its turn even then, which a board with `proved` intervals needs.
     """
     told = progress or (lambda what, total, done: None)
     reading: dict[str, Any] = {"things": things, "columns": columns, "kind": kind, "both_bad": both_bad}
@@ -203,7 +204,8 @@ def _in_order(recipe: FitRecipe, learner: Learner, tasks: list[PartTask], maker:
     found = Found()
     seen: dict[str, Any] = {}
     records = []
-    for task in tasks:
+    kinds = VoterKinds(tasks)
+    for place, task in enumerate(tasks):
         reading, repeats = VoteReading(task.source, **task.options), Repeats()
 
         def blocks(reading: VoteReading = reading, repeats: Repeats = repeats, task: PartTask = task) -> Any:
@@ -214,6 +216,7 @@ def _in_order(recipe: FitRecipe, learner: Learner, tasks: list[PartTask], maker:
                 yield reading.at, block
 
         learn_votes(learner, blocks(), rows=None, places=None, maker=maker, told=_counting(told, 0))
+        kinds.add(place, reading.kinds)
         found.add(reading.found)
         records.append(repeats.records)
     check_contradictions(tasks, records)

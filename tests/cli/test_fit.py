@@ -35,6 +35,14 @@ def test_what_is_written_is_a_session_to_go_on_with(votes, tmp_path, monkeypatch
     assert session.ask(["pot", "tea"]).shown[0] == "tea"
 
 
+def test_votes_can_be_learnt_one_by_one(votes, tmp_path, monkeypatch):
+    out = tmp_path / "model.safetensors"
+    assert run(monkeypatch, "fit", votes, "--out", out, "--one-by-one") == 0
+    expected = conquer.fit(votes, one_by_one=True).learner.model.stats
+    assert np.array_equal(conquer.load(out).learner.model.stats, expected)
+    assert not np.array_equal(conquer.fit(votes).learner.model.stats, expected)
+
+
 def test_items_and_columns_can_be_given(tmp_path, monkeypatch):
     (tmp_path / "v.csv").write_text("one,two,who\ntea,mug,first\n")
     (tmp_path / "i.jsonl").write_text('{"id": "tea", "vector": [1, 0]}\n{"id": "mug", "vector": [0, 1]}\n')

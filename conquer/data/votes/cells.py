@@ -27,8 +27,11 @@ class CellReader:
         self.columns, self.things, self.kind = columns, things, kind
         self.winners = Winners(columns)
         self._voters: dict[Any, str | None] = {None: None, "": None}
-        self._kinds: dict[str, str] = {}
-        """The kind of every voter seen: nobody is both a person and a judge."""
+        self.kinds: dict[str, tuple[str, int]] = {}
+        """The kind of every voter seen, and the line that said it first: nobody is both a person and a judge."""
+
+        self._mixed = False
+        """Whether some voter is of another kind than voters are where no column says it."""
 
     def read(self, chunk: Chunk, bad: dict[int, str]) -> VoteBlock:
         """The block of all rows of the chunk; rows that are in `bad` after it hold nothing of worth."""
@@ -129,14 +132,17 @@ class CellReader:
 
     def _kind_column(self, chunk: Chunk, voters: list[Any] | None, bad: dict[int, str]) -> list[str] | None:
         kinds = self._column(chunk, self.columns.kind, self._kind, bad)
-        if kinds is None:
-            return None if self.kind == PERSON else [self.kind] * len(chunk.lines)
+        given = [self.kind] * len(chunk.lines) if kinds is None else [kind or self.kind for kind in kinds]
+        known = self.kinds
+        if kinds is None and not ({*(voters or ())} - known.keys() - {None}) and not self._mixed:
+            voters = None  # all of them are known
         for k, voter in enumerate(voters or ()):
-            if voter is not None and k not in bad:
-                before = self._kinds.setdefault(voter, kinds[k])
-                if before != kinds[k]:
-                    bad[k] = f"voter {voter!r} was a {before} before and is a {kinds[k]} here"
-        return [kind or self.kind for kind in kinds]
+            if voter is not None and (voter not in known or known[voter][0] != given[k]) and k not in bad:
+                before, _ = known.setdefault(voter, (given[k], chunk.lines[k]))
+                self._mixed |= before != self.kind
+                if before != given[k]:
+                    bad[k] = f"voter {voter!r} was a {before} before and is a {given[k]} here"
+        return None if kinds is None and self.kind == PERSON else given
 
     def _kind(self, cell: Any) -> str:
         if cell is None or cell == "":

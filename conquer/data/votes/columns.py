@@ -137,25 +137,28 @@ def find_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
     raise ValueError(f"no two columns are two things (left and right, model_a and model_b, ...) among {seen!r:.300}")
 
 
-def more_columns(columns: Columns, names: dict[str, str], header: Iterable[str], given: Any = None) -> Columns:
-    """The columns of a file in which fields come later than its first rows. A field may say what nobody said before;
-    a ValueError where it would change what the rows before it said. `names`, the file's so far, is added to.
+def late_names(names: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+    """{plain name: name} of those that may say something and are not known yet, by their plain names.
 
-    >>> first = find_columns(["left", "right", "winner"])
-    >>> more_columns(first, {"left": "left", "right": "right", "winner": "winner"}, ["left", "note", "voter"]).voter
+    >>> late_names(["left", "Voter", "note"], {"left": "left"})
+    {'voter': 'Voter'}
+    """
+    return {plain(name): name for name in names if plain(name) in _USUAL and plain(name) not in known}
+
+
+def more_columns(columns: Columns, header: Iterable[str], late: Iterable[str], given: Any = None) -> Columns:
+    """The columns of a file in which `late` fields come after its first rows. They may say what nobody said before;
+    a ValueError where they would change what the rows before them said.
+
+    >>> more_columns(find_columns(["left", "right", "winner"]), ["left", "right", "winner", "voter"], ["voter"]).voter
     'voter'
     """
-    fresh = [name for name in header if plain(name) in _USUAL and plain(name) not in names]
-    for name in fresh:
-        names[plain(name)] = name
-    if not fresh:
-        return columns
-    found = find_columns(names.values(), given)
+    found = find_columns(header, given)
     for role in Columns.__dataclass_fields__:
         before, now = getattr(columns, role), getattr(found, role)
         if before != now and (before is not None or role not in _OTHERS):
             raise ValueError(
-                f"the field {fresh[0]!r} is new here and would be read instead of {before!r} ({role}): "
+                f"the field {', '.join(late)!r:.100} is new here and would be read instead of {before!r} ({role}): "
                 "give all rows the same fields, or name the columns"
             )
     return found

@@ -26,7 +26,7 @@ def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]], passed: Callable[
     for every answer that its service did not learn as a vote: late, asked again, or not about two things.
     """
     undone = {_body(row).get("undone") for _, row in rows() if _kind(row) == "correction"}
-    shown: dict[Any, _Shown | None] = {}
+    shown: dict[Any, ShownPair | None] = {}
     for line, row in rows():
         kind = _kind(row)
         if kind == "choose":
@@ -67,7 +67,7 @@ def content_of(item: Mapping[str, Any]) -> Any:
     return item.get("id")
 
 
-class _Shown(NamedTuple):
+class ShownPair(NamedTuple):
     """What a question showed: two things, None where it was not about two; which was on the left; its context."""
 
     things: tuple[Any, Any]
@@ -76,7 +76,7 @@ class _Shown(NamedTuple):
     planted: bool = False
 
 
-def _shown(body: Mapping[str, Any]) -> _Shown | None:
+def _shown(body: Mapping[str, Any]) -> ShownPair | None:
     """The question of a service's row; None where it is not about two things."""
     names = body.get("names")
     if not isinstance(names, list | tuple) or len(names) != 2 or not all(isinstance(name, str) for name in names):
@@ -91,22 +91,22 @@ def _shown(body: Mapping[str, Any]) -> _Shown | None:
     left = {names[0]: "first", names[1]: "second"}.get(str(body.get("left")))
     context = body.get("context")
     told = None if context is None else json.dumps(context, sort_keys=True)
-    return _Shown((contents.get(names[0]), contents.get(names[1])), left, told, bool(body.get("planted")))
+    return ShownPair((contents.get(names[0]), contents.get(names[1])), left, told, bool(body.get("planted")))
 
 
-def _offered(row: Mapping[str, Any]) -> _Shown | None:
+def _offered(row: Mapping[str, Any]) -> ShownPair | None:
     """The question of a session's row, whose things are rows of numbers."""
     shown, rows, names = row.get("shown"), row.get("rows"), row.get("items")
     if not isinstance(shown, list | tuple) or len(shown) != 2:
         return None
     if not isinstance(rows, SparseRows) or rows.dim > _LARGEST:
-        return _Shown((None, None))
+        return ShownPair((None, None))
     one, two = rows.take(list(shown)).dense().tolist()
     left = None if not names else {names[shown[0]]: "first", names[shown[1]]: "second"}.get(row.get("left"))
-    return _Shown((one, two), left)
+    return ShownPair((one, two), left)
 
 
-def _vote(row: Mapping[str, Any], kind: str, shown: Mapping[Any, _Shown | None]) -> dict[str, Any] | None:
+def _vote(row: Mapping[str, Any], kind: str, shown: Mapping[Any, ShownPair | None]) -> dict[str, Any] | None:
     """The row of one answer; None where it is no vote, a ValueError where it should be one and is not."""
     name = str(row.get("id" if kind == "tell" else "event_id"))
     body = row if kind == "tell" else _body(row)

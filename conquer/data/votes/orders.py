@@ -1,5 +1,6 @@
 """Orders of preference as votes: who ranked one thing above another has voted for it, once for each such pair."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,12 @@ def order_blocks(path: Path, things: Things) -> Iterator[VoteBlock]:
     first: list[str] = []
     second: list[str] = []
     rest: list[tuple[float, int, int]] = []
+    checked: list[str] = []
     try:
         for line, names, people, groups in stream_orders(raw.decode("utf-8") for raw in lines(path)):
+            if names is not checked:
+                _check_different(names, path, line)
+                checked = names
             ids = [[_named(things, names[k], path, line) for k in group] for group in groups]
             for place, group in enumerate(ids):
                 for k, one in enumerate(group):
@@ -36,6 +41,13 @@ def order_blocks(path: Path, things: Things) -> Iterator[VoteBlock]:
         raise VoteError(f"{path}, {error}") from None
     if first:
         yield _block(first, second, rest)
+
+
+def _check_different(names: list[str], path: Path, line: int) -> None:
+    """Two alternatives of one name would be one thing that is compared with itself."""
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise VoteError(f"{path}, line {line}: two alternatives are both called {twice!r:.60}; give them other names")
 
 
 def _named(things: Things, name: str, path: Path, line: int) -> str:

@@ -1,7 +1,7 @@
 """Votes from a file or from Python, checked row by row: every vote is taken, counted as a skip, or refused by line."""
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from conquer.checks import is_real
 from conquer.data.columns import plain
 from conquer.data.votes.cells import CellReader
-from conquer.data.votes.columns import Columns, find_columns, more_columns
+from conquer.data.votes.columns import Columns, find_columns, late_names, more_columns
 from conquer.data.votes.ledgers import is_ledger, ledger_rows
 from conquer.data.votes.orders import order_blocks
 from conquer.data.votes.parts import FilePart
@@ -46,6 +46,8 @@ class VoteReading:
         self.things: ThingKind | None = checked_things(things)
         """What the two things of a vote are, once it is known."""
         self.found = Found()
+        self.kinds: dict[str, tuple[str, int]] = {}
+        """The kind of every voter, and the line that said it first."""
 
     def __iter__(self) -> Iterator[Vote]:
         for block in self.blocks():
@@ -82,19 +84,18 @@ class VoteReading:
             self.things = "ids"
             yield from order_blocks(part.path, Things("ids", self.known))
             return
-        columns: Columns | None = None
         cells: CellReader | None = None
         names: dict[str, str] = {}
         for chunk in self._chunks():
-            if cells is None or columns is None:
-                columns = self._found(chunk, lambda header: find_columns(header, self.columns))
+            if cells is None:
+                columns = self._found(chunk)
                 cells = CellReader(columns, self._things(chunk, columns), self.kind)
+                self.kinds = cells.kinds
                 for name in chunk.names:
                     names.setdefault(plain(name), name)
-            else:
-                before = columns
-                columns = self._found(chunk, lambda header: more_columns(before, names, header, self.columns))
-                cells.columns = columns
+            elif late := late_names(chunk.names, names):
+                names |= late
+                cells.columns = self._more(chunk, cells.columns, names, list(late.values()))
             block, skips, both_bad = self._kept(chunk, cells)
             self.found.skips += skips
             self.found.both_bad += both_bad
@@ -111,15 +112,24 @@ class VoteReading:
             return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1)), self.found.passing))
         return from_rows(iter(enumerate(rows, 1)))
 
-    def _found(self, chunk: Chunk, find: Callable[[Sequence[str]], Columns]) -> Columns:
+    def _found(self, chunk: Chunk) -> Columns:
         try:
-            return find(chunk.names)
+            return find_columns(chunk.names, self.columns)
         except ValueError as error:
             if chunk.bad and not chunk.names:
                 place, reason = next(iter(chunk.bad.items()))
                 raise VoteError(f"{self.at(chunk.lines[place])}: {reason}") from None
             first = chunk.lines[0] if chunk.lines else 1
             raise VoteError(f"{self.at(first)}: {error}") from None
+
+    def _more(self, chunk: Chunk, columns: Columns, names: Mapping[str, str], late: list[str]) -> Columns:
+        """The columns with fields that this chunk is the first to have."""
+        try:
+            return more_columns(columns, names.values(), late, self.columns)
+        except ValueError as error:
+            cells = zip(*(chunk.column(name) for name in late), strict=True)
+            place = next((k for k, row in enumerate(cells) if any(cell is not None for cell in row)), 0)
+            raise VoteError(f"{self.at(chunk.lines[place])}: {error}") from None
 
     def _things(self, chunk: Chunk, columns: Columns) -> Things:
         if self.things is None:

@@ -131,7 +131,7 @@ def _feature(name: Any, value: Any) -> Any:
     if value is None or isinstance(value, str | bool | np.bool_):
         return value
     if isinstance(value, Real):
-        if not abs(value) <= _LARGEST:
+        if not -_LARGEST <= value <= _LARGEST:  # type: ignore[operator]
             raise ValueError(f"feature {name!r:.60} must be a finite number, got {value!r:.60}")
         return value
     if isinstance(value, list | tuple | set | frozenset) and all(isinstance(each, str) for each in value):

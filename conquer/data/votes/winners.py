@@ -53,9 +53,9 @@ class Winners:
         self._names: set[str] = set()
         """Words that are also the name of a thing, without case and punctuation: what they mean depends on the row."""
 
-    def meet(self, things: Iterable[Any]) -> None:
+    def meet(self, things: Iterable[str | None]) -> None:
         """Learn the names of things before their winners are read: a word that is one of them has no fixed meaning."""
-        fresh = {thing for thing in things if isinstance(thing, str) and len(thing) < _LONGEST} - self._met
+        fresh = {thing for thing in {*things} - self._met if thing is not None and len(thing) < _LONGEST}
         if not fresh:
             return
         if len(self._met) > _MET:
@@ -74,7 +74,7 @@ class Winners:
             said = said.tolist()
         if isinstance(said, bool) or said is None or (isinstance(said, str) and not said.strip()):
             raise ValueError(f"no winner, got {said!r:.60}")
-        word = said.strip() if isinstance(said, str) else said
+        word: Any = said.strip() if isinstance(said, str) else said
         if is_real(word):
             word = _whole(word)
         mine = [_same(word, thing) for thing in (first, second)]
@@ -100,10 +100,11 @@ class Winners:
         meaning = self._meanings.get(short)
         if meaning is None:
             meaning = _PLACES.get(short)
-        alike = [isinstance(thing, str) and len(thing) < _LONGEST and plain(thing) == short for thing in (first, second)]
+        things = [thing if isinstance(thing, str) and len(thing) < _LONGEST else "" for thing in (first, second)]
+        alike = [plain(thing) == short for thing in things]
         if meaning is not None and any(alike):
             if meaning != (1.0 if alike[0] else -1.0) or all(alike):
-                thing = first if alike[0] else second
+                thing = things[0] if alike[0] else things[1]
                 raise ValueError(f"the winner {word!r} may mean a side or {thing!r}: write the thing as it is called")
         elif meaning is not None and short in _PLACES:
             self._as_place = word
