@@ -15,7 +15,7 @@ from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.session.known import Known
 from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
-from conquer.session.standing import Looks, board_of_items, is_done, known_items, ranked
+from conquer.session.standing import BoardLook, board_of_items, is_done, known_items, ranked
 from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
 Moved = TypeVar("Moved")
@@ -100,7 +100,7 @@ class Session:
             raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
         seed = checked_seed(seed)
         self.stop = None if stop is None else number("stop", stop, 0, LARGEST)
-        self.looks = Looks(delta, U, interval, tau2)
+        self.looks = BoardLook(delta, U, interval, tau2)
         if stop is not None:
             # One that has no board is refused here.
             learner.board(SparseRows([0, 0], [], [], learner.dim), **self.looks.options())

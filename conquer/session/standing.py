@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class BoardLook:
     """How a session looks at its boards, for stopping and wherever nobody says otherwise; as `Conquer.board` has them.
 
-    >>> Looks(delta=0.1, U=2).stored()
+    >>> BoardLook(delta=0.1, U=2).stored()
     {'delta': 0.1, 'U': 2.0}
     """
 
@@ -44,7 +44,7 @@ class Looks:
         return {name: value for name, value in asdict(self).items() if value != getattr(_USUAL, name)}
 
 
-_USUAL = Looks()
+_USUAL = BoardLook()
 
 
 def is_done(session: "Session", rows: SparseRows) -> bool:
