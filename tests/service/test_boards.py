@@ -65,6 +65,10 @@ def test_the_board_is_the_learners_own(local, believe):
             assert told["stop"]["text"] == board.stop(0.5).text
         short = (await client.get("/v1/models/m/board?limit=2")).json()
         assert [one["rank"] for one in short["items"]] == [1, 2]
+        # Intervals are about the mean of all, which the first two do not tell.
+        assert short["mean"] == pytest.approx(board.scores.mean())
+        for one in short["items"]:
+            assert one["low"] <= one["score"] - short["mean"] <= one["high"]
 
     serving(local, work, believe=believe)
 

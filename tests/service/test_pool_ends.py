@@ -140,3 +140,44 @@ def test_a_long_log_is_read_beside_the_writer_and_after_an_erasure_anew(local, m
         assert sum(known.votes_of(*sorted(one)) for one in EVERY) == 1
 
     conversation(local, work)
+
+
+def test_a_quota_counts_the_pairs_that_are_being_answered(local):
+    """Questions that several may be answering at once do not add up to more answers than wanted."""
+
+    async def work(client, _server):
+        said, open_questions = [], []
+        for number in range(30):
+            reply = await client.post("/v1/models/m/next", json={"voter": f"v{number}", "shared": True})
+            question = reply.json()
+            if question["event"] is None:
+                assert question["reason"] == "everything is being answered by others"
+                assert "done" not in question
+                break
+            open_questions.append((question, f"v{number}"))
+        for question, voter in open_questions:
+            await tell(client, question, voter)
+            said.append(pair(question))
+        assert sorted(said.count(one) for one in set(said)) == [2, 2, 2]
+        question = await ask(client, "late")
+        assert (question["done"], question["reason"]) == (True, "every pair has its 2 answers")
+
+    conversation(local, work, count=3, quota=2)
+
+
+def test_a_finished_pool_is_looked_through_once(local, monkeypatch):
+    looks = []
+    has_met = asking.Asked.has_met
+    monkeypatch.setattr(asking.Asked, "has_met", lambda *given: looks.append(given) or has_met(*given))
+
+    async def work(client, _server):
+        while (question := await ask(client, "ann"))["event"] is not None:
+            event = await tell(client, question, "ann")
+        looks.clear()
+        for _ in range(3):
+            assert (await ask(client, "ann"))["done"] is True
+        assert not looks
+        await client.post(f"/v1/models/m/events/{event}/undo", json={"voter": "ann"})
+        assert (await ask(client, "ann"))["event"] is not None
+
+    conversation(local, work)

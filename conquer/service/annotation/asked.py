@@ -45,6 +45,8 @@ class Asked:
         self.position = 0
         self.void = False
         """Rows it has read were erased: everything is read again."""
+        self.over: set[str | None] = set()
+        """Who has no pair left to answer, None: nobody has. More answers change nothing about that, an undo does."""
         self._places = {item.id: k for k, item in enumerate(item for group in pool for item in group.items)}
         self._votes: Counter[int] = Counter()
         self._met: dict[str, set[int]] = {}
@@ -83,6 +85,7 @@ class Asked:
         """That answer was taken back: the pair may come again."""
         number, counts = self._said.pop((event, voter), (None, False))
         if number is not None:
+            self.over.clear()
             self._met[voter].discard(number)
             self._votes[number] -= counts
 

@@ -1,6 +1,7 @@
 """Questions for people from a model's own items: what was uploaded, and the next question drawn from it."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from conquer.service.annotation.asked import NEAR, Asked
-from conquer.service.annotation.leases import held, lease, taken
+from conquer.service.annotation.leases import held, lease, pairs_held, taken
 from conquer.service.commands.choosing import CellRoom, decide, reply
 from conquer.service.commands.drawing import looking, narrowed
 from conquer.service.commands.reading import decode_items
@@ -102,16 +103,18 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
     pool = groups_of(turn)
     if not pool:
         raise conflict("no_items", f"model {turn.folded.name!r} has no items: upload some first")
-    may = None
+    may = asked = None
     if turn.folded.learner.pairwise:
         asked = asked_now(turn, pool)
         if asked is None:
             return None
-        may = _pairs_for(asked, voter, turn.folded.settings.quota)
+        may = _open_for(turn, asked, voter)
     busy = set() if shared else taken(turn, voter)
-    event = again(turn, voter, busy) or _drawn(turn, pool, busy, voter, may)
+    event = again(turn, voter, busy)
+    if event is None and not (asked is not None and asked.over & {voter, None}):
+        event = _drawn(turn, pool, busy, voter, may)
     if event is None:
-        reason, done = _ended(turn, pool, busy, may)
+        reason, done = _ended(turn, pool, busy, asked, voter)
         return Question(None, [], None, _answered(turn, voter), reason, done or msgspec.UNSET)
     lease(turn, event, voter, seconds)
     return _question(turn, event, voter)
@@ -128,17 +131,38 @@ def _pairs_for(asked: Asked, voter: str | None, quota: int | None) -> May:
     return may
 
 
-def _ended(turn: Turn, pool: list[Group], busy: set[str], may: May | None) -> tuple[str, bool]:
+def _open_for(turn: Turn, asked: Asked, voter: str) -> May:
+    """The same, without the pairs that others are answering right now where they fill the quota."""
+    quota, may = turn.folded.settings.quota, _pairs_for(asked, voter, turn.folded.settings.quota)
+    held = Counter() if quota is None else pairs_held(turn, voter)
+    if quota is None or not held:
+        return may
+
+    def still(one: str, other: str) -> bool:
+        return may(one, other) and asked.votes_of(one, other) + held[frozenset((one, other))] < quota
+
+    return still
+
+
+def _ended(turn: Turn, pool: list[Group], busy: set[str], asked: Asked | None, voter: str) -> tuple[str, bool]:
     """Why there is no question now, and whether there will be none."""
-    learner, quota = turn.folded.learner, turn.folded.settings.quota
-    rng = random.Random(0)
-    if may is None or learner.draw(rng, pool, set(), {}, may) is not None:
-        return (_OTHERS if busy else learner.exhausted), False
-    if quota is not None:
-        asked = asked_now(turn, pool)
-        if asked is not None and learner.draw(rng, pool, set(), {}, _pairs_for(asked, None, quota)) is None:
-            return f"every pair has its {quota} answers" if quota > 1 else "every pair has its answer", True
+    quota = turn.folded.settings.quota
+    if asked is None or not _over(turn, pool, asked, voter):
+        others = busy or (quota is not None and pairs_held(turn, voter))
+        return (_OTHERS if others else turn.folded.learner.exhausted), False
+    if quota is not None and _over(turn, pool, asked, None):
+        return f"every pair has its {quota} answers" if quota > 1 else "every pair has its answer", True
     return "you have answered about every pair", True
+
+
+def _over(turn: Turn, pool: list[Group], asked: Asked, voter: str | None) -> bool:
+    """Whether no pair is left for this person, or (None) for anybody; all pairs are looked through once."""
+    if not asked.over & {voter, None}:
+        may = _pairs_for(asked, voter, turn.folded.settings.quota)
+        if turn.folded.learner.draw(random.Random(0), pool, set(), {}, may) is not None:
+            return False
+        asked.over.add(voter)
+    return voter is not None or None in asked.over
 
 
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:

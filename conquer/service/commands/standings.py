@@ -62,9 +62,13 @@ class StopReply(msgspec.Struct):
 
 
 class BoardReply(msgspec.Struct):
-    """Items best first. null stands for infinity. `pairs`: how many pairs are told apart, of how many."""
+    """Items best first. null stands for infinity. `pairs`: how many pairs are told apart, of how many.
+
+    `mean`: of all scores, from which `low` and `high` are counted.
+    """
 
     items: list[BoardItem]
+    mean: float
     pairs: tuple[int, int]
     answers: int
     position: int
@@ -190,7 +194,8 @@ def _told(board: Board, items: Sequence[Item], copy: Copied, look: Look) -> Boar
         leader = board.name(said.leader)
         stop = StopReply(said.done, leader, said.tolerance, said.chance, _bound(said.more), said.text)
     pairs = int(board.better.sum()), count * (count - 1) // 2
-    return BoardReply(rows, pairs, board.answers, copy.position, look.interval, look.delta, stop)
+    mean = float(board.scores.mean())
+    return BoardReply(rows, mean, pairs, board.answers, copy.position, look.interval, look.delta, stop)
 
 
 def _bound(value: Any) -> Bound:

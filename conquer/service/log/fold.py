@@ -173,6 +173,8 @@ class Folded(Counted):
         """The position of the last correction or erasure that this fold was made with."""
         self.stale = False
         """A later one has been applied: the weights go on as they are until the log has been folded again."""
+        self.unlearning = False
+        """It is stale because a voter was erased, and it weighs voters: what it weighs now would rest on theirs."""
         self.void = False
         """Its features were fitted elsewhere: nothing can be done with it but reading it again."""
         self.unreadable: list[int] = []
@@ -244,6 +246,7 @@ class Folded(Counted):
                 self.stale = self.stale or entry.position > self.generation
                 if isinstance(entry.body, Erasure):
                     # Some of these events are gone from the log: what is left is looked up again.
+                    self.unlearning = self.stale and self.settings.believe is not None
                     self.trim(0)
             case CorpusFitted():
                 self.void = self.learner.unfitted

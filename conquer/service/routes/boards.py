@@ -107,9 +107,7 @@ async def rank_items(call: Call) -> RankingReply:
 
 def _cut(board: BoardReply, limit: int) -> BoardReply:
     """The first of the list; what is said of them is about the whole board."""
-    return BoardReply(
-        board.items[:limit], board.pairs, board.answers, board.position, board.interval, board.delta, board.stop
-    )
+    return msgspec.structs.replace(board, items=board.items[:limit])
 
 
 def _number(query: dict[str, str], name: str, most: float) -> float | None:

@@ -93,7 +93,7 @@ def _stops(call: Call) -> bool:
 async def answer(call: Call) -> AnswerReply:
     request: AnswerRequest = call.body
     event_id = call.path["event_id"]
-    reply = await call.on_model(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
+    reply = await call.when_weighed(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
     call.server.meters.answer(call.model, reply)
     return reply
 
@@ -127,7 +127,7 @@ async def answer_batch(call: Call) -> BatchReply:
         return [_each(lambda one=one: answering.answer(turn, one.event_id, one)) for one in request.answers]
 
     try:
-        results = await call.on_model(work, tuple(one.event_id for one in request.answers))
+        results = await call.when_weighed(work, tuple(one.event_id for one in request.answers))
     except RefusalError as refusal:
         if not refusal.tainted:
             raise
@@ -139,7 +139,7 @@ async def answer_batch(call: Call) -> BatchReply:
 
 async def _alone(call: Call, one: BatchAnswer) -> Any:
     try:
-        return await call.on_model(lambda turn: answering.answer(turn, one.event_id, one), (one.event_id,))
+        return await call.when_weighed(lambda turn: answering.answer(turn, one.event_id, one), (one.event_id,))
     except RefusalError as refusal:
         return _told(refusal)
 
