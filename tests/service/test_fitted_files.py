@@ -55,6 +55,6 @@ def test_what_the_service_exports_can_be_fitted(local, tmp_path):
     assert {vote.voter for vote in votes} == {"v0", "v1"}
     preferences = read_votes(tmp_path / "pairs")
     assert len(list(preferences)) == 5
-    fitted = conquer.fit(tmp_path / "ledger", model="diagonal", dim=64)
+    fitted = conquer.fit(tmp_path / "ledger", model="diagonal", dim=64, believe="voters")
     expected = conquer.load(tmp_path / "model")
     assert np.array_equal(fitted.learner.model.weights(), expected.model.weights())
