@@ -13,6 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
+from .conftest import free_port
 from .folds import loaded, rows_of, slow_fold, sqlite
 
 WORKERS = 8
@@ -163,7 +164,7 @@ def test_no_space_left_on_device(start, small_disk: Path) -> None:
 
 def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path: Path) -> None:
     start(probe="/healthz").stop()
-    program = "from conquer.service.serve import serve; serve(store='sqlite:///store.db', port=1)"
+    program = f"from conquer.service.serve import serve; serve(store='sqlite:///store.db', port={free_port()})"
     for path in tmp_path.iterdir():
         path.chmod(0o444)
     tmp_path.chmod(0o555)
