@@ -111,3 +111,18 @@ def test_a_model_with_votes_is_not_fresh(local):
             await client.post("/v1/models/n/events/vote-f2-0/undo", json={"voter": "ann"})
 
     serving(local, work)
+
+
+def test_who_has_answered_a_votes_event_is_not_asked_its_pair(local):
+    async def work(client, server):
+        items = b'{"id":"tea","text":"green leaf"}\n{"id":"mug","text":"blue mug"}'
+        await client.post("/v1/models/m/items", content=items)
+        await send(client, b"left,right,winner,voter\ntea,mug,left,ann\n", "?id=f1")
+        assert await answer(client, "vote-f1-0", winner="mug", voter="dee") == "learnt"
+        server.writer.models.clear()
+        offers = [
+            (await client.post("/v1/models/m/next", json={"voter": name})).json() for name in ("ann", "dee", "eve")
+        ]
+        assert [offer["event"] is None for offer in offers] == [True, True, False], offers
+
+    serving(local, work)

@@ -227,7 +227,8 @@ def decisions(connection: Connection, model: int, ids: Iterable[str | None]) -> 
     """These events and the texts of the rows that began them, a few at a time."""
     wanted = [one for one in ids if one is not None]
     for start in range(0, len(wanted), _FEW):
-        here = (log.c.model_id == model) & (log.c.kind == "choose") & log.c.event_id.in_(wanted[start : start + _FEW])
+        begun = log.c.kind.in_(("choose", "vote")) & log.c.event_id.in_(wanted[start : start + _FEW])
+        here = (log.c.model_id == model) & begun
         for row in _rows(connection, select(log.c.event_id, log.c.body).where(here), {}):
             yield row.event_id, row.body
 
