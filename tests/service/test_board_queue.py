@@ -9,6 +9,7 @@ import pytest
 from conquer.service.commands.standings import Look
 from conquer.service.errors import RefusalError
 from conquer.service.jobs import boards
+from conquer.service.writer import queue
 
 from .conftest import run
 from .test_boards import FULL, ITEMS, answers, serving
@@ -31,18 +32,36 @@ async def begun(server):
         await asyncio.sleep(0.001)
 
 
-def test_a_board_after_an_undo_is_the_one_without_the_answer(local):
-    async def work(client, _server):
+def test_a_board_after_an_undo_is_the_one_without_the_answer(local, monkeypatch):
+    """Asked for before the model is folded again, and then once more."""
+    may, load = threading.Event(), queue.load_in_slices
+    may.set()
+
+    def held_up(*given):
+        while not may.wait(0.001):
+            yield
+        return (yield from load(*given))
+
+    monkeypatch.setattr(queue, "load_in_slices", held_up)
+
+    async def work(client, server):
         await answers(client, 10)
         before = (await client.get("/v1/models/m/board")).json()
         offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
         path = f"/v1/models/m/events/{offer['event_id']}"
         await client.post(f"{path}/answer", json={"winner": offer["left"]})
         during = (await client.get("/v1/models/m/board")).json()
-        await client.post(f"{path}/undo", json={})
-        after = (await client.get("/v1/models/m/board")).json()
+        may.clear()
+        undoing = asyncio.ensure_future(client.post(f"{path}/undo", json={}))
+        while not server.writer.models["m"].stale:
+            await asyncio.sleep(0.001)
+        asking = asyncio.ensure_future(client.get("/v1/models/m/board"))
+        await asyncio.wait({asking}, timeout=0.2)
+        may.set()
+        await undoing
         assert during["items"] != before["items"]
-        assert (after["items"], after["answers"]) == (before["items"], before["answers"])
+        for after in ((await asking).json(), (await client.get("/v1/models/m/board")).json()):
+            assert (after["items"], after["answers"]) == (before["items"], before["answers"])
 
     serving(local, work)
 

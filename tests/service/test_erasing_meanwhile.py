@@ -36,10 +36,11 @@ def test_an_answer_during_an_erasure_is_weighed_without_the_erased(local, monkey
             batch = {"answers": [{"event_id": ids[1], **said[1]}]}
             two = asyncio.ensure_future(client.post("/v1/models/m/answers", json=batch))
             # Choices go on meanwhile.
-            assert (await client.post("/v1/models/m/choose", json={"items": ITEMS})).status_code == 200
-            assert not one.done()
-            assert not two.done()
+            chosen = await client.post("/v1/models/m/choose", json={"items": ITEMS})
+            await asyncio.wait({one, two}, timeout=0.3)
+            early = one.done(), two.done()
             may.set()
+            assert (chosen.status_code, early) == (200, (False, False))
             assert (await erasing).status_code == 200
             assert (await one).json()["status"] == "learnt"
             assert (await two).json()["results"][0]["status"] == "learnt"

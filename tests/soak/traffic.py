@@ -67,6 +67,8 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"/v1/models/{text}/events/t1/answer", {"winner": "x"}
     yield "POST", f"{root}/votes?id=f1", _VOTES.encode()
     yield "POST", f"{root}/rank", {"items": _VECTORS}
+    yield "POST", f"/v1/models/{full}/choose", {"items": _VECTORS, "event_id": "f1", "voter": "ann"}
+    yield "POST", f"/v1/models/{full}/events/f1/answer", {"winner": "tie", "voter": "ann", "kind": "judge"}
     for path in ("board?delta=0.1", "voters", "latest?kind=answers&limit=5", "latest?kind=flags", "log?format=csv"):
         yield "GET", f"/v1/models/{full}/{path}", None
     yield "POST", f"{root}/erase", {"voter": "ann"}

@@ -23,8 +23,9 @@ _BYTES_OF_A_CELL = 16
 """What a feature takes in a body, roughly."""
 
 
-_CHECKED = 4
-"""Rounds of one request that are told whether one may stop: each takes a board of its items, inside the turn."""
+_CHECKED, _LEAST = 32, 8
+"""Items of a request's rounds that are told whether one may stop, a round counting as eight at least: each round takes
+a board of its items, inside the turn."""
 
 
 class CellRoom:
@@ -39,10 +40,10 @@ class CellRoom:
 
     def done(self, turn: Turn, read: Any) -> bool | None:
         """Whether the model has said enough about these items; None where that is not asked, or takes too long."""
-        if turn.folded.settings.stop is None or self.checks < 1:
+        if turn.folded.settings.stop is None or (count := max(_LEAST, len(read.ids))) > self.checks:
             return None
         found: bool | None = turn.folded.learner.enough(read)
-        self.checks -= found is not None
+        self.checks -= 0 if found is None else count
         return found
 
 

@@ -131,7 +131,7 @@ def _found(
     """The voter's rows after a position, and other people's rows of events that were made for the voter."""
     here = (log.c.model_id == model) & (log.c.position > after) & (log.c.position <= up_to)
     own = connection.execute(select(*_COLUMNS).where(here, log.c.voter == voter)).all()
-    asked = [*asked_before, *(row.event_id for row in own if row.kind == "choose")]
+    asked = [*asked_before, *(row.event_id for row in own if row.kind in ("choose", "vote"))]
     rows = {row.position: row for row in own}
     for start in range(0, len(asked), 500):
         wanted = log.c.event_id.in_(asked[start : start + 500])
