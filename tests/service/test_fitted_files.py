@@ -32,7 +32,7 @@ def test_a_fitted_session_is_served(local, tmp_path):
 def test_what_the_service_exports_can_be_fitted(local, tmp_path):
     async def go():
         async with local().running() as client:
-            made = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}, "believe": None}
+            made = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
             await client.post("/v1/models", json=made)
             for k, said in enumerate([0, 1, 0, "tie", "skip", "both_bad", 1, 0]):
                 offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS, "voter": f"v{k % 2}"})).json()
