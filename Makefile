@@ -4,13 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help install study results test test-long check bench serve test-deps soak clean
+.PHONY: help install study results test test-long test-release alone check coverage bench serve docs dist test-deps soak clean
 
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
 	@echo "make results    run every published study again and put its tables and figures into docs/results (an hour)"
 	@echo "make test       lint, types, layers and all tests"
 	@echo "make soak       what takes longer: 1,300 crashes and 100,000 fuzzed calls; a second call goes on; writes out/soak"
+	@echo "make coverage   all tests, and how much of the package they reach"
+	@echo "make docs       the site, from docs/ to out/site"
+	@echo "make dist       sdist and wheel in dist, checked"
+	@echo "make test-long  make soak, make alone, and: install into empty environments, run the container's steps, uv, a consumer's mypy"
+	@echo "make alone      install each extra by itself and run what it is for (network)"
 	@echo "make bench      measure speed beside other packages; writes out/bench"
 	@echo "make serve      start the service on http://127.0.0.1:8000"
 	@echo "make check      lint, types and layers only"
@@ -41,6 +46,7 @@ results: $(VENV)/.study
 	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
 	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
 	$(BIN)/conquer measure staleness --jobs $(JOBS) --out out/staleness --publish docs/results/scale
+	$(BIN)/conquer measure votes $(DATA)/votes --out out/votes --publish docs/results/votes
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -52,11 +58,31 @@ test: check $(VENV)/.serve
 	$(BIN)/conquer warmup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
-test-long: soak
+test-long: soak alone test-release
+
+# What a release promises: installs alone and with each extra, typed, and the Dockerfile's steps in a clean folder.
+test-release: $(VENV)/.test dist
+	$(BIN)/python -m tests.release
+
+coverage: $(VENV)/.serve $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n $(JOBS) --dist worksteal --cov --cov-report=term --cov-report=html:out/coverage
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site.py
+	$(BIN)/mkdocs build --quiet --strict --site-dir out/site
+
+dist: $(VENV)/.test
+	rm -rf dist
+	$(BIN)/python -m build --quiet --no-isolation
+	$(BIN)/twine check --strict dist/*
 
 soak: $(VENV)/.serve $(VENV)/.test
 	$(BIN)/conquer warmup
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.soak
+
+# Each extra in a virtual environment of its own; `make alone EXTRAS="serve study"` tries only these.
+alone: $(VENV)/.test
+	$(BIN)/python -m tests.alone $(EXTRAS)
 
 bench: $(VENV)/.bench
 	$(BIN)/conquer bench --out out/bench

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conquer import reference
+    from conquer.boards import Board, Stop
     from conquer.features.featurizer import Featurizer, featurize
+    from conquer.fitting import fit
     from conquer.policies import Policy
     from conquer.registry import algorithms, make
     from conquer.rows import Rounds, SparseRows
     from conquer.session import MemoryLedger, Session, load, replay, save
     from conquer.simulation import Trace, simulate
-    from conquer.types import Choice, Offer, Query
+    from conquer.types import Choice, Offer, Query, Source
 
 _HOMES = {
+    "Board": "boards",
     "Choice": "types",
     "Featurizer": "features.featurizer",
     "MemoryLedger": "session",
@@ -28,10 +31,13 @@ _HOMES = {
     "Query": "types",
     "Rounds": "rows",
     "Session": "session",
+    "Source": "types",
     "SparseRows": "rows",
+    "Stop": "boards",
     "Trace": "simulation",
     "algorithms": "registry",
     "featurize": "features.featurizer",
+    "fit": "fitting",
     "load": "session",
     "make": "registry",
     "replay": "session",
@@ -40,6 +46,7 @@ _HOMES = {
 }
 __version__ = "0.1.0"
 __all__ = [
+    "Board",
     "Choice",
     "Featurizer",
     "MemoryLedger",
@@ -48,10 +55,13 @@ __all__ = [
     "Query",
     "Rounds",
     "Session",
+    "Source",
     "SparseRows",
+    "Stop",
     "Trace",
     "algorithms",
     "featurize",
+    "fit",
     "load",
     "make",
     "reference",

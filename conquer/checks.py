@@ -94,6 +94,22 @@ def checked_seed(seed: Any) -> int:
     return operator.index(seed)
 
 
+LONGEST_VOTER = 200
+"""How many characters a voter's name may have."""
+
+
+def checked_voter(name: Any) -> str:
+    """A voter's name: a string of 1 to 200 characters.
+
+    >>> checked_voter("ann")
+    'ann'
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_VOTER:
+        shown = f"{name[:20]!r}... of {len(name)}" if isinstance(name, str) and name else repr(name)
+        raise ValueError(f"a voter's name must be a string of 1 to {LONGEST_VOTER} characters, got {shown}")
+    return name
+
+
 def checked_answer(answer: Any, *, strengths: bool = True) -> float:
     """`answer` as a float in [-1, 1]; without `strengths` only +1 and -1.
 

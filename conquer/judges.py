@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from conquer import plugins
 from conquer.answers import encode
 from conquer.kernels.rounds import judge as judging
 from conquer.tickets import Draws, draw_ticket
-from conquer.types import Choice, Floats, Query
+from conquer.types import Choice, Floats, Judge, Query
 
 LAWS = {
     "linear": judging.LINEAR,
@@ -110,13 +111,30 @@ def _rated(ratings: Floats, draws: Draws) -> Floats:
     return np.array([row[draws.below(place, int(counts[place]))] for place, row in enumerate(ratings)])
 
 
-def make_judge(judge: Any) -> LawJudge:
-    """A judge by name, or the judge itself.
+def make_judge(judge: Any) -> Judge:
+    """A judge by name, or the judge itself. A name that is no law of ours is one that an installed package offers.
 
-    >>> make_judge("logistic").law
-    'logistic'
+    >>> make_judge("logistic")
+    LawJudge(law='logistic', scale=1.0, outside=False)
     """
-    return judge if isinstance(judge, LawJudge) else LawJudge(judge)
+    if isinstance(judge, LawJudge):
+        return judge
+    plugin = plugins.find("judges", judge) if isinstance(judge, str) and judge not in LAWS else None
+    if plugin is None:
+        return LawJudge(judge)
+    if not callable(plugin.value):
+        raise plugin.error(f"must be a function of choice, rewards and ticket, got {plugin.value!r:.80}")
+    found: Judge = plugin.value
+    return found
+
+
+def known_judge(name: str) -> bool:
+    """Whether a judge has this name: one of ours, or of an installed package.
+
+    >>> known_judge("linear"), known_judge("nobody's")
+    (True, False)
+    """
+    return name in LAWS or name in plugins.names("judges")
 
 
 def rewards_of(stars: Any) -> Floats:

@@ -9,6 +9,7 @@ from conquer.types import Floats, Model
 
 GREEDY, UCB, RELATIVE_UCB, THOMPSON = st.GREEDY, st.UCB, st.RELATIVE_UCB, st.THOMPSON
 UNIFORM, WORST, ALONE, EXPLORE = st.UNIFORM, st.WORST, st.ALONE, st.EXPLORE
+CHALLENGER, SEPARATION = st.CHALLENGER, st.SEPARATION
 ALWAYS, CONFIDENT = st.ALWAYS, st.CONFIDENT
 
 PlainRule = Callable[[Model, Any, int | None, float, int], Floats]
@@ -34,6 +35,10 @@ class Policy:
     eta: float | None = None
     reply: int = st.REPLY_DUEL
 
+    def __post_init__(self) -> None:
+        if (self.first == SEPARATION) != (self.second == SEPARATION):
+            raise ValueError("SEPARATION chooses a pair: it must be the first and the second rule")
+
     @property
     def compiled(self) -> bool:
         """Whether every part is a code, so that the compiled driver can run it."""
@@ -48,6 +53,8 @@ TTU = Policy(first=UCB, second=UCB, eta=0.1)
 UNR = Policy(first=UCB, second=UNIFORM, eta=0.1)
 GNT = Policy(first=GREEDY, second=THOMPSON, eta=0.3)
 GNW = Policy(first=GREEDY, second=WORST)
+TOB = Policy(first=GREEDY, second=CHALLENGER)
+SEP = Policy(first=SEPARATION, second=SEPARATION)
 CONFIDIT = Policy(first=UCB, second=ALONE, eta=0.1, reply=st.REPLY_BEST)
 BANDITRON = Policy(first=GREEDY, second=EXPLORE, reply=st.REPLY_BANDITRON)
 RANDOM = Policy(first=UNIFORM, second=UNIFORM, reply=st.REPLY_IGNORE)

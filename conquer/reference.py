@@ -96,17 +96,40 @@ def noise(A: Array, phi: Array, z: Array) -> Array:
     return np.array([drawn[next(j for j, other in enumerate(phi) if (other == x).all())] for x in phi])
 
 
-def choose(name: str, w: Array, A: Array, phi: Array, eta: float, draws: Array, z: Array | None = None) -> Shown:
+def anytime(V: Array, delta: float, tau2: float = 0.25) -> Array:
+    """The width of a difference with variance V that holds at every look, with chance 1 - delta: a normal mixture."""
+    V = np.maximum(V, 1e-300)
+    return np.array(np.sqrt(V * (V + tau2) / tau2 * (2 * np.log(1 / delta) + np.log((V + tau2) / V))))
+
+
+def separate(s: Array, A: Array, phi: Array, draws: Array) -> Shown:
+    """sep's pair, the better score first: the largest sigma exp(-d^2/(2 sigma^2)), sigma^2 = V^2/(4 + V), as a log."""
+    V, d = np.array([contrasts(A, phi, p) for p in range(len(phi))]), s[:, None] - s
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = np.where(V > 0, np.log(V) - np.log(4 + V) / 2 - (d / V) ** 2 * (4 + V) / 2, -np.inf)
+    np.fill_diagonal(gain, -np.inf)
+    m = pick(gain.max(axis=1), draws[0])
+    n = pick(gain[m], draws[1], but=m)
+    return (n, m) if s[n] > s[m] else (m, n)
+
+
+def choose(
+    name: str, w: Array, A: Array, phi: Array, eta: float, draws: Array, z: Array | None = None, delta: float = 0.05
+) -> Shown:
     """(m, n) to ask about, or (m,) alone when gnc is sure of it. w is w~ where there is a projection.
 
     s: scores; ucb: s_i + eps_i, the absolute width; eps: the width of each item's difference from m.
     """
     s = scores(w, phi)
+    if name == "sep":
+        return separate(s, A, phi, draws)
     ucb = s + np.sqrt(eta * variances(A, phi))
     m = pick(ucb if name in ("ttu", "unr") else s, draws[0])
     eps = np.sqrt(eta * contrasts(A, phi, m))
     drawn = s if z is None else s + np.sqrt(eta) * noise(A, phi, z)
+    tob = s + anytime(contrasts(A, phi, m), delta / (len(phi) - 1))
     second = {"ttg": s, "gnr": 0 * s, "gnu": ucb, "gnc": s + eps, "ttu": ucb, "unr": 0 * s, "gnt": drawn, "gnw": -s}
+    second["tob"] = tob
     n = pick(second[name], draws[1], but=m)
     return (m,) if name == "gnc" and s[m] - s[n] > eps[n] else (m, n)
 

@@ -1,14 +1,19 @@
-"""One table of algorithms by name: CONQUER's family here, the other systems from `rivals` when one is asked for."""
+"""One table of algorithms by name: CONQUER's family here, the other systems from `rivals` when one is asked for.
 
-from collections.abc import Mapping
-from functools import cache
+Other people's packages come last: they are looked for when a name is neither.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 from conquer import policies
 from conquer.checks import checked_dim, number
-from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid
-from conquer.learners.conquer import Conquer, as_stored
+from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid, mark_given
+from conquer.learners.conquer import USUAL_U, Conquer, as_stored
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -18,10 +23,11 @@ STORAGE = Parameter("storage", "float64", "'float64', or 'float32': half the mem
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
 SECOND_ORDER = (LAM, UPDATE, STORAGE, PROJECTION, *KERNEL)
 BOUND = (
-    Parameter("U", 1.0, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),
+    Parameter("U", USUAL_U, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
     Parameter("delta", 0.05, "a number in (0, 1), the chance of failure (eta='theory' or 'tight')"),
 )
+LEVEL = Parameter("delta", 0.05, "a number in (0, 1), the chance that the challenger's bound fails")
 BEST = (
     Parameter("eta", 0.1, "a number of at least 0"),
     Parameter("alpha", 1.0, "a number in [-1, 1]"),
@@ -43,7 +49,7 @@ def build_model(kind: str, dim: int, **settings: Any) -> Any:
     return getattr(import_module(f"conquer.models.{kind}"), _CLASSES[kind])(dim, **settings)
 
 
-def _family(
+def family(
     name: str,
     description: str,
     policy: Policy,
@@ -52,42 +58,51 @@ def _family(
     published: Published | None = None,
 ) -> Algorithm:
     """A row of CONQUER's family. Without `lam` it has no second order: a perceptron."""
-
-    def build(name: str, dim: int, model: str, values: Values) -> Learner:
-        bounded = {"delta", "eta"} <= set(values) and values.get("budget") is None
-        if isinstance(values.get("eta"), str) and not bounded:
-            raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
-        if "alpha" in values and values["lam"] is None:
-            values = {**values, "lam": max((1.0 + number("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)}
-        settings = {key: value for key, value in values.items() if key in _OF_MODEL}
-        rest = {key: value for key, value in values.items() if key not in _OF_MODEL}
-        built = build_model(model if "lam" in values else "perceptron", dim, **settings)
-        return Conquer(built, policy, name=name, parameters={"model": model, **values}, **rest)
-
+    build = partial(_build, policy)
     return Algorithm(name, description, build, parameters, points, policy=policy, published=published)
 
 
-def _bounded(name: str, description: str, policy: Policy, points: tuple[Values, ...] = _ABSOLUTE) -> Algorithm:
+def _build(policy: Policy, name: str, dim: int, model: str, values: Values) -> Learner:
+    """A learner of a row; no closure, so that rows and learners can be sent to other processes."""
+    has_bound = {"delta", "eta"} <= set(values) and values.get("budget") is None
+    if isinstance(values.get("eta"), str) and not has_bound:
+        raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
+    if "alpha" in values and values["lam"] is None:
+        values = {**values, "lam": max((1.0 + number("alpha", values["alpha"], -1, 1)) ** 2, 1e-3)}
+    settings = {key: value for key, value in values.items() if key in _OF_MODEL}
+    rest = {key: value for key, value in values.items() if key not in _OF_MODEL}
+    built = build_model(model if "lam" in values else "perceptron", dim, **settings)
+    return Conquer(built, policy, name=name, parameters={"model": model, **values}, **rest)
+
+
+def bounded(name: str, description: str, policy: Policy, points: tuple[Values, ...] = _ABSOLUTE) -> Algorithm:
     """A row whose widths have a factor eta: the policy's, a number, or a bound."""
     eta = Parameter("eta", policy.eta, "a number of at least 0, 'theory' or 'tight'")
-    return _family(name, description, policy, (eta, *SECOND_ORDER, *BOUND), points)
+    return family(name, description, policy, (eta, *SECOND_ORDER, *BOUND), points)
 
 
 _ROWS = (
-    _family("ttg", "Top Two Greedy: the two best scores", policies.TTG),
-    _family("gnr", "Greedy and Random: the best score and any other", policies.GNR),
-    _bounded("gnu", "Greedy and UCB: the best score and the best upper bound", policies.GNU),
-    _bounded(
+    family("ttg", "Top Two Greedy: the two best scores", policies.TTG),
+    family("gnr", "Greedy and Random: the best score and any other", policies.GNR),
+    bounded("gnu", "Greedy and UCB: the best score and the best upper bound", policies.GNU),
+    bounded(
         "gnc",
         "Greedy and Confusion: the best score and its likeliest better; silent when sure",
         policies.GNC,
         _RELATIVE,
     ),
-    _bounded("ttu", "Top Two UCB: the two best upper bounds", policies.TTU),
-    _bounded("unr", "UCB and Random: the best upper bound and any other", policies.UNR),
-    _bounded("gnt", "Greedy and Thompson: the best score and the best of one posterior draw", policies.GNT),
-    _family("gnw", "Greedy and Worst: the best and the worst score", policies.GNW),
-    _family(
+    bounded("ttu", "Top Two UCB: the two best upper bounds", policies.TTU),
+    bounded("unr", "UCB and Random: the best upper bound and any other", policies.UNR),
+    bounded("gnt", "Greedy and Thompson: the best score and the best of one posterior draw", policies.GNT),
+    family("gnw", "Greedy and Worst: the best and the worst score", policies.GNW),
+    family(
+        "tob",
+        "Top of the Board: the best score and whoever may still be better, by a bound that holds at any look",
+        policies.TOB,
+        (LEVEL, *SECOND_ORDER),
+    ),
+    family("sep", "Separation: the pair whose order gains most by one answer", policies.SEP),
+    family(
         "confidit",
         "Confidit: one item by upper bound; is it the best?",
         policies.CONFIDIT,
@@ -99,7 +114,7 @@ _ROWS = (
             grid=grid(eta=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)),
         ),
     ),
-    _family(
+    family(
         "banditron",
         "Banditron: one item, explored at rate gamma, for a perceptron; is it the best?",
         policies.BANDITRON,
@@ -107,14 +122,14 @@ _ROWS = (
         _GAMMAS,
         Published({}, "gamma tuned; items instead of classes, so one weight vector for all", grid=_GAMMAS),
     ),
-    _family("random", "Random: any two items; learns nothing", policies.RANDOM, (), ({},)),
+    family("random", "Random: any two items; learns nothing", policies.RANDOM, (), ({},)),
 )
 _FAMILY = {row.name: row for row in _ROWS}
 
 
 @cache
 def table() -> Mapping[str, Algorithm]:
-    """Every algorithm by name: the paper's with our additions first, then the other systems."""
+    """Every algorithm of ours by name: the paper's with our additions first, then the other systems."""
     from conquer.rivals.table import ROWS
 
     return {**_FAMILY, **{row.name: row for row in ROWS}}
@@ -132,12 +147,39 @@ def groups() -> Mapping[str, tuple[str, ...]]:
 
 
 def algorithms() -> list[Algorithm]:
-    """Every algorithm: name, description, parameters, grid.
+    """Every algorithm: name, description, parameters, grid. Those of installed packages come last.
+
+    A package that cannot be imported is passed over with a warning that names it.
 
     >>> [a.name for a in algorithms()][:4]
     ['ttg', 'gnr', 'gnu', 'gnc']
     """
-    return list(table().values())
+    from conquer.plugins import PluginError
+
+    rows = [*table().values()]
+    for name in offered():
+        try:
+            rows.append(find(name))
+        except PluginError as error:
+            warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+    return rows
+
+
+def offered() -> tuple[str, ...]:
+    """Names of algorithms that only other packages have, sorted. Nothing of theirs is imported."""
+    # Imported here and below: with names of ours nobody comes this far.
+    from conquer.plugins import names
+
+    return tuple(name for name in names("algorithms") if name not in table())
+
+
+def unknown(names: Iterable[str]) -> list[str]:
+    """Those of the names that nobody has. Other packages are looked for only where a name is not ours.
+
+    >>> unknown(["gnc", "rucb", "nobody's"])
+    ["nobody's"]
+    """
+    return [name for name in names if name not in table() and name not in offered()]
 
 
 def find(name: str) -> Algorithm:
@@ -146,10 +188,40 @@ def find(name: str) -> Algorithm:
     >>> find("gnc").grid[0]
     {'eta': 0.3, 'lam': 0.3}
     """
-    row = _FAMILY.get(name) or table().get(name)
+    row = _FAMILY.get(name) or table().get(name) or _plugged(name)
     if row is None:
-        raise ValueError(f"algorithm must be one of {', '.join(table())}, got {name!r}")
+        raise ValueError(f"algorithm must be one of {', '.join((*table(), *offered()))}, got {name!r}")
     return row
+
+
+@cache
+def _plugged(name: str) -> Algorithm | None:
+    """The row that another package offers under this name, checked; its builder tells whose it is when it fails."""
+    from conquer import plugins
+
+    plugin = plugins.find("algorithms", name)
+    if plugin is None:
+        return None
+    row = plugin.value
+    if not isinstance(row, Algorithm):
+        raise plugin.error(f"must be a conquer.extending.Algorithm, got {row!r:.80}")
+    if row.name != name:
+        raise plugin.error(f"its Algorithm is called {row.name!r}, so it could not be found again")
+
+    def build(name: str, dim: int, model: str, values: Values) -> Learner:
+        try:
+            learner = row.builder(name, dim, model, values)
+        except (ValueError, TypeError, ArithmeticError):
+            raise  # a refusal, in the package's own words
+        except Exception as error:
+            raise plugin.error(f"cannot be built: {type(error).__name__}: {error}") from error
+        if learner.name != name or dict(learner.parameters) != {"model": model, **values}:
+            raise plugin.error(
+                "its learner must have the name and the parameters it was built with, `model` among them"
+            )
+        return learner
+
+    return replace(row, builder=build)
 
 
 def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Learner:
@@ -161,6 +233,9 @@ def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) ->
     Any learner that duels, and Confidit, takes `explore`, the share of rounds with items drawn at random and their
     chances recorded, so that its log can be used to judge other policies.
 
+    CONQUER's duelling rules take `believe`: "voters" learns each voter's pull to a side and how far they can be relied
+    on, "people" weighs judges by people's answers (see `learners.believing`).
+
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0
     >>> make("maxinp", dim=10, published=True, horizon=2000).parameters["estimator"]
@@ -171,16 +246,34 @@ def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) ->
 
 def describe(learner: Learner) -> dict[str, Any]:
     """How to make this learner anew, JSON-able."""
-    named = learner.name in _FAMILY or learner.name in table()
+    named = learner.name in _FAMILY or not unknown([learner.name])
     if not named or getattr(learner, "policy", None) != find(learner.name).policy:
         raise ValueError("only learners made by name can be written: a policy of your own has no file form")
-    return {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
+    made = {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
+    # Only what boards must know, and only where the value alone does not tell.
+    meant = "U" in getattr(learner, "given", ()) and learner.parameters.get("U") == USUAL_U
+    return made | ({"given": ["U"]} if meant else {})
 
 
 def rebuild(description: Mapping[str, Any]) -> Learner:
     """A fresh learner from `describe`'s result."""
     with as_stored():
-        return make(description["algorithm"], dim=description["dim"], **description["parameters"])
+        learner = make(description["algorithm"], dim=description["dim"], **description["parameters"])
+    mark_given(learner, [name for name in description.get("given", ()) if name == "U"])
+    return learner
 
 
-__all__ = ["MODELS", "algorithms", "build_model", "describe", "find", "groups", "make", "rebuild", "table"]
+__all__ = [
+    "MODELS",
+    "algorithms",
+    "build_model",
+    "describe",
+    "family",
+    "find",
+    "groups",
+    "make",
+    "offered",
+    "rebuild",
+    "table",
+    "unknown",
+]

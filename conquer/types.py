@@ -58,14 +58,36 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Whom an answer comes from: a voter's name (None: nobody in particular) and whether a person or a judge.
+
+    `side`: +1 where the first shown was on the left, -1 where the second was, 0 unknown. `weight`: the reliability in
+    [0, 1] that a log holds for this answer; None: the learner's own estimate. Only learners made with `believe` heed
+    it.
+
+    >>> Source("ann", side=+1).kind
+    'person'
+    """
+
+    voter: str | None = None
+    side: int = 0
+    kind: str = "person"
+    weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
-    """A choice with names: what a session hands out. `left` is the item id to put on the left-hand side."""
+    """A choice with names: what a session hands out. `left` is the item id to put on the left-hand side.
+
+    `done`: of a session that may stop, whether its answers so far already say enough about this round's items.
+    """
 
     id: str
     choice: Choice
     shown: tuple[str, ...]
     left: str
     chance: float | None
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +144,11 @@ class Learner(Protocol):
     def compiled(self) -> bool: ...
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice: ...
     def check(self, choice: Choice, count: int) -> tuple[int, ...]: ...
-    def learn(self, X: Any, choice: Choice, answer: float) -> None: ...
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None: ...
     def begin_exposing(self) -> None: ...
     def expose(self, X: Any, choice: Choice) -> Choice: ...
     def scores(self, X: Any) -> Floats: ...
+    def board(self, X: Any, *arguments: Any, **options: Any) -> Any: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
 

@@ -16,7 +16,7 @@ from conquer import reference
 from conquer.registry import build_model, make
 
 WIDE = ("gnu", "gnc", "ttu", "unr", "gnt")
-DUELS = ("ttg", "gnr", "gnw", *WIDE)
+DUELS = ("ttg", "gnr", "gnw", "tob", "sep", *WIDE)
 MODELS = {
     "coordinate": {"model": "diagonal", "update": "coordinate"},
     "margin": {"model": "diagonal", "update": "margin", "lam": 1.0},
@@ -85,7 +85,7 @@ def play(learner, slow, rounds, rng):
         ours, memo = slow.choose(phi, ticket)
         if blurred(slow, phi, ticket):
             seen["blurred"] += 1
-            if slow.name in ("ttg", "gnr", "gnu", "gnc", "gnt", "gnw"):
+            if slow.name in ("ttg", "gnr", "gnu", "gnc", "gnt", "gnw", "tob"):
                 scores = slow.scores(phi, ticket)
                 assert scores[choice.shown[0]] >= scores.max() - 1e-9, (choice.shown, scores)
         else:

@@ -49,7 +49,16 @@ for name in ("random", "gnr", "gnc"):
 """
 """That of docs/setting.md."""
 
-PROGRAMS = {"README example": README, "simulation of docs/setting.md": SIMULATION}
+STUDY = """\
+from conquer.study.progress import Quiet
+from conquer.study.reviews.command import compile_kernels, specifications
+
+compile_kernels(specifications("small"), Quiet())
+print("compiled")
+"""
+"""What `conquer study --preset small` does before its first round."""
+
+PROGRAMS = {"README example": README, "simulation of docs/setting.md": SIMULATION, "kernels of a small study": STUDY}
 KINDS = ("diagonal", "full", "kernel")
 TIERS = {"as it comes": "auto", "compiling at the first call": "compiled"}
 

@@ -7,20 +7,48 @@ from typing import Annotated
 
 import typer
 
-from conquer.cli import data, parse, service, study
-from conquer.cli.extras import need
+from conquer.cli import data, parse, service, study, votes
+from conquer.cli.board import board
+from conquer.cli.extras import need, remedy
 
-RESUMING = (("study",), ("arena",), ("measure", "staleness"), ("parse", "study"), ("data", "get"))
+RESUMING = (
+    ("study",),
+    ("arena",),
+    ("measure", "staleness"),
+    ("measure", "boards"),
+    ("parse", "study"),
+    ("data", "get"),
+)
 """Commands that keep what they have done, and go on from there when they are given again."""
 
 app = typer.Typer(
     name="conquer",
     help="Learn what people want from which of two things they pick.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        try:
+            found = metadata.version("conquer-bandits")
+        except metadata.PackageNotFoundError:
+            found = "from source"
+        typer.echo(f"conquer {found}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Learn what people want from which of two things they pick."""
 
 
 app.add_typer(data.commands, name="data")
@@ -33,8 +61,10 @@ for command in (
     service.restore,
     service.erase,
     service.replay,
+    votes.fit,
     study.study,
     study.arena,
+    board,
 ):
     app.command()(command)
 
@@ -44,24 +74,32 @@ def bench(
     quick: Annotated[bool, typer.Option(help="A minute instead of ten; wider spreads.")] = False,
     service: Annotated[bool, typer.Option(help="Measure the service as well.")] = False,
     out: Annotated[Path, typer.Option(help="Where bench.json and the plots go.")] = Path("bench"),
+    algorithms: Annotated[
+        str | None, typer.Option(help="Only these algorithms beside each other, comma-separated; no files.")
+    ] = None,
 ) -> None:
     """Measure speed beside other packages, as ratios in one run."""
+    if algorithms is not None:
+        from conquer.bench.named import table
+
+        typer.echo(table(tuple(algorithms.split(",")), quick=quick))
+        return
     need("bench")
     from conquer.bench.command import run_bench
 
     raise typer.Exit(run_bench(quick=quick, service=service, out=out))
 
 
-@app.command()
-def algorithms(name: Annotated[str | None, typer.Argument(help="Show the parameters of this one.")] = None) -> None:
+@app.command("algorithms")
+def list_algorithms(
+    name: Annotated[str | None, typer.Argument(help="Show the parameters of this one.")] = None,
+) -> None:
     """List the algorithms, or the parameters of one."""
-    from conquer.registry import find, table
+    from conquer.registry import algorithms, find
 
     if name is None:
-        for row in table().values():
+        for row in algorithms():
             typer.echo(f"{row.name:22} {row.description}")
-    elif name not in table():
-        raise ValueError(f"algorithm must be one of {', '.join(table())}, got {name!r}")
     else:
         row = find(name)
         typer.echo(f"{row.name}: {row.description}\nmodels: {', '.join(row.models)}")
@@ -69,6 +107,21 @@ def algorithms(name: Annotated[str | None, typer.Argument(help="Show the paramet
             typer.echo(f"  {parameter.name:10} default {parameter.default!r:12} {parameter.values}")
         if row.published is not None:
             typer.echo(f"published=True: {row.published.text}")
+
+
+@app.command("check-algorithm")
+def check_algorithm(name: Annotated[str, typer.Argument(help="Its name, as `conquer algorithms` lists it.")]) -> None:
+    """Run the conformance suite against one algorithm, yours or ours."""
+    from conquer.conformance.suite import check_algorithm
+
+    broken = 0
+    for found in check_algorithm(name):
+        typer.echo(f"{'broken' if found.problem else 'kept':7} {found.model:10} {found.promise}")
+        if found.problem:
+            typer.echo(f"        {found.problem}")
+            broken += 1
+    typer.echo(f"{name} keeps every promise" if not broken else f"{name} breaks {broken}")
+    raise typer.Exit(1 if broken else 0)
 
 
 @app.command()
@@ -84,8 +137,11 @@ def main() -> int:
     """Run the command line: mistakes in a call are one line and exit code 2, never a traceback."""
     try:
         status = app(standalone_mode=False)
-    except (ValueError, TypeError, OSError, ArithmeticError, ImportError) as error:
-        typer.echo(f"conquer: {error}", err=True)
+    except ImportError as error:
+        typer.echo(f"conquer: {remedy(error)}", err=True)
+        return 2
+    except (ValueError, TypeError, OSError, ArithmeticError, MemoryError) as error:
+        typer.echo(f"conquer: {_plain(error)}", err=True)
         return 2
     except (typer.Abort, KeyboardInterrupt):
         typer.echo(_stopped(sys.argv[1:]), err=True)
@@ -99,6 +155,19 @@ def main() -> int:
     if status == 130:  # typer's own word for Ctrl-C
         typer.echo(_stopped(sys.argv[1:]), err=True)
     return status if isinstance(status, int) else 0
+
+
+def _plain(error: Exception) -> str:
+    """What went wrong, in one line for a person.
+
+    >>> _plain(FileNotFoundError(2, "No such file or directory", "teas.csv")), _plain(ValueError("three teas"))
+    ('teas.csv: no such file or directory', 'three teas')
+    """
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f': {error}' if str(error) else ''}"
+    return str(error) or type(error).__name__
 
 
 def _stopped(given: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import typer
 from conquer.cli.extras import need
 from conquer.cli.options import filled
 from conquer.cli.progress import showing
-from conquer.cli.study import Cluster, Jobs, Out
+from conquer.cli.study import Cluster, Jobs, Out, Overwrite
 from conquer.parsing.spec import TrainSpec
 from conquer.study.parsing.spec import ParsingSpec
 
@@ -20,14 +20,19 @@ commands = typer.Typer(
 
 @commands.command("study")
 @filled(ParsingSpec)
-def study(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("parsing-study")) -> None:
+def study(
+    given: dict[str, Any],
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("parsing-study"),
+    overwrite: Overwrite = False,
+) -> None:
     """Accuracy against the number of questions, for every rule, beside full supervision."""
-    need("parse")
-    if cluster:
-        need("cluster")
+    need("parse", "study", *(["cluster"] if cluster else []))
     from conquer.study.parsing.command import run_parsing_study
 
-    run_parsing_study(ParsingSpec(**given), jobs=jobs, cluster=cluster, out=out, command=["conquer", *sys.argv[1:]])
+    spec, typed = ParsingSpec(**given), ["conquer", *sys.argv[1:]]
+    run_parsing_study(spec, jobs=jobs, cluster=cluster, out=out, overwrite=overwrite, command=typed)
 
 
 @commands.command("train")

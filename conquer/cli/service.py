@@ -17,14 +17,15 @@ Store = Annotated[str | None, typer.Option(help=f"{help_of(Settings, 'store')} A
 @filled(Settings, only=("host", "port", "store"), unset=True, told=True)
 def serve(
     settings: dict[str, Any],
-    items: Annotated[Path | None, typer.Option(help="JSONL or CSV of items: start picking at once.")] = None,
+    items: Annotated[Path | None, typer.Option(help="JSON or CSV of items: start picking at once.")] = None,
+    text: Annotated[str | None, typer.Option(help="The column of --items that holds the text.")] = None,
     treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: start answering parse questions at once.")] = None,
 ) -> None:
     """Serve models over HTTP, with pages for people."""
     need("serve")
     from conquer.service.serve import serve as run
 
-    run(items=items, treebank=treebank, **settings)
+    run(items=items, treebank=treebank, text=text, **settings)
 
 
 @keys.command("add")
@@ -39,7 +40,8 @@ def keys_add(
     from conquer.service.admin import keys_add as add
 
     key, secret = add(name, roles=role, models=model or ("*",), store=store)
-    typer.echo(f"{key.id} {secret}")
+    typer.echo(f"id      {key.id}\nsecret  {secret}")
+    typer.echo("The secret is shown this once. Send it as: Authorization: Bearer SECRET", err=True)
 
 
 @keys.command("list")
@@ -103,5 +105,10 @@ def replay(
 
     from conquer.service.admin import replay as run
 
-    given = None if parameters is None else json.loads(parameters)
+    try:
+        given = None if parameters is None else json.loads(parameters)
+    except ValueError as error:
+        raise ValueError(
+            f"--parameters must be JSON such as '{{\"lam\": 0.3}}', got {parameters!r} ({error})"
+        ) from None
     typer.echo(json.dumps(run(ledger, name=name, algorithm=algorithm, parameters=given, store=store, model=model)))

@@ -8,13 +8,15 @@ import typer
 
 from conquer.cli.extras import need
 from conquer.cli.options import filled
+from conquer.cli.progress import showing
 from conquer.study.arena.spec import ArenaSpec
+from conquer.study.boards.spec import BoardsSpec
 from conquer.study.reviews.spec import Spec
 from conquer.study.staleness.spec import StalenessSpec
 
 measure = typer.Typer(
     help="Measurements beside the studies: what an answer is worth, good defaults, what old weights cost, "
-    "the parser's regret and speed.",
+    "how far boards can be trusted, the parser's regret and speed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -22,6 +24,7 @@ measure = typer.Typer(
 Jobs = Annotated[int, typer.Option(help="Worker processes.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")]
 Out = Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace another study's report in --out.")]
 Publish = Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and figures (PNG) there too.")]
 Data = Annotated[str, typer.Argument(help="synthetic, digits, a folder or a file of reviews.")]
 Repetitions = Annotated[int, typer.Option(help="Splits of each domain into training and test part.")]
@@ -39,28 +42,31 @@ def study(
     jobs: Jobs = 2,
     cluster: Cluster = None,
     out: Out = Path("study"),
+    overwrite: Overwrite = False,
     publish: Publish = None,
 ) -> None:
     """Run the paper's study, or an extension of it, and report it."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.reviews.command import run_study
 
     chosen = None if readings is None else tuple(name.strip() for name in readings.split(","))
     where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "out": out, "command": ["conquer", *sys.argv[1:]]}
-    run_study(preset=preset, readings=chosen, publish=publish, **where, **changes)
+    run_study(preset=preset, readings=chosen, publish=publish, overwrite=overwrite, **where, **changes)
 
 
 @filled(ArenaSpec)
-def arena(given: dict[str, Any], jobs: Jobs = 2, cluster: Cluster = None, out: Out = Path("arena")) -> None:
+def arena(
+    given: dict[str, Any],
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("arena"),
+    overwrite: Overwrite = False,
+) -> None:
     """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds per round."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.arena.command import run_arena
 
-    run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out)
+    run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out, overwrite=overwrite)
 
 
 @measure.command()
@@ -99,12 +105,56 @@ def staleness(
     publish: Publish = None,
 ) -> None:
     """What it costs to choose with old weights: late answers, batches, regions that merge."""
-    need("study")
-    if cluster:
-        need("cluster")
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.staleness.command import run_staleness
 
     run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
+
+
+@measure.command()
+def votes(
+    data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
+    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("votes"),
+    publish: Publish = None,
+) -> None:
+    """Real votes: a fit beside Bradley-Terry, arguments of unseen topics, votes per second."""
+    need("study")
+    from conquer.study.votes.command import run_votes
+
+    with showing("measuring votes") as progress:
+        text = run_votes(data, out=out, publish=publish, command=["conquer", *sys.argv[1:]], progress=progress)
+    typer.echo(text)
+
+
+@measure.command()
+@filled(BoardsSpec)
+def boards(
+    given: dict[str, Any],
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    out: Out = Path("boards"),
+    publish: Publish = None,
+) -> None:
+    """How often boards claim what is false when one looks after every answer, and how few answers an order takes."""
+    need("study")
+    if cluster:
+        need("cluster")
+    from conquer.study.boards.command import run_boards
+
+    run_boards(BoardsSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
+
+
+@measure.command()
+def voters(
+    folder: Annotated[Path, typer.Argument(help="The folder with LLMFAO's two files of votes.")],
+    repetitions: Repetitions = 8,
+    seeds: Annotated[int, typer.Option(help="Planted crowds.")] = 10,
+    out: Annotated[Path, typer.Option(help="The report to write.")] = Path("voters.md"),
+) -> None:
+    """Whom to believe: the sides of a real crowd, what a judge is worth, and planted voters."""
+    from conquer.study.voters import run_voters
+
+    run_voters(folder, repetitions=repetitions, seeds=seeds, out=out)
 
 
 @measure.command()
@@ -114,7 +164,7 @@ def regret(
     out: Annotated[Path, typer.Option(help="Where the table and the figure go.")] = Path("regret"),
 ) -> None:
     """Regret of the paper's parser where its theorem speaks, beside the bound."""
-    need("parse")
+    need("parse", "study")
     from conquer.study.parsing.regret import run_regret
 
     run_regret(out, rounds=rounds, seeds=seeds)
@@ -123,7 +173,7 @@ def regret(
 @measure.command()
 def speed(treebank: Annotated[Path, typer.Argument(help="A folder with train, dev and test files.")]) -> None:
     """What every part of parsing costs, on one core; run it on a quiet machine."""
-    need("parse")
+    need("parse", "study")
     from conquer.study.parsing.speed import run_speed
 
     run_speed(str(treebank))

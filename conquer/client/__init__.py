@@ -1,6 +1,6 @@
 """A typed client of the service, plain and async: every call can be sent again without being counted twice."""
 
-from conquer.client.calls import Acknowledged, Asked, ServiceError
+from conquer.client.calls import Acknowledged, Posed, ServiceError
 from conquer.client.clients import AsyncClient, Client
 
-__all__ = ["Acknowledged", "Asked", "AsyncClient", "Client", "ServiceError"]
+__all__ = ["Acknowledged", "AsyncClient", "Client", "Posed", "ServiceError"]

@@ -25,7 +25,7 @@ class ServiceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Posed:
     """A question: show `shown` (ids, the learner's first choice first), `left` on the left-hand side.
 
     `query`: "duel", which of two; "best", whether the one is the best; "none", nothing is asked. `scores` follow the
@@ -76,7 +76,7 @@ def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Request[di
     return Request("POST", "/v1/models", dict, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
 
 
-def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Request[Asked]:
+def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Request[Posed]:
     """Ask which items to show. Without an event id it is given one here, so that it can be sent again."""
     body = {"items": list(items), "event_id": event_id or uuid.uuid4().hex}
     body |= {key: value for key, value in (("context", context), ("voter", voter)) if value is not None}
@@ -105,13 +105,13 @@ def delete(name: str) -> Request[None]:
     return Request("DELETE", model_path(name), lambda _: None, repeats=False)
 
 
-def asked(reply: Mapping[str, Any]) -> Asked:
+def asked(reply: Mapping[str, Any]) -> Posed:
     """A reply to choose.
 
     >>> asked({"event_id": "e", "query": "duel", "shown": [{"id": "a"}, {"id": "b"}], "left": "b", "scores": [0, 0]})
-    Asked(event_id='e', query='duel', shown=('a', 'b'), left='b', scores=(0.0, 0.0), chance=None, done=False)
+    Posed(event_id='e', query='duel', shown=('a', 'b'), left='b', scores=(0.0, 0.0), chance=None, done=False)
     """
-    return Asked(
+    return Posed(
         reply["event_id"],
         reply["query"],
         tuple(one["id"] for one in reply["shown"]),

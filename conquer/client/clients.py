@@ -10,7 +10,7 @@ import httpx
 
 from conquer.checks import number, whole
 from conquer.client import calls
-from conquer.client.calls import AGAIN, Acknowledged, Asked, Items, Request
+from conquer.client.calls import AGAIN, Acknowledged, Items, Posed, Request
 
 Result = TypeVar("Result")
 _LONGEST = 30.0
@@ -98,7 +98,7 @@ class Client:
 
     def choose(
         self, name: str, items: Items, *, context: Any = None, event_id: str | None = None, voter: str | None = None
-    ) -> Asked:
+    ) -> Posed:
         """Which items to show, each a dict with an `id` and a `text`, `features` or a `vector`."""
         return self.send(calls.choose(name, items, context, event_id, voter))
 
@@ -169,7 +169,7 @@ class AsyncClient:
 
     async def choose(
         self, name: str, items: Items, *, context: Any = None, event_id: str | None = None, voter: str | None = None
-    ) -> Asked:
+    ) -> Posed:
         """Which items to show, as `Client.choose`."""
         return await self.send(calls.choose(name, items, context, event_id, voter))
 

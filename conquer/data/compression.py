@@ -40,6 +40,32 @@ def content(path: Path) -> bytes:
     return b"".join(_chunks(path, _CHUNK))
 
 
+def pieces(path: Path, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """The content, decompressed, about a megabyte at a time; of a plain file also the bytes in [start, stop)."""
+    if start == 0 and stop is None:
+        yield from _chunks(path, _CHUNK)
+        return
+    with path.open("rb") as raw:
+        raw.seek(start)
+        left = (path.stat().st_size if stop is None else stop) - start
+        while left > 0 and (chunk := raw.read(min(_CHUNK, left))):
+            left -= len(chunk)
+            yield chunk
+
+
+def check_length(path: Path, line: bytes) -> None:
+    """Refuse a line that is longer than any row: it would fill the memory."""
+    if len(line) > _LONGEST_LINE:
+        raise ReviewFileError(f"{path}: a line longer than {_LONGEST_LINE} bytes")
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the file says that it is compressed."""
+    with path.open("rb") as raw:
+        magic = raw.read(6)
+    return magic.startswith(_ZSTD) or magic[:2] in _PLAIN_READERS
+
+
 def lines(path: Path) -> Iterator[bytes]:
     """Every line of the content, with its line end, one at a time.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conquer.data.compression import ReviewFileError, UnreadableError, content, lines
+from conquer.data.dialect import UTF8, decoded, start_of
 
 Rows = Iterator[tuple[int, Any]]
 _BETWEEN = re.compile(r"[\s,]*")
@@ -15,9 +16,10 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 def json_lines(path: Path) -> Rows:
     """(line, row) of a file with an object a line."""
+    _, encoding = start_of(path)
     for number, line in enumerate(lines(path), 1):
         if line.strip():
-            yield number, _object(line)
+            yield number, _object(line if encoding == UTF8 else decoded(line, encoding).encode())
 
 
 def _object(line: bytes) -> Any:
@@ -33,7 +35,7 @@ def _object(line: bytes) -> Any:
 
 def json_array(path: Path) -> Rows:
     """(line, row) of a file that is one array of objects; past a syntax error nothing can be told apart."""
-    text = content(path).decode("utf-8-sig", "surrogateescape")
+    text = decoded(content(path), start_of(path)[1]).removeprefix("\ufeff")
     decoder = json.JSONDecoder(parse_int=_integer)
     at, line, counted = text.index("[") + 1, 1, 0
     while True:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +37,25 @@ def parse_orders(text: str) -> tuple[list[str], Orders]:
     >>> parse_orders("# NUMBER ALTERNATIVES: 3\\n5: 2,{1,3}")
     (['1', '2', '3'], [(5, [[1], [0, 2]])])
     """
-    names: dict[int, str] = {}
-    count = 0
+    names: list[str] = []
     orders: Orders = []
-    for line_number, line in enumerate(text.splitlines(), start=1):
+    for _, names, people, groups in stream_orders(text.splitlines()):  # noqa: B007
+        orders.append((people, groups))
+    if not orders:
+        raise OrderError("the file holds no orders")
+    return names, orders
+
+
+def stream_orders(lines: Iterable[str]) -> Iterator[tuple[int, list[str], int, list[list[int]]]]:
+    """(line, names, how many people, groups) of each order of a PrefLib file, one at a time.
+
+    >>> list(stream_orders(["# NUMBER ALTERNATIVES: 2", "3: 2,1"]))
+    [(2, ['1', '2'], 3, [[1], [0]])]
+    """
+    known: dict[int, str] = {}
+    names: list[str] = []
+    count = 0
+    for line_number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         if line.lstrip().startswith("#"):
@@ -48,14 +64,13 @@ def parse_orders(text: str) -> tuple[list[str], Orders]:
                 if not 2 <= count <= LARGEST:
                     raise OrderError(f"line {line_number}: alternatives must be in [2, {LARGEST}], got {count}")
             elif found := _NAME.match(line.strip()):
-                names[int(found[1])] = found[2].strip()
+                known[int(found[1])] = found[2].strip()
+            names = []
             continue
         if count == 0:
             raise OrderError(f"line {line_number}: '# NUMBER ALTERNATIVES' must come before the orders")
-        orders.append(_order(line, line_number, count))
-    if not orders:
-        raise OrderError("the file holds no orders")
-    return [names.get(k + 1, str(k + 1)) for k in range(count)], orders
+        names = names or [known.get(k + 1, str(k + 1)) for k in range(count)]
+        yield line_number, names, *_order(line, line_number, count)
 
 
 def _order(line: str, line_number: int, count: int) -> tuple[int, list[list[int]]]:

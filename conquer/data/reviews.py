@@ -1,21 +1,23 @@
 """Readers for the review files people have: every row becomes a text with stars, or is counted as unreadable."""
 
+import contextlib
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from conquer.data import json_rows, tabular
+from conquer.data import columns, json_rows, plugged, tabular
+from conquer.data.columns import RATING, TEXT, by_plain_name, column, value
 from conquer.data.compression import COMPRESSED, NoReviewsError, ReviewFileError, UnreadableError, first_bytes
+from conquer.data.scales import STARS, Scale
 
-# The usual names, most telling first, as `plain` writes them: `Review Text` and review/text are both reviewtext.
-TEXT = ("text", "reviewtext", "reviewstext", "reviewbody", "reviewcontent", "content", "body", "review", "comment")
-_STARS = ("stars", "overall", "rating", "starrating", "reviewrating", "reviewsrating", "reviewscore", "score")
-RATING = (*_STARS, "mean", "ratings")
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".tsv", ".csv", ".txt", ".parquet", ".review")
 _REMEMBERED = 20
+_LISTED = Scale(-4.0, 4.0)
+_COMMA = re.compile(r"^\s*(-?\d+),(\d+)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Reading:
     path: Path
     text: str | None = None
     rating: str | None = None
+    scale: Scale | None = None
     read: int = 0
     unreadable: int = 0
     problems: list[str] = field(default_factory=list)
@@ -41,7 +44,7 @@ class Reading:
     def __iter__(self) -> Iterator[Review]:
         for line, row in _rows(self.path, partial(_missing, text=self.text, rating=self.rating)):
             try:
-                review = _review(row, self.text, self.rating)
+                review = _review(row, self.text, self.rating, self.scale)
             except ValueError as error:
                 self.unreadable += error.lines if isinstance(error, UnreadableError) else 1
                 if len(self.problems) < _REMEMBERED:
@@ -54,13 +57,18 @@ class Reading:
             raise NoReviewsError(f"{self.path}: no readable review, {self.unreadable} rows unreadable: {first}")
 
 
-def read(path: str | Path, *, text: str | None = None, rating: str | None = None) -> Reading:
+def read(
+    path: str | Path, *, text: str | None = None, rating: str | None = None, scale: Scale | None = None
+) -> Reading:
     """A reading of one file of reviews, of any of these kinds, plain or compressed with gzip, xz or zstandard:
     JSON lines (UCSD/McAuley of 2014 to 2023 with their Python-like lines, Yelp, anything with a text and a rating),
-    an array of JSON objects, the blocks of 2013, amazon_reviews_us TSV, Blitzer's pseudo-XML, CSV, Parquet.
+    an array of JSON objects, the blocks of 2013, amazon_reviews_us TSV, Blitzer's pseudo-XML, CSV (with commas,
+    semicolons or tabs; UTF-8 or Latin-1), Parquet. A file whose name ends otherwise is read by the reader that an
+    installed package offers for it, if there is one.
 
     `text` and `rating` name the fields or columns where the usual names do not fit; case, spaces and punctuation of
-    names do not count. Iterating raises `NoReviewsError` for a file without a single review.
+    names do not count. `scale`: what ratings run from and to; without it stars are 1 to 5, and lists of several
+    people's ratings -4 to 4. Iterating raises `NoReviewsError` for a file without a single review.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +81,7 @@ def read(path: str | Path, *, text: str | None = None, rating: str | None = None
     path = Path(path)
     if not path.is_file():
         raise ReviewFileError(f"no file {path}")
-    return Reading(path, text, rating)
+    return Reading(path, text, rating, scale)
 
 
 def find(folder: str | Path) -> tuple[dict[str, tuple[Path, ...]], tuple[Path, ...]]:
@@ -105,10 +113,20 @@ def domain_name(path: str | Path) -> str:
     'books'
     """
     name = Path(path).name
+    if not _is_ours(name):
+        return Path(name).stem if name.lower().endswith(plugged.endings()) else name
     for suffix in (*COMPRESSED, *_SUFFIXES):
         if name.lower().endswith(suffix):
             name = name[: -len(suffix)]
     return name
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file's name ends as those of our readers do, compressed or not."""
+    name = name.lower()
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.endswith(_SUFFIXES)
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -117,10 +135,9 @@ def _visible(folder: Path) -> list[Path]:
 
 def _is_review_file(path: Path) -> bool:
     name = path.name.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    readme = name.startswith(("readme", "license", "licence"))
-    return name.endswith(_SUFFIXES) and not readme and not path.is_dir()
+    if name.startswith(("readme", "license", "licence")) or path.is_dir():
+        return False
+    return _is_ours(name) or name.endswith(plugged.endings())
 
 
 _READERS: tuple[tuple[bytes, Callable[[Path, tabular.Wanted], json_rows.Rows]], ...] = (
@@ -129,13 +146,14 @@ _READERS: tuple[tuple[bytes, Callable[[Path, tabular.Wanted], json_rows.Rows]], 
     (rb"PAR1", tabular.parquet),
     (rb"<review>", lambda path, missing: tabular.pseudo_xml(path)),
     (rb"product/productId:", lambda path, missing: tabular.blocks(path)),
-    (rb"[^\n]*\t", lambda path, missing: tabular.delimited(path, "\t", missing)),
-    (rb".", lambda path, missing: tabular.delimited(path, ",", missing)),
+    (rb".", tabular.delimited),
 )
 
 
 def _rows(path: Path, missing: tabular.Wanted) -> json_rows.Rows:
     """(line, row): a row is a mapping of fields, or an UnreadableError where the line is none."""
+    if not _is_ours(path.name) and (plugin := plugged.reader_of(path)):
+        return plugged.rows_of(plugin, path)
     start = first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n")
     for begins, reader in _READERS:
         if re.match(begins, start):
@@ -143,44 +161,40 @@ def _rows(path: Path, missing: tabular.Wanted) -> json_rows.Rows:
     raise NoReviewsError(f"{path} is empty")
 
 
-@lru_cache(maxsize=4096)
-def plain(name: str) -> str:
-    """A name as it is compared.
-
-    >>> plain("Review Text"), plain("reviewText"), plain("review/text")
-    ('reviewtext', 'reviewtext', 'reviewtext')
-    """
-    return re.sub(r"[\W_]", "", name).lower()
-
-
-def _missing(columns: Iterable[str], text: str | None, rating: str | None) -> str | None:
-    header = dict.fromkeys(columns, True)
+def _missing(names: Iterable[str], text: str | None, rating: str | None) -> str | None:
+    header = list(names)
     for what, name, usual in (("text", text, TEXT), ("rating", rating, RATING)):
-        if _value(header, _plain(header), name, usual) is None:
+        if column(header, usual, name) is None:
             return f"no {what} column ({name or ', '.join(usual)}); name the text and the rating column"
     return None
 
 
-def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """The row's values by plain name; the first of two equal names counts."""
-    fields: dict[str, Any] = {}
-    for name, value in row.items():
-        if value is not None:
-            fields.setdefault(plain(str(name)), value)
-    return fields
+def ratings_of(path: Path, most: int, *, text: str | None = None, rating: str | None = None) -> list[float]:
+    """The numbers in the rating column of the first `most` rows, whatever scale they are on."""
+    found = []
+    for _, row in itertools.islice(_rows(path, partial(_missing, text=text, rating=rating)), most):
+        if isinstance(row, UnreadableError):
+            continue
+        with contextlib.suppress(ValueError):
+            found.append(_number(value(row, by_plain_name(row), RATING, rating), STARS))
+    return found
 
 
-def _value(row: Mapping[Any, Any], fields: Mapping[str, Any], name: str | None, usual: tuple[str, ...]) -> Any:
-    if name is not None:
-        return row[name] if name in row else fields.get(plain(name))
-    return next((fields[usually] for usually in usual if usually in fields), None)
+def columns_of(
+    path: Path, *, text: str | None = None, rating: str | None = None
+) -> tuple[str | None, str | None, list[str]]:
+    """The names of the text and the rating column in the first row, and of those that are not used."""
+    first: Any = next((row for _, row in _rows(path, lambda names: None) if not isinstance(row, UnreadableError)), {})
+    names = [str(name) for name in first]
+    found = column(names, TEXT, text), column(names, RATING, rating)
+    return *found, [name for name in names if name not in found and name.lower() != "ratings"]
 
 
-def _review(row: Any, text: str | None, rating: str | None) -> Review:
+def _review(row: Any, text: str | None, rating: str | None, scale: Scale | None) -> Review:
     if isinstance(row, UnreadableError):
         raise row
-    fields = _plain(row)
-    body = _value(row, fields, text, TEXT)
+    fields = by_plain_name(row)
+    body = value(row, fields, TEXT, text)
     if not isinstance(body, str) or not body.strip():
         raise ValueError(f"no text: expected a non-empty {text or ' or '.join(TEXT)}, got {body!r:.60}")
     try:
@@ -190,39 +204,41 @@ def _review(row: Any, text: str | None, rating: str | None) -> Review:
     people = fields.get("ratings")
     if not isinstance(people, list):
         people = None
-    elif rating is None and not any(name in fields for name in _STARS):
-        return _rated(body, people)
-    given = _value(row, fields, rating, RATING)
-    return Review(body, _stars(given), _several(people) if people is not None else ())
+    elif rating is None and not any(name in fields for name in columns.STARS):
+        return _rated(body, people, scale or _LISTED)
+    given = value(row, fields, RATING, rating)
+    return Review(body, _stars(given, scale or STARS), _several(people, scale or STARS) if people is not None else ())
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"expected a number of stars from 1 to 5, got {value!r:.60}")
+def _number(given: Any, scale: Scale) -> float:
+    expected = f"expected a number of stars from {scale.low:g} to {scale.high:g}, got {given!r:.60}"
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise ValueError(expected)
     try:
-        return float(value)
+        # Tables with semicolons write 4,5 where others write 4.5.
+        return float(_COMMA.sub(r"\1.\2", given) if isinstance(given, str) else given)
     except (ValueError, OverflowError):
-        raise ValueError(f"expected a number of stars from 1 to 5, got {value!r:.60}") from None
+        raise ValueError(expected) from None
 
 
-def _stars(value: Any) -> float:
-    stars = _number(value)
-    if not 1.0 <= stars <= 5.0:
-        raise ValueError(f"expected a number of stars from 1 to 5, got {value!r:.60}")
-    return stars
+def _stars(given: Any, scale: Scale) -> float:
+    number = _number(given, scale)
+    if number not in scale:
+        raise ValueError(f"expected a number of stars from {scale.low:g} to {scale.high:g}, got {given!r:.60}")
+    return scale.stars(number)
 
 
-def _several(people: list[Any]) -> tuple[float, ...]:
+def _several(people: list[Any], scale: Scale) -> tuple[float, ...]:
     if not people:
         raise ValueError(f"expected a list of ratings, got {people!r:.60}")
-    return tuple(_stars(value) for value in people)
+    return tuple(_stars(given, scale) for given in people)
 
 
-def _rated(body: str, people: list[Any]) -> Review:
-    """Ratings without stars are on the scale of -4 to 4 of Hutto and Gilbert; 0 is 3 stars, the ends 1 and 5."""
+def _rated(body: str, people: list[Any], scale: Scale) -> Review:
+    """Ratings without stars, usually on the scale of -4 to 4 of Hutto and Gilbert: 0 is 3 stars, the ends 1 and 5"""
     if not people:
         raise ValueError(f"expected a list of ratings, got {people!r:.60}")
-    ratings = tuple(3.0 + _number(value) / 2.0 for value in people)
-    if not all(1.0 <= value <= 5.0 for value in ratings):
-        raise ValueError(f"expected ratings from -4 to 4, got {people!r:.60}")
+    if not all(_number(given, scale) in scale for given in people):
+        raise ValueError(f"expected ratings from {scale.low:g} to {scale.high:g}, got {people!r:.60}")
+    ratings = tuple(scale.stars(_number(given, scale)) for given in people)
     return Review(body, sum(ratings) / len(ratings), ratings)

@@ -1,5 +1,6 @@
 """Rows of the files that are not JSON: delimited tables, Parquet, and the two old block formats."""
 
+import codecs
 import csv
 import html
 import re
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conquer.data.compression import NoReviewsError, ReviewFileError, UnreadableError, lines
+from conquer.data.dialect import decoded, delimiter_of, quoting_of, start_of
 
 Rows = Iterator[tuple[int, Any]]
 Wanted = Callable[[Iterable[str]], str | None]
@@ -15,18 +17,18 @@ Wanted = Callable[[Iterable[str]], str | None]
 _BATCH = 50_000
 
 
-def delimited(path: Path, delimiter: str, missing: Wanted) -> Rows:
-    """(line, row) of a CSV or TSV file with a header that has a text and a rating column.
+def delimited(path: Path, missing: Wanted) -> Rows:
+    """(line, row) of a table with a header that has a text and a rating column, separated as its header is.
 
-    Tab-separated files quote nothing, as amazon_reviews_us does.
+    It may be UTF-8 or Latin-1. Tab-separated files quote nothing, as amazon_reviews_us does.
     """
-    quoted = delimiter != "\t"
-    decoded = (line.decode("utf-8", "surrogateescape") for line in lines(path))
-    reader = csv.reader(
-        decoded, delimiter=delimiter, strict=quoted, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    )
+    begun, encoding = start_of(path)
+    first = decoded(begun.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").partition(b"\n")[0], encoding)
+    delimiter = delimiter_of(first)
+    texts = (decoded(line, encoding).removeprefix("\ufeff") for line in lines(path))
+    reader = csv.reader(texts, delimiter=delimiter, strict=delimiter != "\t", quoting=quoting_of(delimiter))
     try:
-        header = [name.lstrip("\ufeff").strip() for name in next(filter(None, reader), [])]
+        header = [name.strip() for name in next(filter(None, reader), [])]
     except csv.Error as error:
         reason = r"lines must end in \n or \r\n, not in \r alone" if "new-line" in str(error) else error
         raise NoReviewsError(f"{path}, line {reader.line_num}: no header of a table ({reason})") from None

@@ -14,6 +14,7 @@ from conquer.features.hashing import Entries, Grams, hash_texts, hashed, hashed_
 from conquer.features.items import ItemKind, Items, entries, kind_and_items, vector_rows
 from conquer.features.kinds import KINDS, Kind, checked_kind
 from conquer.features.names import named_hashes
+from conquer.features.through import check_through, vectors_through
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 
@@ -48,6 +49,8 @@ class Featurizer:
     columns: "hashing" (signed; nothing to fit but rarity) or "vocabulary" (the `dim` most frequent features of the
     fitted items that are in at least `least` of them). Numbers in dicts and vectors weigh what they are, so scale them;
     vectors keep their columns whatever `kind` and `columns` say.
+    through: the name under which an installed package offers a function from texts or dicts to vectors, which are then
+    taken as vectors are.
 
     >>> Featurizer(dim=1000)(["good food", "bad food"])
     SparseRows(2 x 1000)
@@ -63,6 +66,7 @@ class Featurizer:
     least: int = 1
     unit: bool = True
     seed: int = 0
+    through: str | None = None
     fitted: FittedColumns | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -81,6 +85,8 @@ class Featurizer:
             raise TypeError(f"unit must be True or False, got {self.unit!r}")
         if not _is_whole(self.seed) or not 0 <= self.seed < 2**64:
             raise ValueError(f"seed must be a whole number in [0, 2**64), got {self.seed!r}")
+        if self.through is not None:
+            check_through(self.through, self.kind, self.columns)
 
     def fit(self, items: Items) -> "Featurizer":
         """A copy fitted to texts or dicts; this one stays as it is."""
@@ -107,6 +113,8 @@ class Featurizer:
         More than `most` products are refused before there is room made for them.
         """
         kind, values = kind_and_items(items)
+        if self.through is not None and kind != "vectors":
+            kind, values = "vectors", vectors_through(self.through, values)
         if kind == "vectors":
             rows = vector_rows(values, self.dim)
             return self._finished(entries(rows), rows.dim, None if context is None else self._context(context), most)
@@ -165,6 +173,8 @@ class Featurizer:
         >>> Featurizer(columns="vocabulary").fit(["so good", "good"]).explain("good, so good")
         {'good': (0, 1), 'so': (1, 1), 'so good': (2, 1)}
         """
+        if self.through is not None:
+            return {}
         hashes = named_hashes(item, self.ngrams, self.seed)
         known = self._needed().vocabulary
         columns: dict[str, tuple[int, int]] = {}
@@ -182,7 +192,9 @@ class Featurizer:
         100
         """
         values = {name: getattr(self, name) for name in _SETTINGS}
-        return values | {"version": VERSION, "ngrams": list(self.ngrams), "fitted": self.fitted is not None}
+        values |= {"version": VERSION, "ngrams": list(self.ngrams), "fitted": self.fitted is not None}
+        # Only where it is set, so that what needs no package reads and writes as before.
+        return values if self.through is None else values | {"through": self.through}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fitted arrays: `keys` of a vocabulary, `idf` where rarity counts; empty when there are none."""
@@ -200,11 +212,11 @@ class Featurizer:
         True
         """
         expected = {*_SETTINGS, "version", "fitted"}
-        if set(settings) != expected:
+        if set(settings) - {"through"} != expected:
             raise ValueError(f"settings must have {sorted(expected)}, got {sorted(map(str, settings))}")
         if settings["version"] != VERSION:
             raise ValueError(f"features of version {VERSION} expected, got version {settings['version']!r}")
-        values = {name: settings[name] for name in _SETTINGS}
+        values = {name: settings[name] for name in _SETTINGS} | {"through": settings.get("through")}
         if isinstance(values["ngrams"], list):
             values["ngrams"] = tuple(values["ngrams"])
         featurizer = cls(**values)

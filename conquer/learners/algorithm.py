@@ -1,12 +1,15 @@
 """A row of the table of algorithms: what it is called, what it takes, on which grid it is tuned, how it is built."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from conquer.checks import checked_dim
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -72,12 +75,24 @@ class Algorithm:
         return tuple(parameter.name for parameter in self.parameters)
 
     def build(
-        self, dim: int, model: str | None = None, explore: float = 0.0, published: bool = False, **given: Any
+        self,
+        dim: int,
+        model: str | None = None,
+        explore: float = 0.0,
+        published: bool = False,
+        believe: str | None = None,
+        **given: Any,
     ) -> Learner:
         """A fresh learner; unknown parameters and values out of range are refused by name.
 
-        `published`: as its paper runs it. What the paper fixes cannot be given; what it needs must be.
+        `published`: as its paper runs it. What the paper fixes cannot be given; what it needs must be. `believe` brings
+        parameters of its own: voters, trust, nuisance and judges.
         """
+        belief: dict[str, Any] = {}
+        if believe is not None:
+            from conquer.learners.belief import NAMES
+
+            belief = {name: given.pop(name) for name in NAMES if name in given}
         if published:
             fixed = self._published(model, given)
             model, given = fixed.pop("model", model), {**fixed, **given}
@@ -88,12 +103,43 @@ class Algorithm:
         if unknown := sorted(set(given) - set(allowed)):
             raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
         values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
-        learner = self.builder(self.name, dim, model, values)
-        if explore == 0:
-            return learner
-        from conquer.learners.exploring import Exploring
+        learner: Any
+        if believe is None:
+            learner = self.builder(self.name, dim, model, values)
+        else:
+            learner = self._believing(dim, model, values, {"believe": believe, **belief})
+        if explore != 0:
+            from conquer.learners.exploring import Exploring
 
-        return Exploring(learner, explore)
+            learner = Exploring(learner, explore)
+        learner.made_by = self
+        mark_given(learner, () if STORED.get() else given)
+        made: Learner = learner
+        return made
+
+    def __repr__(self) -> str:
+        takes = ", ".join(f"{each.name}={each.default!r}" for each in self.parameters)
+        return f"<{self.name}: {self.description}; {takes or 'no parameters'}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(each.name)}</td><td>{escape(repr(each.default))}</td><td>{escape(each.values)}</td></tr>"
+            for each in self.parameters
+        )
+        head = "<tr><th>parameter</th><th>default</th><th>values</th></tr>" if rows else ""
+        return f"<p><b>{escape(self.name)}</b>: {escape(self.description)}</p><table>{head}{rows}</table>"
+
+    def _believing(self, dim: int, model: str, values: Values, belief: Values) -> Learner:
+        """The learner over wider rows, told whom to believe."""
+        from conquer.learners.belief import columns, completed
+        from conquer.learners.believing import Believing
+
+        belief = completed(self, model, values, belief)
+        width = checked_dim(columns(dim, belief))
+        inner: Any = self.builder(self.name, width, model, values)
+        return Believing(inner, dim=dim, fresh=lambda: self.builder(self.name, width, model, values).model, **belief)
 
     def _published(self, model: str | None, given: Values) -> dict[str, Any]:
         """The values of the paper, or why these parameters do not go with them."""
@@ -120,3 +166,73 @@ def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:
     ({'eta': 1, 'lam': 3}, {'eta': 2, 'lam': 3})
     """
     return tuple(dict(zip(points, values, strict=True)) for values in product(*points.values()))
+
+
+STORED = ContextVar("stored", default=False)
+
+
+@contextmanager
+def as_stored() -> Iterator[None]:
+    """Learners made within may break a bound's conditions, as older versions let them: what is on disk is opened."""
+    token = STORED.set(True)
+    try:
+        yield
+    finally:
+        STORED.reset(token)
+
+
+def mark_given(learner: Any, names: Iterable[str]) -> None:
+    """Remember which parameters somebody has given, in the learner and in those that it is made of."""
+    given = frozenset(names)
+    while learner is not None:
+        learner.given = given
+        learner = getattr(learner, "learner", None)
+
+
+class Presentable:
+    """A learner that people can look at, and that scikit-learn can clone and change.
+
+    >>> from conquer.registry import make
+    >>> learner = make("gnc", dim=3, eta=2.0)
+    >>> learner
+    <gnc: dim 3, model diagonal, eta 2.0, answers 0>
+    >>> learner.set_params(lam=0.3).get_params()["lam"]
+    0.3
+    """
+
+    made_by: Any = None
+    """The registry's row that made it; None for a policy of one's own."""
+    given: frozenset[str] = frozenset()
+    """The parameters that somebody has given it: a default that was given is meant."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process has: all but a row that cannot be sent there."""
+        row = self.made_by
+        stays = row is not None and "<locals>" in getattr(row.builder, "__qualname__", "")
+        return {name: value for name, value in self.__dict__.items() if not (stays and name == "made_by")}
+
+    def __repr__(self) -> str:
+        return str(_room().line(_room().title_of(self), _room().facts_of(self)))
+
+    def _repr_html_(self) -> str:
+        return str(_room().table(_room().title_of(self), _room().facts_of(self)))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Its parameters by name, as scikit-learn asks for them."""
+        return dict(_room().parameters_of(self))
+
+    def set_params(self, **parameters: Any) -> Any:
+        """Other parameters, in place, as long as nothing has been learnt; returns the learner."""
+        _room().change(self, **parameters)
+        return self
+
+    def __sklearn_clone__(self) -> Any:
+        """A fresh learner with the same parameters: what `sklearn.base.clone` returns."""
+        return _room().remade(self)
+
+
+def _room() -> Any:
+    """The code for people who look, imported when somebody does."""
+    from conquer.learners import notebook
+
+    return notebook

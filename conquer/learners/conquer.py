@@ -1,10 +1,8 @@
 """The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron differ only in these two."""
 
 import operator
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,30 +10,25 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
+from conquer.learners.algorithm import STORED, Presentable, as_stored
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import FULL_RANGE, draw_ticket
-from conquer.types import Choice, Floats, Query
+from conquer.types import Choice, Floats, Query, Source
 
+if TYPE_CHECKING:
+    from conquer.boards import Board
+
+__all__ = ["ETA_MODES", "USUAL_U", "Conquer", "as_stored"]
+USUAL_U = 1.0
+"""U where nobody says another."""
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
-_STORED = ContextVar("stored", default=False)
 
-
-@contextmanager
-def as_stored() -> Iterator[None]:
-    """Learners made within may break a bound's conditions, as older versions let them: what is on disk is opened."""
-    token = _STORED.set(True)
-    try:
-        yield
-    finally:
-        _STORED.reset(token)
-
-
-class Conquer:
+class Conquer(Presentable):
     """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
     `choose` changes nothing but its rng; `learn` and `expose` are the only mutations. The policy's settings belong to
@@ -64,7 +57,7 @@ class Conquer:
         eta: float | str | None = None,
         gamma: float = 0.1,
         alpha: float = 1.0,
-        U: float = 1.0,
+        U: float = USUAL_U,
         Q: float = 0.0,
         delta: float = 0.05,
         name: str = "",
@@ -72,6 +65,7 @@ class Conquer:
     ) -> None:
         self.model, self.policy, self.name, self.dim = model, policy, name, model.dim
         self.parameters: Mapping[str, Any] = dict(parameters or {})
+        self.options: Mapping[str, Any] = {"eta": eta, "U": U, "Q": Q, "delta": delta}
         # Copies: two learners on one model keep their own rules, and the model keeps none.
         self.plan, self.knobs, self._compiled = model.plan.copy(), model.knobs.copy(), policy.compiled
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)
@@ -81,10 +75,10 @@ class Conquer:
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
-        self._stored = _STORED.get()
+        self._stored = STORED.get()
         self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
         self._set_eta(policy.eta if eta is None else eta)
-        if policy.second == st.THOMPSON and model.exact:
+        if policy.second == st.SEPARATION or (policy.second == st.THOMPSON and model.exact):
             model.need_squares()
         self.knobs[st.DELTA] = number("delta", delta, 0, 1, above=True, below=True)
         self.knobs[st.GAMMA] = number("gamma", gamma, 0, 1)
@@ -168,6 +162,16 @@ class Conquer:
         """
         return self.model.scores(X, draw_ticket(ticket))
 
+    def board(self, X: Any, delta: float = 0.05, interval: str = "anytime", tau2: float = 0.25, **more: Any) -> "Board":
+        """Who of these items wins, and how sure that is; a ValueError where the model cannot tell.
+
+        `U` >= ||w*||, by default the one of make() or sqrt(K). `names` of the items, or `groups`, one per item, for a
+        board of the groups' means.
+        """
+        from conquer.learners.ranking import board_of_learner  # most learners never need it
+
+        return board_of_learner(self, X, delta=delta, interval=interval, tau2=tau2, **more)
+
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
         """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
         return self._choose(X, rng, None)
@@ -207,7 +211,7 @@ class Conquer:
             model.user = 0
         if status != st.OK:
             model.fail(status, rows)
-        memo: dict[str, Any] = {"chance": chance if chance == chance else None}
+        memo: dict[str, Any] = {"chance": float(chance) if chance == chance else None}
         if query == st.DUEL:
             return Choice((a, b), _DUEL, ticket, memo)
         if b >= 0:
@@ -223,8 +227,11 @@ class Conquer:
         scores = np.empty(len(rows))
         return self._choose(rows, rng, scores), scores
 
-    def learn(self, X: Any, choice: Choice, answer: float) -> None:
-        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
+        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no.
+
+        `source` is not heeded: whoever answers counts alike, unless the learner was made with `believe`.
+        """
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         a, b = self.check(choice, rows.rows.size)
         answer = checked_answer(answer, strengths=choice.query != _BEST)

@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import number
+from conquer.learners.algorithm import Presentable
+from conquer.learners.believing import Believing
+from conquer.learners.voters import Voter
 from conquer.policies import CONFIDIT
 from conquer.rows import as_rows
 from conquer.tickets import EXPLORE, Draws
-from conquer.types import Choice, Floats, Learner, Query
+from conquer.types import Choice, Floats, Learner, Query, Source
 
 
-class Exploring:
+class Exploring(Presentable):
     """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
 
     For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo tells whether the items
@@ -95,9 +98,26 @@ class Exploring:
         memo = {**choice.memo, "chance": chance if known else None, "explored": explored}
         return Choice(shown, query, choice.ticket, memo)
 
-    def learn(self, X: Any, choice: Choice, answer: float) -> None:
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
         """As the learner learns."""
-        self.learner.learn(X, choice, answer)
+        self.learner.learn(X, choice, answer, source)
+
+    def weigh(self, X: Any, choice: Choice, source: Source) -> float:
+        """The weight with which an answer of this source would enter; of a learner made with `believe`."""
+        return self._believer().weigh(X, choice, source)
+
+    def voters(self) -> tuple[Voter, ...]:
+        """Every named voter; of a learner made with `believe`."""
+        return self._believer().voters()
+
+    def worth(self) -> float:
+        """How many people's answers the judges' ones were worth; of a learner made with `believe`."""
+        return self._believer().worth()
+
+    def _believer(self) -> Believing:
+        if not isinstance(self.learner, Believing):
+            raise ValueError(f"{self.name} was made without believe=, so it knows no voters")
+        return self.learner
 
     def check(self, choice: Choice, count: int) -> tuple[int, ...]:
         return self.learner.check(choice, count)
@@ -110,6 +130,10 @@ class Exploring:
 
     def scores(self, X: Any) -> Floats:
         return self.learner.scores(X)
+
+    def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
+        """The learner's: which pairs were drawn at random makes no difference to it."""
+        return self.learner.board(X, *arguments, **options)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return self.learner.arrays()

@@ -60,6 +60,7 @@ class Diagonal(CompiledModel):
     ) -> None:
         super().__init__(dim, lam=lam, projection=projection)
         self.plan[st.UPDATE] = one_of("update", update, UPDATES)
+        self.settings |= {"update": update, "storage": storage}
         size = one_of("storage", storage, STORAGES)
         if size == 4:
             if not 1e-15 <= self.lam <= 1e15:

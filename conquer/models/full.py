@@ -10,6 +10,7 @@ from conquer.files import adopt
 from conquer.kernels.models import full_calls
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel, check_mergeable
+from conquer.rows import as_rows
 from conquer.types import Floats
 
 
@@ -28,7 +29,13 @@ class Full(CompiledModel):
     def __init__(self, dim: int, *, lam: float = 1.0, projection: str | None = None) -> None:
         super().__init__(dim, lam=lam, projection=projection)
         self.w: Floats = np.zeros(self.dim)
-        self.inverse: Floats = np.zeros((self.dim, self.dim))
+        try:
+            self.inverse: Floats = np.zeros((self.dim, self.dim))
+        except MemoryError:
+            size = 8 * self.dim**2 / 1e9
+            raise MemoryError(
+                f"a full model with dim {self.dim} needs {size:,.0f} GB: take model='diagonal', or a smaller dim"
+            ) from None
         np.fill_diagonal(self.inverse, 1.0 / self.lam)
         self.shown = self.inverse
         self._resize(2)
@@ -47,6 +54,11 @@ class Full(CompiledModel):
     def _inverse_times(self, x: Floats) -> Floats:
         product: Floats = self.inverse @ x
         return product
+
+    def pairs(self, X: Any) -> tuple[Floats, Floats]:
+        from conquer.models.separation import from_inverse  # only boards need it
+
+        return from_inverse(self.inverse, as_rows(X, self.dim))
 
     def begin_exposing(self) -> None:
         super().begin_exposing()

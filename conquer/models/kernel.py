@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from conquer.checks import one_of, positive, whole
 from conquer.files import adopt
 from conquer.kernels.models import dual_calls
-from conquer.kernels.models.pairs import ALPHA, COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SQUARE
+from conquer.kernels.models.pairs import ALPHA, COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SOLVED, SQUARE
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel, check_mergeable
-from conquer.rows import SparseRows
+from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats, Ints
 
 KERNELS = {"linear": st.LINEAR, "rbf": st.RBF, "poly": st.POLY}
@@ -60,6 +60,7 @@ class Kernel(CompiledModel):
             if projection is not None:
                 raise ValueError("budget bounds the stored pairs, and projection stores items besides: choose one")
             self.plan[st.BUDGET] = whole("budget", budget, 1)
+        self.settings |= {"kernel": kernel, "scale": float(scale), "degree": int(degree), "budget": budget}
         self.counts: Ints = np.zeros(3, np.int64)
         self.dense = np.zeros(self.dim)
         self._allocate(pairs=16, items=64, entries=1024)
@@ -105,6 +106,23 @@ class Kernel(CompiledModel):
                 max(2 * have, need) if need > have else have for need, have in zip(needs, has, strict=True)
             )
             self._allocate(pairs, items, room)
+
+    def pairs(self, X: Any) -> tuple[Floats, Floats]:
+        from conquer.models import separation  # only boards need it
+
+        rows, kind = as_rows(X, self.dim), self.plan[st.KERNEL]
+        scale, degree = self.knobs[st.SCALE], self.knobs[st.DEGREE]
+        met = separation.less_first(rows) if kind == st.LINEAR else rows
+        with self.held():
+            self.variances(met)  # for what it leaves in the scratch
+            count = int(self.counts[PAIRS])
+            once, factor = self.room[SOLVED, : len(rows), :count].copy(), np.tril(self.factor[:count, :count])
+        if kind == st.POLY:
+            own = separation.polynomial_gaps(rows, scale, degree)
+        else:
+            own = separation.squared_distances(separation.compact(rows))
+            own = own if kind == st.LINEAR else -2.0 * np.expm1(-scale * own)  # 2 - 2 k without its cancellation
+        return separation.from_factor(factor, once, own, separation.alike(rows), self.lam)
 
     def begin_exposing(self) -> None:
         raise ValueError("the kernel model cannot count pairs on show: use covariance='on-answer'")

@@ -46,6 +46,8 @@ class CompiledModel:
         self.dim = checked_dim(dim)
         self.lam = positive("lam", lam)
         self.projection = projection
+        self.settings: dict[str, Any] = {"lam": self.lam, "projection": projection}
+        """What makes a fresh one like it."""
         self.plan: Ints = np.zeros(st.PLAN_SIZE, np.int64)
         self.plan[st.PROJECTION] = one_of("projection", projection, PROJECTIONS)
         self.knobs: Floats = np.zeros(st.KNOBS_SIZE)
@@ -159,6 +161,13 @@ class CompiledModel:
             raise IndexError(f"pivot must be in [0, {len(rows)}), got {pivot}")
         return self._measure(rows, int(pivot))
 
+    def pairs(self, X: Any) -> tuple[Floats, Floats]:
+        """(V, B), (K, K) each: x' A^-1 x and ||A^-1 x||^2 of x = phi_i - phi_j, A as the answered pairs made it."""
+        raise ValueError(
+            f"only the full and the kernel model know how items vary together; the {type(self).__name__.lower()} one "
+            "has no variance of a difference: learn the answers again with model='full' or model='kernel'"
+        )
+
     def update(self, X: Any, weights: Mapping[int, float] | Sequence[float], target: float, ticket: int = 0) -> None:
         """Move along sum_k weights[k] X[k] towards `target`; `ticket` orders a sequential projection."""
         rows = as_rows(X, self.dim)
@@ -169,15 +178,21 @@ class CompiledModel:
             raise ValueError(f"weights must name items in [0, {len(rows)}), got {dict(pairs)!r}")
         if not (np.isfinite(values).all() and is_real(target) and math.isfinite(target)):
             raise ValueError(f"weights and target must be finite numbers, got {dict(pairs)!r} and {target!r}")
-        arrays = rows.indptr, rows.indices, rows.data, rows.rows
+        self.move(rows, picks, values, float(target), ticket)
+
+    def move(
+        self, X: SparseRows, picks: Ints, values: Floats, target: float, ticket: int = 0, exposed: bool = False
+    ) -> None:
+        """`update` with rows of this model and finite numbers; `exposed`: the pair counts in the widths already."""
+        arrays = X.indptr, X.indices, X.data, X.rows
         with self.held():
-            self.reserve(rows)
-            self.make_room(rows)
+            self.reserve(X)
+            self.make_room(X)
             self.ticket[0] = ticket
             common = self.plan, self.knobs, self.work, self.ticket
-            status = self.calls.update(*arrays, *self.state, *common, rows.rows[picks], values, float(target), False)
+            status = self.calls.update(*arrays, *self.state, *common, X.rows[picks], values, target, exposed)
         if status != st.OK:
-            self.fail(status, rows)
+            self.fail(status, X)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""

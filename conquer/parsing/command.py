@@ -60,6 +60,7 @@ def _from_answers(spec: TrainSpec, sentences: list[Sentence], space: Features, p
     if not any(question.answer in ("first", "second") for question in log):
         raise TreebankError(f"{spec.answers}: no answer names a head, so there is nothing to learn")
     text = space.encode(recorded.known_heads(sentences, log))
+    progress("fitting", SETTLE_PASSES, 0)
     weights = settle(text, space, spec.seed, partial(progress, "fitting", SETTLE_PASSES))
     return weights, {"ask": "recorded", "questions": len(log)}, f"{len(log)} recorded answers"
 
@@ -86,6 +87,8 @@ def _from_questions(spec: TrainSpec, sentences: list[Sentence], space: Features,
     _visit(training, spec.passes * len(sentences), progress)
     fitted = partial(progress, "fitting", SETTLE_PASSES)
     settled = recipe.compiled if spec.settled is None else spec.settled
+    if settled:
+        fitted(0)  # the first pass may take a while: the bar must not stand at the end of the one before
     weights = training.settled(fitted) if settled else training.weights()
     if spec.save_answers is not None:
         recorded.write(spec.save_answers, sentences, training.log())

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from conquer.parsing.exposing import expose_pair, learn_exposed
 from conquer.parsing.mst import best_tree
 from conquer.parsing.rule import ASK, NEITHER, EdgeRule
 from conquer.tickets import FULL_RANGE, draw_ticket
-from conquer.types import Choice, Floats, Ints, Learner, Query
+from conquer.types import Choice, Floats, Ints, Learner, Query, Source
 
 
 class EdgeLearner:
@@ -104,6 +104,10 @@ class EdgeLearner:
         first = edge_of(word, 0, edges.size)
         return self._scores(edges, 0)[first : first + edges.size]
 
+    def board(self, X: Any, *arguments: Any, **options: Any) -> NoReturn:
+        """A ValueError: edges of one sentence are no items to rank."""
+        raise ValueError("a parser has no board: it is about heads of words, which are new with every sentence")
+
     def tree(self, X: Any, ticket: int = 0) -> Ints:
         """(n,): the head of every word in the best tree; `ticket`, a round's, orders a sequential projection."""
         edges = self._edges(X)
@@ -159,7 +163,7 @@ class EdgeLearner:
             raise ValueError("the choice says it was counted on show, and this learner has counted none")
         return int(shown[0]), int(shown[1])
 
-    def learn(self, X: Any, choice: Choice, answer: float) -> None:
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
         """+1: the first edge is right, -1: the second, 0: neither (see `EdgeRule`), or a strength between."""
         edges = self._edges(X)
         pair = self.check(choice, len(edges.rows))

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_answer
 from conquer.files import adopt
-from conquer.learners.algorithm import Values
+from conquer.learners.algorithm import Presentable, Values
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import Draws, draw_ticket
-from conquer.types import Choice, Floats, Memo, Query
+from conquer.types import Choice, Floats, Memo, Query, Source
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -87,7 +87,7 @@ def all_values(X: SparseRows) -> Floats:
     return np.concatenate([X.data[X.indptr[k] : X.indptr[k + 1]] for k in X.rows])
 
 
-class Rival:
+class Rival(Presentable):
     """A method as a learner: `choose` is pure, `learn` the only mutation. Not thread-safe.
 
     >>> from conquer.rivals.contextual.preference_perceptron import PreferencePerceptron
@@ -147,7 +147,7 @@ class Rival:
             raise ValueError(f"shown items must be in [0, {count}), got {shown}")
         return shown
 
-    def learn(self, X: Any, choice: Choice, answer: float) -> None:
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
         """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
         rows = as_rows(X, self.dim)
         self.check(choice, len(rows))
@@ -180,6 +180,13 @@ class Rival:
     def scores(self, X: Any) -> Floats:
         """(K,): what the method believes the items are worth; the best item is the argmax."""
         return self.model.scores(as_rows(X, self.dim))
+
+    def board(self, X: Any, *arguments: Any, **options: Any) -> NoReturn:
+        """A ValueError: boards are proved or measured for the weights and the matrix of CONQUER's own models."""
+        raise ValueError(
+            f"{self.name} has no board: intervals are known for CONQUER's full and kernel models only; replay the "
+            "answers into one, for example make('gnr', dim=..., model='full')"
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything learnt, by name."""

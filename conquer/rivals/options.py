@@ -3,6 +3,7 @@
 Nothing here imports a rival: a row names the module of its algorithm, which is imported when a learner is made.
 """
 
+from functools import partial
 from importlib import import_module
 
 from conquer.learners.algorithm import KERNEL, Algorithm, Parameter, Published, Values
@@ -49,14 +50,16 @@ def rival(
     >>> row.models, row.takes
     (('diagonal', 'full'), ('arms',))
     """
-
-    def build(name: str, dim: int, model: str, values: Values) -> Learner:
-        from conquer.rivals.learner import Rival
-
-        method = import_module(f"conquer.rivals.{where}").build(dim, model, values)
-        return Rival(method, dim=dim, name=name, parameters={"model": model, **values})
-
+    build = partial(_build, where)
     return Algorithm(name, description, build, parameters, points, models, largest, published=published)
+
+
+def _build(where: str, name: str, dim: int, model: str, values: Values) -> Learner:
+    """A learner of the method in that module; no closure, so that rows and learners can be sent to other processes."""
+    from conquer.rivals.learner import Rival
+
+    method = import_module(f"conquer.rivals.{where}").build(dim, model, values)
+    return Rival(method, dim=dim, name=name, parameters={"model": model, **values})
 
 
 def check_full(dim: int, model: str) -> None:

@@ -128,6 +128,12 @@ class SparseRows:
         view.rows = rows
         return view
 
+    def widened(self, dim: int) -> "SparseRows":
+        """The same rows among `dim` features, no fewer than they have, as a view."""
+        wide = object.__new__(SparseRows)
+        wide.indptr, wide.indices, wide.data, wide.rows, wide.dim = self.indptr, self.indices, self.data, self.rows, dim
+        return wide
+
     def packed(self) -> "SparseRows":
         """The same rows without the entries a view leaves out, in arrays of their own; themselves where it has none."""
         if self.indices.size == self.indptr[-1] and self.rows.tolist() == list(range(self.indptr.size - 1)):

@@ -112,8 +112,11 @@ def replay(
     from conquer.files import write_atomically
     from conquer.service import tasks
     from conquer.service.commands.creation import create
+    from conquer.service.http.schemas import MODEL_NAME_WORDS, is_model_name
     from conquer.service.log.exchange import feed, opening_settings, read_ledger
 
+    if not is_model_name(name):
+        raise ValueError(f"a model's name is {MODEL_NAME_WORDS}, got {name!r}")
     with Path(ledger).open("rb") as file:
         lines = list(read_ledger(file))
     settings = opening_settings(lines)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.budget import Hold
+from conquer.service.http.cors import Cors, marked
 from conquer.service.http.decoding import decoded
 from conquer.service.http.errors import failure, refused
 from conquer.service.http.messages import (
@@ -28,7 +29,7 @@ from conquer.service.http.messages import (
 from conquer.service.http.openapi import document
 from conquer.service.http.routing import Call, Endpoint, Router
 from conquer.service.http.schemas import BatchAnswers, decoder, is_model_name
-from conquer.service.routes import events, health, items, log, models, pages, parser, personalizer
+from conquer.service.routes import boards, events, health, items, log, models, pages, parser, personalizer
 from conquer.service.server import Server
 
 logger = logging.getLogger("conquer.service")
@@ -37,6 +38,7 @@ _MAX_IDENTIFIER = 200
 ENDPOINTS: tuple[Endpoint, ...] = (
     *events.ENDPOINTS,
     *items.ENDPOINTS,
+    *boards.ENDPOINTS,
     *parser.ENDPOINTS,
     *models.ENDPOINTS,
     *log.ENDPOINTS,
@@ -130,6 +132,7 @@ class Application:
     def __init__(self, server: Server) -> None:
         self.server = server
         self._router = Router((one.method, one.path, Dispatch(one, server)) for one in ENDPOINTS)
+        self._cors = Cors(server.doorkeeper.origins, lambda: server.doorkeeper.open)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -138,6 +141,10 @@ class Application:
         if scope["type"] != "http":
             await send({"type": "websocket.close"})
             return
+        if (origin := self._cors.origin(scope)) is not None:
+            if await self._cors.preflight(scope, origin, receive, send):
+                return
+            send = marked(send, origin)
         found = self._router.find(scope["path"])
         if found is not None and scope["method"] in found[0]:
             await found[0][scope["method"]](scope, found[1], receive, send)

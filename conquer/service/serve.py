@@ -1,13 +1,14 @@
 """`conquer serve`: from settings to a running server, with its log lines and its first model."""
 
 import gc
-import json
 import logging
 import os
 import re
 import signal
+import socket
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 import uvicorn
 from sqlalchemy import Connection
 
-from conquer.service import tasks
+from conquer.data.compression import content
+from conquer.service import console, tasks
 from conquer.service.annotation.pool import add_groups
 from conquer.service.app import make_app
 from conquer.service.commands.creation import create
+from conquer.service.console import check_address
 from conquer.service.http.bounds import room_for
 from conquer.service.http.connection import BoundedProtocol
 from conquer.service.http.schemas import ModelSettings
@@ -29,31 +32,21 @@ from conquer.service.store import log_table
 logger = logging.getLogger("conquer.service")
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object per line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "at": round(record.created, 3),
-            "level": record.levelname.lower(),
-            "from": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line)
-
-
-def serve(*, items: str | Path | None = None, treebank: str | Path | None = None, **flags: Any) -> None:
+def serve(
+    *,
+    items: str | Path | None = None,
+    treebank: str | Path | None = None,
+    text: str | None = None,
+    **flags: Any,
+) -> None:
     """Serve until told to stop. `flags` are fields of Settings; those not given come from the environment.
 
-    `items` (JSON lines or CSV) or `treebank` (CoNLL-U) starts a model named after the file, ready for questions,
-    unless it is there already.
+    `items` (JSON or a table, its column of texts named by `text` where it has no usual name) or `treebank` (CoNLL-U)
+    starts a model named after the file, ready for questions, unless it is there already.
     """
     settings = Settings.from_environment(**flags)
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    check_address(settings.host, settings.port)
+    say = console.set_up()
     # Threads hand over often: the one that parses requests must not wait long for the one that commits.
     sys.setswitchinterval(0.0005)
     # Cached events are many and free of cycles: looking through all of them for garbage is wasted. Young objects are
@@ -65,18 +58,34 @@ def serve(*, items: str | Path | None = None, treebank: str | Path | None = None
     for path, parse in ((items, False), (treebank, True)):
         if path is not None:
             with server.database.writing() as connection:
-                start_from_file(connection, path, parse)
+                say(start_from_file(connection, path, parse, None if parse else text))
     # uvicorn raises the signal again once it has finished in order; that is then no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    Running(_config(server), settings.stop_seconds).run()
+    Running(_config(server), settings.stop_seconds, console.welcome(settings.host), server.boards.turn_away).run()
 
 
 class Running(uvicorn.Server):
     """uvicorn's own, which ends `seconds` after it is told to, whatever hangs: what was answered is on disk."""
 
-    def __init__(self, config: uvicorn.Config, seconds: float) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        seconds: float,
+        begun: Callable[[int], None] = lambda port: None,
+        ending: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(config)
-        self._seconds = seconds
+        self._seconds, self._begun, self._ending = seconds, begun, ending
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and not self.should_exit:
+            self._begun(self.servers[0].sockets[0].getsockname()[1])
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Requests are waited for: those that are only in a queue are told at once.
+        self._ending()
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:
@@ -114,13 +123,15 @@ def _config(server: Server) -> uvicorn.Config:
     )
 
 
-def start_from_file(connection: Connection, path: str | Path, parse: bool) -> str:
-    """A model with the file's items or sentences, named after it; an existing one stays. Returns the name."""
+def start_from_file(connection: Connection, path: str | Path, parse: bool, text: str | None = None) -> str:
+    """A model with the file's items or sentences, named after it; an existing one stays. Returns what was done."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem).lstrip("._-")[:64] or "items"
-    if name not in log_table.headers(connection, [name], lock=False):
-        settings = ModelSettings(algorithm="gnr", planted=0.05)
-        if parse:
-            settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
-        groups = tasks.find(settings.task).read_file(settings, Path(path).read_bytes(), False, 1)
-        add_groups(connection, create(connection, name, settings), groups)
-    return name
+    if name in log_table.headers(connection, [name], lock=False):
+        return f"the model {name!r} is there already and stays as it is: {path} was not read"
+    settings = ModelSettings(algorithm="gnr", planted=0.05)
+    if parse:
+        settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
+    contents = tasks.find(settings.task).read_file(settings, content(Path(path)), False, 1, text)
+    add_groups(connection, create(connection, name, settings), contents.groups)
+    count = sum(len(group.items) for group in contents.groups)
+    return ": ".join(filter(None, (f"{count} {'sentences' if parse else 'items'} from {path}", contents.described())))

@@ -17,10 +17,12 @@ from conquer.service.http import keys
 from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.bounds import Bounds
 from conquer.service.http.budget import Budget
+from conquer.service.http.cors import origins_of
 from conquer.service.http.metrics import Meters
 from conquer.service.http.rates import Buckets
 from conquer.service.http.sessions import end_session, ended_sessions
 from conquer.service.jobs.agreement import compare
+from conquer.service.jobs.boards import Boards
 from conquer.service.jobs.deletion import sweep_deleted
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.listing import Listing
@@ -52,17 +54,26 @@ class Server:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.database = Database(settings.store)
-        self.doorkeeper = Doorkeeper(cookie_secret(self.database))
+        try:
+            origins = origins_of(settings.cors)
+            if settings.key:
+                with self.database.writing() as connection:
+                    keys.adopt(connection, settings.key)
+        except ValueError:
+            self.database.close()
+            raise
+        self.doorkeeper = Doorkeeper(cookie_secret(self.database), origins)
         self.refresh_keys()
         if self.doorkeeper.open and settings.host not in _LOOPBACK:
             self.database.close()
             raise StoreError(
-                "without keys only this machine is served: add one with 'conquer keys add', or leave --host"
-                f" at 127.0.0.1, got {settings.host}"
+                "without keys only this machine is served: add one with 'conquer keys add', or give one of your own as"
+                f" CONQUER_KEY, or leave --host at 127.0.0.1, got {settings.host}"
             )
         self.alarms = Alarms()
         self.writer = Writer(self.database, tasks.build, settings, alarms=self.alarms)
         self.listing = Listing(self.database, self.writer)
+        self.boards = Boards(self.writer)
         self.meters = Meters()
         self.bounds = Bounds(
             settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
@@ -154,6 +165,7 @@ class Server:
 
     def _finish(self) -> None:
         self.writer.stop()
+        self.boards.close()
         for threads in (self.long_work, self._jobs, self._presence):
             threads.shutdown(cancel_futures=True)
         self._keys.join()

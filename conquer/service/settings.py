@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 _BODY_BYTES = 1 << 20
+_LAST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class Limits:
     models: int = 1000
 
 
-def _setting(default: Any, help: str) -> Any:  # noqa: A002 - typer's own word
-    return field(default=default, metadata={"help": help})
+def _setting(default: Any, help: str, secret: bool = False) -> Any:  # noqa: A002 - typer's own word
+    return field(default=default, metadata={"help": help}, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,13 @@ class Settings:
     sweep_seconds: float = _setting(1.0, "Time between two looks for answer windows to close.")
     access_log: bool = _setting(False, "A log line per request.")
     proxy: str = _setting("", "Addresses of a proxy whose forwarded headers are believed.")
+    cors: str = _setting("", "Origins of pages elsewhere that may call, comma-separated, or *.")
+    key: str = _setting("", "A secret of 32 characters or more that is an admin's key, for containers.", secret=True)
     body_bytes: int = _setting(_BODY_BYTES, "The largest body, uploads and batches aside.")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= _LAST_PORT:
+            raise ValueError(f"port must be a number from 0 to {_LAST_PORT}, got {self.port}")
 
     @property
     def limits(self) -> Limits:

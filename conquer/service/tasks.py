@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from conquer.service.annotation.uploads import read_groups
-from conquer.service.commands import pick_learner
+from conquer.service.annotation.uploads import Contents, read_items
+from conquer.service.commands import pick_learner, pick_settings
 from conquer.service.commands.fitting import check_groups
-from conquer.service.http.schemas import Group, ModelSettings
+from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.loading import Build
 from conquer.service.log.records import Entry
@@ -24,15 +24,18 @@ Lines = Callable[[Entry, Event], bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A row: `read_file` turns an upload (its bytes, whether it is held out, the first number free) into groups.
+    """A row: `read_file` turns an upload (its bytes, whether it is held out, the first number free, the name of the
+    column of texts) into groups.
 
+    `completed` decides what a new model's settings leave to the service.
     `measure` looks how good the models in memory are; `answer_lines` writes a model's answers in the task's own form.
     """
 
     build: Build
     check: Callable[[ModelSettings], None]
+    completed: Callable[[ModelSettings], ModelSettings]
     warm: Callable[[], None]
-    read_file: Callable[[ModelSettings, bytes, bool, int], list[Group]]
+    read_file: Callable[[ModelSettings, bytes, bool, int, str | None], Contents]
     measure: Callable[[Writer], None] | None = None
     answer_lines: Callable[[Connection, int], Lines] | None = None
 
@@ -44,19 +47,28 @@ def find(name: str) -> TaskRow:
 
 
 def _pick() -> TaskRow:
-    return TaskRow(pick_learner.build, pick_learner.check_settings, pick_learner.warm, _read_items)
+    return TaskRow(
+        pick_learner.build,
+        pick_settings.check_settings,
+        pick_settings.believing_if_it_can,
+        pick_settings.warm,
+        _read_items,
+    )
 
 
 def _parse() -> TaskRow:
-    # A parser needs the `parse` extra, which not every server has.
+    # Imported here: a parser takes a while, and not every server asks parse questions.
     from conquer.service.parser import evaluation, export, parse_learner, questions
 
-    def read_sentences(settings: ModelSettings, data: bytes, held_out: bool, first: int) -> list[Group]:
-        return questions.read_treebank(data, held_out, first)
+    def read_sentences(
+        settings: ModelSettings, data: bytes, held_out: bool, first: int, text: str | None = None
+    ) -> Contents:
+        return Contents(questions.read_treebank(data, held_out, first))
 
     return TaskRow(
         parse_learner.build,
         parse_learner.check_settings,
+        lambda settings: settings,
         parse_learner.warm,
         read_sentences,
         evaluation.measure_active,
@@ -69,10 +81,10 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, s
     return find(settings.task).build(settings, data)
 
 
-def _read_items(settings: ModelSettings, data: bytes, held_out: bool, first: int) -> list[Group]:
-    groups = read_groups(data)
-    check_groups(groups, settings.features)
-    return groups
+def _read_items(settings: ModelSettings, data: bytes, held_out: bool, first: int, text: str | None = None) -> Contents:
+    contents = read_items(data, text)
+    check_groups(contents.groups, settings.features)
+    return contents
 
 
 _TASKS: dict[str, Callable[[], TaskRow]] = {"pick": _pick, "parse": _parse}

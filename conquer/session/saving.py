@@ -12,8 +12,10 @@ import numpy as np
 from conquer.answers import checked_ids
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
+from conquer.learners.own import Rules
 from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
+from conquer.session.known import Known
 from conquer.session.ledger import choice_of, record
 from conquer.session.session import Pending, Session, Told
 from conquer.types import Learner, Query
@@ -24,17 +26,20 @@ def save(thing: Learner | Session, path: str | os.PathLike[str]) -> None:
     write_atomically(path, dumps_session(thing) if isinstance(thing, Session) else dumps(thing))
 
 
-def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
+def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE, rules: Rules | None = None) -> Any:
     """The learner or session of a file; it continues bit for bit where the saved one stood.
+
+    A policy of one's own is in the file by the import paths of its functions. They are not imported: `rules` hands
+    them in, `{"module:name": function}` or `{"name": function}`.
 
     More features than `largest_dim` are refused: a small file may claim many, and memory is allocated for them.
     """
-    return restore(Path(path).read_bytes(), largest_dim=largest_dim)
+    return restore(Path(path).read_bytes(), largest_dim=largest_dim, rules=rules)
 
 
-def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE) -> Any:
+def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE, rules: Rules | None = None) -> Any:
     """The learner or session in a file's bytes, which may come from anyone; a FileError if they do not fit."""
-    learner, extra, arrays = loads(data, largest_dim=largest_dim)
+    learner, extra, arrays = loads(data, largest_dim=largest_dim, rules=rules)
     if extra.get("kind") != "session":
         return learner
     try:
@@ -53,10 +58,15 @@ def dumps_session(session: Session) -> bytes:
     told = {name: _shortened([int(t.query), *t[1:]]) for name, t in session._told.items()}
     extra = {"seed": session.seed, "ordinal": session.ordinal, "covariance": session.covariance}
     extra |= {"pending": pending, "told": told, "featurizer": None}
+    if session.stop is not None or session.looks.stored():
+        extra |= {"stop": session.stop, "delta": session.delta, **session.looks.stored()}
     arrays: dict[str, Any] = {}
     if session.featurizer is not None:
         extra["featurizer"] = session.featurizer.settings()
         arrays = {f"featurizer.{name}": array for name, array in session.featurizer.arrays().items()}
+    if session.known is not None:
+        extra["known"] = session.known.settings()
+        arrays |= {f"known.{name}": array for name, array in session.known.arrays().items()}
     # Among the arrays, for a long session has told more than a header may hold.
     arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
     if pending:
@@ -79,7 +89,12 @@ def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str,
     if extra["featurizer"] is not None:
         own = {name.removeprefix("featurizer."): a for name, a in arrays.items() if name.startswith("featurizer.")}
         featurizer = Featurizer.from_settings(extra["featurizer"], own)
-    session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"])
+    # Not in earlier versions' files, nor where they are the usual.
+    stopping = {name: extra[name] for name in ("stop", "delta", "U", "interval", "tau2") if name in extra}
+    session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"], **stopping)
+    if extra.get("known") is not None:
+        own = {name.removeprefix("known."): array for name, array in arrays.items() if name.startswith("known.")}
+        session.known = Known.from_settings(extra["known"], own, learner.dim)
     session.ordinal = operator.index(extra["ordinal"])
     told = {name: _told_of(*row) for name, row in extra["told"].items()}
     if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in told):

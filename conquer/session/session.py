@@ -1,17 +1,22 @@
 """Ask and tell with names: offers for people or products, answers late and in any order, each exactly once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from conquer import tickets
 from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
-from conquer.checks import checked_seed
+from conquer.checks import LARGEST, checked_seed, number
 from conquer.features.featurizer import Featurizer
+from conquer.learners.believing import believer
+from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
-from conquer.session.ledger import MemoryLedger, opening, record
-from conquer.types import Choice, Learner, Ledger, Offer, Query
+from conquer.session.known import Known
+from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
+from conquer.session.standing import BoardLook, board_of_items, is_done, known_items, ranked
+from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
 Moved = TypeVar("Moved")
 _NUMBERED = tuple(map(str, range(100)))
@@ -62,7 +67,9 @@ def _is_matrix(items: Any) -> bool:
 class Session:
     """A learner with item ids, tickets from (seed, ordinal) and a ledger. Not thread-safe.
 
-    `covariance="on-show"` counts a pair in the widths as soon as it is shown, for answers that come late.
+    `covariance="on-show"` counts a pair in the widths as soon as it is shown, for answers that come late. With `stop`,
+    a tolerance, an offer is `done` once at level `delta` no item of the round is better than its leader by more, as the
+    round's board says it; boards have this `delta`, `U`, `interval` and `tau2` wherever nobody says otherwise.
 
     >>> from conquer.registry import make
     >>> session = Session(make("gnr", dim=2**10), seed=0)
@@ -81,16 +88,28 @@ class Session:
         seed: int = 0,
         ledger: Ledger | None = None,
         covariance: str = "on-answer",
+        stop: float | None = None,
+        delta: float = 0.05,
+        U: float | None = None,
+        interval: str = "anytime",
+        tau2: float = 0.25,
     ) -> None:
         if covariance not in ("on-answer", "on-show"):
             raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
         if featurizer is not None and featurizer.dim != learner.dim:
             raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
         seed = checked_seed(seed)
+        self.stop = None if stop is None else number("stop", stop, 0, LARGEST)
+        self.looks = BoardLook(delta, U, interval, tau2)
+        if stop is not None:
+            # One that has no board is refused here.
+            learner.board(SparseRows([0, 0], [], [], learner.dim), **self.looks.options())
         if covariance == "on-show":
             learner.begin_exposing()
         self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
         self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
+        self.known: Known | None = None
+        """The items its learner was fitted on, by id; `ask` takes their ids alone."""
         self.ordinal = 0
         self._stream = tickets.stream("policy", seed)
         self._pending: dict[str, Pending] = {}
@@ -99,6 +118,23 @@ class Session:
         self._hashing: Featurizer | None = None
         """What reads items where no featurizer was given: made when it is first needed."""
         self._append({"kind": "open", "seed": seed, "covariance": covariance, **opening(learner)})
+
+    def _facts(self) -> dict[str, Any]:
+        from conquer.learners import notebook
+
+        learner = notebook.facts_of(self.learner) if hasattr(self.learner, "made_by") else {}
+        mine = {"rounds": self.ordinal, "open": len(self._pending), "seed": self.seed, "covariance": self.covariance}
+        return {"learner": getattr(self.learner, "name", "") or "one's own", **learner, **mine}
+
+    def __repr__(self) -> str:
+        from conquer.learners import notebook
+
+        return notebook.line("Session", self._facts())
+
+    def _repr_html_(self) -> str:
+        from conquer.learners import notebook
+
+        return notebook.table("Session", self._facts())
 
     def _append(self, row: Mapping[str, Any]) -> None:
         """Log a row; a learner that has moved on without its row must not go further."""
@@ -122,18 +158,12 @@ class Session:
     def ask(self, items: Any, context: Any = None, ids: Sequence[str] | None = None) -> Offer:
         """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
 
-        A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features.
+        A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features. A fitted session takes
+        a list of ids that it knows, or `session.known` for all of them, and texts as {id: text}.
         """
         self._check_whole()
-        if type(items) is not list and isinstance(items, Mapping):
-            if ids is not None:
-                raise ValueError("ids are the keys of the mapping; pass them once")
-            ids, items = list(items), list(items.values())
-        names: Sequence[str] | None = None if ids is None else checked_ids(ids)
-        rows = self._featurize(items, context)
-        names = names or _numbered(len(rows))
-        if len(names) != len(rows):
-            raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
+        names, rows = self._read(items, context, ids)
+        done = is_done(self, rows)
         ticket = tickets.ticket(self._stream, self.ordinal)
         choice = self.learner.choose(rows, ticket)
         offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
@@ -152,11 +182,31 @@ class Session:
         else:
             others = tuple(name for name in names if name not in shown) if choice.query == Query.BEST else ()
             self._pending[offer_id] = Pending(rows, choice, shown, others)
-        return Offer(offer_id, choice, shown, left, choice.memo.get("chance"))
+        return Offer(offer_id, choice, shown, left, choice.memo.get("chance"), done)
+
+    def _read(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Sequence[str], SparseRows]:
+        """The items' ids and rows."""
+        items, ids = self._looked_up(items, context, ids)
+        if type(items) is not list and isinstance(items, Mapping):
+            if ids is not None:
+                raise ValueError("ids are the keys of the mapping; pass them once")
+            ids, items = list(items), list(items.values())
+        names: Sequence[str] | None = None if ids is None else checked_ids(ids)
+        rows = self._featurize(items, context)
+        names = names or _numbered(len(rows))
+        if len(names) != len(rows):
+            raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
+        return names, rows
+
+    def _looked_up(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
+        """Items that the session knows by name as their rows and names; all others as they came."""
+        found = None if self.known is None else self.known.found(items, context, ids)
+        return (items, ids) if found is None else (found[0], found[1] if ids is None else ids)
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
-        if context is None and self.featurizer is None and _is_matrix(items):
+        known = self.known is not None and isinstance(items, SparseRows)
+        if context is None and (self.featurizer is None or known) and _is_matrix(items):
             return as_rows(items, self.learner.dim).packed()
         if isinstance(items, SparseRows):
             items = items.csr()
@@ -164,13 +214,15 @@ class Session:
             featurizer = self._hashing = Featurizer(dim=self.learner.dim)
         return as_rows(featurizer(items, context=context), self.learner.dim)
 
-    def tell(self, offer_id: str, answer: str | float | None) -> str:
+    def tell(self, offer_id: str, answer: str | float | None, *, voter: str | None = None, kind: str = "person") -> str:
         """Learn an answer: "first", "second", "tie", "skip", "both_bad", a shown item's id, or a strength in [-1, 1].
 
         "yes" and "no" answer BEST; of more than two shown, name the best by its id. Returns "learnt", "skipped", or
-        "repeat" if the same answer came before; another answer to the same offer is an AnswerError.
+        "repeat" if the same answer came before; another answer to the same offer is an AnswerError. `voter` names who
+        answered, a "person" or a "judge": logged, and weighed where the learner was made with `believe`.
         """
         self._check_whole()
+        source = checked_source(Source(voter, 0, kind))
         if not isinstance(offer_id, str):
             raise AnswerError(f"an offer's id is a string, got {offer_id!r}")
         if told := self._told.get(offer_id):
@@ -183,14 +235,49 @@ class Session:
         memo = choice.memo
         outside, ties = bool(memo.get("outside")), bool(memo.get("ties", True))
         value = read_answer(answer, choice.query, shown, outside=outside, ties=ties, items=others)
+        said = self._said(rows, choice, source)
         if value is not None:
-            self._moved(self.learner.learn, rows, choice, value)
-        self._append({"kind": "tell", "id": offer_id, "answer": value})
+            self._moved(self.learner.learn, rows, choice, value, *said)
+        self._append({"kind": "tell", "id": offer_id, "answer": value, **recorded(*(said or (source,)))})
         del self._pending[offer_id]
         # Of the other items only the one that was named: a long session must not keep every id it has seen.
         named = tuple([name for name in others if name == answer])
         self._told[offer_id] = Told(choice.query, shown, value, outside, ties, named)
         return "skipped" if value is None else "learnt"
+
+    def _said(self, rows: SparseRows, choice: Choice, source: Source) -> tuple[Source, ...]:
+        """The source with its side and weight, for a learner that heeds one; else nothing."""
+        if (learner := believer(self.learner)) is None:
+            return ()
+        source = sourced(source, choice)
+        return (replace(source, weight=learner.weigh(rows, choice, source)),)
+
+    def board(
+        self,
+        items: Any = None,
+        context: Any = None,
+        ids: Sequence[str] | None = None,
+        *,
+        groups: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Who of these items wins, and how sure that is: a `Board`. None: the items that a fitted session knows.
+
+        `groups`, {id: group}: a board of the groups' means. `names`: what the items are called on it, if not by their
+        ids. Options as of `Conquer.board`: delta, interval, tau2, U.
+        """
+        names, rows = known_items(self) if items is None else self._read(items, context, ids)
+        return board_of_items(self, names, rows, groups, options)
+
+    def rank(self, items: Any = None, context: Any = None, ids: Sequence[str] | None = None) -> list[str]:
+        """The items' ids by score, best first; equal scores in the order given."""
+        names, rows = known_items(self) if items is None else self._read(items, context, ids)
+        return ranked(self.learner, names, rows)
+
+    @property
+    def delta(self) -> float:
+        """The chance at which a board may err, where nobody says another."""
+        return self.looks.delta
 
     @property
     def pending(self) -> tuple[str, ...]:

@@ -1,10 +1,9 @@
 """Where tasks run: here, in worker processes, or on a Dask cluster; the results are the same everywhere."""
 
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
+from conquer.fitting.workers import check_scheduler
 from conquer.kernels.core import building
 
 T = TypeVar("T")
@@ -52,18 +51,6 @@ def cluster(address: str) -> Backend:
     return run
 
 
-def _check(address: str) -> None:
-    """Refuse an address at which nobody listens; the client itself would go on trying for half a minute."""
-    try:
-        parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        if not parts.hostname:
-            raise ValueError("expected tcp://host:port")
-        if parts.scheme in ("tcp", "tls"):
-            socket.create_connection((parts.hostname, parts.port or 8786), timeout=10).close()
-    except (OSError, ValueError) as error:
-        raise OSError(f"no Dask scheduler answers at {address!r}: {error}") from None
-
-
 def _numbered(function: Callable[[T], R], position: int, task: T) -> tuple[int, R]:
     building.insist()  # tasks say how long they took
     return position, function(task)
@@ -74,6 +61,6 @@ def choose(jobs: int, address: str | None) -> Backend:
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     if address is not None:
-        _check(address)
+        check_scheduler(address)
         return cluster(address)
     return processes(jobs) if jobs > 1 else serial

@@ -17,10 +17,10 @@ def test_serve_passes_on_what_was_given(monkeypatch):
     monkeypatch.setattr(serving, "serve", lambda **options: called.append(options))
     runner = CliRunner()
     assert runner.invoke(cli.app, ["serve"]).exit_code == 0
-    assert runner.invoke(cli.app, ["serve", "--port", "9000", "--items", "a.csv"]).exit_code == 0
+    assert runner.invoke(cli.app, ["serve", "--port", "9000", "--items", "a.csv", "--text", "said"]).exit_code == 0
     assert called == [
-        {"items": None, "treebank": None},
-        {"port": 9000, "items": Path("a.csv"), "treebank": None},
+        {"items": None, "treebank": None, "text": None},
+        {"port": 9000, "items": Path("a.csv"), "treebank": None, "text": "said"},
     ]
 
 
@@ -29,14 +29,16 @@ def test_serve_shows_the_defaults_of_the_settings():
     for name in ("host", "port", "store"):
         assert f"--{name} <" in text
         assert f"{help_of(Settings, name)} [{getattr(Settings(), name)}]".strip() in text
-    assert set(re.findall(r" --([a-z_]+)", text)) == {"host", "port", "store", "items", "treebank", "help"}
+    assert set(re.findall(r" --([a-z_]+)", text)) == {"host", "port", "store", "items", "text", "treebank", "help"}
 
 
 def test_keys_from_the_command_line(tmp_path):
     store = ["--store", f"sqlite:///{tmp_path}/store.db"]
     runner = CliRunner()
     made = runner.invoke(cli.app, ["keys", "add", "ann", "--role", "read", "--model", "shop-*", *store])
-    number, secret = made.output.split()
+    first, number, second, secret = made.stdout.split()
+    assert (first, second) == ("id", "secret")
+    assert "shown this once" in made.stderr
     assert secret.startswith("cnqr_")
     assert runner.invoke(cli.app, ["keys", "revoke", number, *store]).exit_code == 0
     listed = runner.invoke(cli.app, ["keys", "list", *store]).output

@@ -101,32 +101,6 @@ def test_values_beyond_counting_are_refused_by_name_and_change_nothing(row: Any,
     assert same(state(learner), state(loads(dumps(learner))[0]))
 
 
-@pytest.mark.parametrize(("row", "model"), CASES)
-def test_a_refused_answer_leaves_no_trace(row: Any, model: str) -> None:
-    learner, rng = make(row.name, dim=DIM, model=model), np.random.default_rng(0)
-    X = rng.normal(size=(COUNT, DIM))
-    for ticket in range(12):
-        choice = learner.choose(X, ticket)
-        if choice.query is Query.NONE:
-            continue
-        before = state(learner)
-        memos = [{}, {**choice.memo, "chance": 7.0}, {**choice.memo, "layer": 10**6}, {**choice.memo, "notes": {}},
-                 {**choice.memo, "weight": math.nan}, {**choice.memo, "greedy": 99}, {**choice.memo, "exposed": True},
-                 {**choice.memo, "p": 0.0}]  # fmt: skip
-        odd = [Choice(choice.shown, choice.query, choice.ticket, memo) for memo in memos]
-        odd += [Choice((0, 9), choice.query, choice.ticket, choice.memo), Choice((), choice.query, 0, choice.memo)]
-        refused = 0
-        for one, answer in [*((one, 1.0) for one in odd), *((choice, value) for value in (1.5, math.nan, 0.3, 0.77))]:
-            twin = loads(dumps(learner))[0]
-            try:
-                twin.learn(X, one, answer)
-            except (ValueError, TypeError, ArithmeticError):
-                refused += 1
-                assert same(before, state(twin)), (one.memo, answer)
-        assert refused > 0
-        learner.learn(X, choice, 1.0)
-
-
 def test_a_pace_that_no_file_holds_is_refused() -> None:
     with pytest.raises(ValueError, match=r"pace must be a finite number in \[1e-100, 1e\+100\], got 1e\+300"):
         make("epoch-greedy", dim=2, pace=1e300)

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import itertools
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -24,6 +25,7 @@ from service.conftest import Local, run
 import conquer
 from conquer.learners.conquer import as_stored
 from conquer.registry import groups
+from conquer.service.commands.pick_learner import PickLearner
 
 pytestmark = pytest.mark.filterwarnings("error")
 FOLDER = Path(__file__).parent / "v0.1"
@@ -254,7 +256,9 @@ async def converse(client, key, steps):
 
 
 @pytest.mark.parametrize("name", STORE["models"])
-def test_stores_go_on(name, tmp_path):
+def test_stores_go_on(name, tmp_path, monkeypatch):
+    # Version 0.1 asked a person about the same pair again, and its pools never ended.
+    monkeypatch.setattr(PickLearner, "pairwise", False)
     (tmp_path / "store.db").write_bytes(gzip.decompress((FOLDER / "store.sqlite.gz").read_bytes()))
 
     async def go():
@@ -265,6 +269,9 @@ def test_stores_go_on(name, tmp_path):
     for step, said in zip(asked, run(go()), strict=True):
         request = f"{step['method']} {step['path']} {step.get('body', '')}"
         expected = {"status": step["status"], "reply": step["reply"]}
+        if "format=preferences" in step["path"]:
+            # Fields that records have gained since follow those they had.
+            said["reply"] = re.sub(r',"kind":.*}$', "}", said["reply"], flags=re.MULTILINE)
         ranked = ranked or step["path"].startswith("/personalizer")
         if ranked:
             # What an action's features come to has changed since: another may be shown, and other words are learnt.

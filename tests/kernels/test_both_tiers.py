@@ -26,7 +26,7 @@ from conquer.parsing.supervision import supervise
 from conquer.parsing.training import Recipe, Training
 from conquer.registry import MODELS, find, make, table
 from conquer.rows import Rounds
-from conquer.service.commands import pick_learner
+from conquer.service.commands import pick_settings
 from conquer.service.parser import parse_learner
 from conquer.simulation import simulate
 from conquer.study.reviews.command import rehearse, specifications
@@ -72,6 +72,11 @@ class Both:
         self._called.add(where)
         return compiled
 
+    @property
+    def _numba_type_(self):
+        """For kernels that call this one and are compiled only now."""
+        return self.entry._numba_type_
+
 
 def rounds_of(rng, dim, count, items, dense):
     X = rng.normal(size=(12, dim)) * (1.0 if dense else rng.random((12, dim)) < 0.4)
@@ -112,7 +117,7 @@ def learn(rng):
 
 def read():
     """Dicts, texts and vectors with and without a context, as a server reads them; a vocabulary and its weights."""
-    pick_learner.warm.__wrapped__()
+    pick_settings.warm.__wrapped__()
     texts = ["Good food, good WINE!", "isn't it bad? http://a.b/c 3.5", "", "Dr. No's e.g. na\u00efve", "bad food"]
     hash_dicts([{"price": np.float64(1.5), "kind": "a"}])  # of a kind that is read in Python
     vocabulary, rows = tabulate(texts)

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import conquer
 from conquer.kernels.core import cache, native
+from conquer.kernels.core.compile import part, toolchain
 
 
 def run(code, **environment):
@@ -82,3 +84,51 @@ def test_a_user_without_a_home_has_a_cache(monkeypatch):
     folders = list(cache._candidates("key"))
     assert len(folders) == 2
     assert "~" not in str(folders[-1])
+
+
+def test_a_kernel_is_optimised_once_with_all_its_parts(monkeypatch):
+    numba = toolchain()
+    from numba.core.codegen import CPUCodeLibrary
+
+    native.dispatcher(lambda x: x[0], None)(np.ones(2))  # numba's own code for memory is made now
+
+    @part
+    def third(x):
+        return np.sqrt(x.sum())
+
+    @part
+    def second(x):
+        return third(x) + third(x[1:])
+
+    optimised, optimise = [], CPUCodeLibrary._optimize_final_module
+
+    def note(library):
+        optimised.append(type(library).__name__)
+        optimise(library)
+
+    monkeypatch.setattr(CPUCodeLibrary, "_optimize_final_module", note)
+    kernel = native.dispatcher(lambda x: second(x) - 1.0, None)
+    assert kernel(np.ones(4)) == np.sqrt(4.0) + np.sqrt(3.0) - 1.0
+    assert optimised == ["WholeLibrary"]
+    # A function that is not ours may call the parts, and numba's own functions that were compiled with them.
+    other = numba.njit(lambda x: second(x) + x.sum())
+    assert other(np.ones(4)) == np.sqrt(4.0) + np.sqrt(3.0) + 4.0
+
+
+CALLER = """
+import numpy as np
+from conquer.kernels.core import libraries
+from conquer.kernels.core.compile import toolchain
+from conquer.kernels.core.tickets import fill_tickets
+compiled = toolchain().njit(pipeline_class=libraries.KernelCompiler)
+out = np.zeros(3, np.uint64)
+compiled(lambda seed, start, out: fill_tickets(seed, start, out))(np.uint64(5), 0, out)
+again = np.zeros(3, np.uint64)
+fill_tickets(np.uint64(5), 0, again)
+print(out.tolist() == again.tolist() != [0, 0, 0], sum(fill_tickets.made.stats.cache_hits.values()))
+"""
+
+
+def test_a_kernel_that_another_one_calls_comes_from_disk_and_python_can_call_it(tmp_path):
+    there = {"CONQUER_CACHE": str(tmp_path), "CONQUER_TIER": "compiled"}
+    assert [run(CALLER, **there) for _ in range(2)] == [(0, "True 0\n"), (0, "True 1\n")]

@@ -8,7 +8,7 @@ from conquer.learners.conquer import Conquer
 from conquer.policies import GNC
 from conquer.registry import make
 from conquer.rows import Rounds
-from conquer.service.commands.pick_learner import check_settings
+from conquer.service.commands.pick_settings import check_settings
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.session.session import Session
 from conquer.simulation import simulate

@@ -10,7 +10,7 @@ from conquer.service.log.loading import load
 from conquer.service.store import log_table
 from conquer.service.store.database import Database
 from conquer.service.tasks import build
-from conquer.types import Choice, Query
+from conquer.types import Choice, Query, Source
 
 
 def rows_of(address: str, name: str):
@@ -26,20 +26,30 @@ def slow_fold(address: str, name: str) -> np.ndarray:
     header, rows = rows_of(address, name)
     assert [row.position for row in rows] == list(range(1, header.position + 1))
     settings = header.settings
-    learner = make(settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters)
+    more = {} if settings.believe is None else {"believe": settings.believe}
+    learner = make(settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters, **more)
     served, _ = build(settings, None)
     undone = {row.body.undone for row in rows if row.kind == "correction"}
-    choices = {}
+    choices, sides = {}, {}
     for row in rows:
         if row.kind == "choose":
             body = row.body
             X = served.read(bytes(body.items), bytes(body.context)).rows
             choices[row.event] = X, Choice(tuple(body.shown), Query(body.query), body.ticket, body.memo)
+            sides[row.event] = 0 if len(body.names) != 2 else 1 if body.left == body.names[0] else -1
         elif row.kind == "expose":
             X, choice = choices[row.event]
             choices[row.event] = X, learner.expose(X, choice)
         elif row.kind in ("answer", "expiry") and row.body.value is not None and row.position not in undone:
-            learner.learn(*choices[row.event], row.body.value)
+            source = None
+            if row.kind == "answer":
+                source = Source(row.voter, sides[row.event], row.body.kind, row.body.weight)
+            learner.learn(*choices[row.event], row.body.value, source)
+        elif row.kind == "vote" and row.position not in undone:
+            X = served.read(bytes(row.body.items), bytes(row.body.context)).rows
+            side = 0 if row.body.left is None else 1 if row.body.left == row.body.names[0] else -1
+            source = Source(row.voter, side, row.body.kind, row.body.weight)
+            learner.learn(X, Choice((0, 1), Query.DUEL, 0, {}), row.body.value, source)
     return learner.model.weights()
 
 

@@ -14,7 +14,7 @@ PROGRAM = """
 import ctypes, json, os, signal, sys, traceback
 import uvicorn, uvloop, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
 import conquer.service.app, conquer.service.http.connection
-from conquer.service.commands.pick_learner import warm
+from conquer.service.commands.pick_settings import warm
 from conquer.service.serve import serve
 warm()
 print("ready", flush=True)

@@ -13,6 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
+from .conftest import free_port
 from .folds import loaded, rows_of, slow_fold, sqlite
 
 WORKERS = 8
@@ -163,7 +164,7 @@ def test_no_space_left_on_device(start, small_disk: Path) -> None:
 
 def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path: Path) -> None:
     start(probe="/healthz").stop()
-    program = "from conquer.service.serve import serve; serve(store='sqlite:///store.db', port=1)"
+    program = f"from conquer.service.serve import serve; serve(store='sqlite:///store.db', port={free_port()})"
     for path in tmp_path.iterdir():
         path.chmod(0o444)
     tmp_path.chmod(0o555)
@@ -181,7 +182,7 @@ def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path:
 def _as_nobody(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Root may write anywhere, so become someone who may not after the imports are done."""
     become = "import sqlalchemy.dialects.sqlite.pysqlite; "
-    become += "import os, sqlite3, uvicorn, conquer.service.app, conquer.service.http.connection; "
+    become += "import encodings.idna, os, sqlite3, uvicorn, conquer.service.app, conquer.service.http.connection; "
     become += "os.setgid(65534); os.setuid(65534); "
     for parent in (folder, *folder.parents[:3]):
         parent.chmod(parent.stat().st_mode | 0o055)

@@ -17,7 +17,7 @@ def snippets(name: str, language: str) -> list[str]:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-@pytest.mark.parametrize("name", ["serving.md", "annotate.md"])
+@pytest.mark.parametrize("name", ["serving.md", "annotate.md", "tutorial.md"])
 def test_commands_for_the_shell(start, tmp_path, name):
     server = start()
     environ = {**os.environ, "SERVER": server.address}
@@ -33,7 +33,7 @@ def test_commands_for_the_shell(start, tmp_path, name):
         assert '"error"' not in done.stdout, (block, done.stdout)
         run += 1
     assert run >= (7 if name == "serving.md" else 1)
-    for block in snippets(name, "python"):
+    for block in snippets(name, "python") if name != "tutorial.md" else ():  # those run in tests/test_docs.py
         done = subprocess.run(
             [sys.executable, "-c", block], cwd=tmp_path, env=environ, capture_output=True, text=True, check=True
         )

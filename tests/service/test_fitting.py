@@ -16,7 +16,7 @@ from .folds import rows_of, sqlite
 TEXTS = ["good tea", "bad tea", "good leaf", "old leaf tea", "tea and tea", "a good pot"]
 LINES = b"\n".join(json.dumps({"id": f"i{k}", "text": text}).encode() for k, text in enumerate(TEXTS))
 ITEMS = [{"id": f"i{k}", "text": text} for k, text in enumerate(TEXTS)]
-MADE = {"name": "m", "algorithm": "gnr"}
+MADE = {"name": "m", "algorithm": "gnr", "believe": None}
 
 
 async def some_answers(client, count: int) -> None:

@@ -50,7 +50,9 @@ async def over_http(app, rounds: Rounds, winners: list, delay: int, settings: di
     dense = [rounds[t].items.dense().tolist() for t in range(COUNT)]
     shown, left, statuses, events = [], [], [], {}
     async with app.running() as client:
-        made = await client.post("/v1/models", json={"name": "m", "features": {"dim": DIM}, **settings})
+        made = await client.post(
+            "/v1/models", json={"name": "m", "features": {"dim": DIM}, "believe": None, **settings}
+        )
         assert made.status_code == 201, made.text
         for what, t in order(delay):
             if what == "ask":

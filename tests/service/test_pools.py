@@ -56,7 +56,10 @@ def test_nobody_gets_what_another_is_answering(local):
         assert (await ask(client, "gus", shared=True))["event"] is not None
         assert await ask(client, "ann") == questions["ann"]
         await tell(client, questions["ann"], "ann")
-        assert (await ask(client, "ann"))["event"]["event_id"] != questions["ann"]["event"]["event_id"]
+        # Her two items are free, but she has met them.
+        assert (await ask(client, "ann"))["event"] is None
+        await tell(client, questions["bob"], "bob")
+        assert shown(await ask(client, "ann")) != shown(questions["ann"])
 
     conversation(local, work)
 

@@ -8,11 +8,14 @@ from .conftest import run
 ITEMS = [{"id": name, "vector": [float(name == other) for other in "abc"]} for name in "abc"]
 
 
+MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 3}, "believe": None}
+
+
 def conversation(local, work, **options):
     async def go():
         app = local(**options)
         async with app.running() as client:
-            made = await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 3}})
+            made = await client.post("/v1/models", json=MADE)
             assert made.status_code == 201, made.text
             return await work(client, app.server)
 

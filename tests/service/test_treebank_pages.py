@@ -29,6 +29,7 @@ def test_the_page_draws_the_tree(page, start, tmp_path):
     page.wait_for_selector("#tiles .tile")
     assert "1 of 21" in page.inner_text("#tiles")
     assert "Ann" in page.inner_text("#people")
+    assert "the head of “" in page.inner_text("#recent"), "words, not numbers"
     page.set_input_files("#heldout", bank)
     page.wait_for_selector("#uas svg .now")
     for link, name in (("#answers", "bank.answers.jsonl"), ("#trees", "bank.conllu")):

@@ -22,7 +22,7 @@ from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite
 from .test_crashes import Diary, worker
 
-MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}, "believe": None}
 
 
 async def some_load(address: str, answers: int, during=None) -> Diary:

@@ -64,7 +64,7 @@ def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) 
 
     async def go():
         app = local(cache_bytes=4000, snapshot_every=10)
-        made = {**MADE, "features": {"dim": 64}}
+        made = {**MADE, "features": {"dim": 64}, "believe": None}
         async with app.running() as client:
             names = [f"m{number}" for number in range(12)]
             for name in names:

@@ -125,7 +125,7 @@ class Files:
     """The files that a server gave out, and their wicked cousins as requests."""
 
     def __init__(self, get: Any) -> None:
-        pick, _, parse = KEEPERS
+        pick, _, parse, _ = KEEPERS
         learner = Session(make("gnr", dim=3))
         offer = learner.ask(np.eye(3).tolist())
         learner.tell(offer.id, "first")
@@ -138,7 +138,7 @@ class Files:
 
     def request(self, rng: random.Random, number: int) -> bytes:
         """One upload; a model that it makes has a name of its own."""
-        _, text, parse = KEEPERS
+        _, text, parse, _ = KEEPERS
         kind = rng.randrange(8)
         if kind < 4:
             name = f"file-{number % 20}"

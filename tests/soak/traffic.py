@@ -7,13 +7,14 @@ from typing import Any
 import httpx
 from service.test_treebanks import TREEBANK
 
-KEEPERS = ("keep-pick", "keep-text", "keep-parse")
+KEEPERS = ("keep-pick", "keep-text", "keep-parse", "keep-full")
 """Models that must be usable at the end: nobody deletes them."""
 _VECTORS = [{"id": "a", "vector": [1.0, 0.5]}, {"id": "b", "vector": [0, -2e-3]}, {"id": "c", "vector": [3, 4]}]
 _TEXTS = [{"id": "x", "text": "a small word"}, {"id": "y", "text": "Straße"}]
 _DICTS = [{"id": "x", "features": {"price": 1.5, "kind": "é", "new": True}}, {"id": "y", "features": {"price": -1}}]
 _LINES = "".join(json.dumps({"id": f"i{k}", "text": f"word{k} and é"}) + "\n" for k in range(6))
 _TABLE = 'id,group,text,price\nt1,g,one,1\nt2,g,"two, three",2.5\nt3,g,four,nan\n'
+_VOTES = "left,right,winner,voter\na,b,left,ann\nb,c,tie,bob\n"
 _RANK = {
     "contextFeatures": [{"timeOfDay": "morning"}],
     "actions": [{"id": "pasta", "features": [{"taste": "salty", "n": {"c": 5}}]}, {"id": "cake"}],
@@ -29,11 +30,12 @@ REFUSED = {("POST", "/login"), ("POST", "/v1/models/copy/log"), ("GET", "/static
 
 def make_keepers(client: httpx.Client) -> None:
     """The models that everything is aimed at, with something learnt."""
-    pick, text, parse = KEEPERS
+    pick, text, parse, full = KEEPERS
     small = {"algorithm": "gnr", "features": {"dim": 64}, "planted": 0.1}
     for name, made in (
         (pick, small),
         (text, {"algorithm": "gnc", "features": {"dim": 256}}),
+        (full, {"algorithm": "tob", "features": {"dim": 16}, "model": "full", "stop": 0.5}),
         (parse, {"algorithm": "parser", "task": "parse", "parameters": {"bits": 12}}),
     ):
         client.post("/v1/models", json={"name": name, **made}).raise_for_status()
@@ -43,7 +45,7 @@ def make_keepers(client: httpx.Client) -> None:
 
 def session(client: httpx.Client) -> Iterator[Request]:
     """(method, path, body) of every route, in an order that makes sense."""
-    pick, text, parse = KEEPERS
+    pick, text, parse, full = KEEPERS
     root = f"/v1/models/{pick}"
     yield "POST", "/v1/models", {"name": "spare", "algorithm": "gnr", "parameters": {"lam": 2.0}, "seed": 3}
     yield "GET", "/v1/models", None
@@ -63,6 +65,12 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"/v1/models/{text}/choose", mixed
     yield "POST", f"/v1/models/{text}/choose", {"items": _DICTS, "context": "a text", "event_id": "t2"}
     yield "POST", f"/v1/models/{text}/events/t1/answer", {"winner": "x"}
+    yield "POST", f"{root}/votes?id=f1", _VOTES.encode()
+    yield "POST", f"{root}/rank", {"items": _VECTORS}
+    yield "POST", f"/v1/models/{full}/choose", {"items": _VECTORS, "event_id": "f1", "voter": "ann"}
+    yield "POST", f"/v1/models/{full}/events/f1/answer", {"winner": "tie", "voter": "ann", "kind": "judge"}
+    for path in ("board?delta=0.1", "voters", "latest?kind=answers&limit=5", "latest?kind=flags", "log?format=csv"):
+        yield "GET", f"/v1/models/{full}/{path}", None
     yield "POST", f"{root}/erase", {"voter": "ann"}
     yield "POST", f"/v1/models/{text}/items", _LINES.replace('"i', '"more-i').replace("more-id", "id").encode()
     yield "POST", f"/v1/models/{text}/items", _TABLE.encode()
@@ -84,6 +92,7 @@ def session(client: httpx.Client) -> Iterator[Request]:
         yield "GET", f"/{path}", None
     yield "GET", f"/models/{pick}", None
     yield "GET", f"/pick/{text}", None
+    yield "GET", f"/board/{full}", None
     yield "GET", f"/parse/{parse}", None
     yield "POST", "/login", {"key": "nothing"}
     yield "POST", "/logout", None

@@ -1,6 +1,7 @@
 """A process of its own that compiles kernels one after the other: it holds no lock of ours."""
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -66,6 +67,7 @@ def main() -> None:
     os.environ["CONQUER_TIER"] = "compiled"
     if hasattr(os, "nice"):
         os.nice(_CALM)
+    gc.disable()  # a compiler makes millions of objects, nearly all of which live until it is done
     for line in sys.stdin:
         home, name, key = json.loads(line)
         problem = ""
@@ -75,6 +77,7 @@ def main() -> None:
             problem = f"{type(error).__name__}: {error}"
         with contextlib.suppress(OSError):  # whoever asked has gone: it is on disk all the same
             print(json.dumps(problem), flush=True)
+        gc.collect()
 
 
 if __name__ == "__main__":

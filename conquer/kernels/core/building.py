@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class Buildable(Protocol):
     home: str
     name: str
+    heavy: bool
 
     def load(self, key: "Signature") -> bool: ...
 
@@ -127,7 +128,7 @@ def request(kernel: Buildable, key: "Signature", urgent: bool = False) -> Order:
             works.left += 1
         elif not urgent or order.taken:
             return order
-        works.queue.put((0 if urgent else 1, next(works.numbers), order))
+        works.queue.put((0 if urgent else 1 if kernel.heavy else 2, next(works.numbers), order))
         if len(works.threads) < _BUILDERS:
             thread = threading.Thread(target=_serve, args=(works,), name="conquer-kernels", daemon=True)
             works.threads.append(thread)

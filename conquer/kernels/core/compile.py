@@ -39,33 +39,25 @@ def when_loaded(action: Callable[[], None]) -> None:
             action()
 
 
-_SMALL: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 _PART: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def stand_in(function: Callable[..., Any], compiled: Callable[..., Any], options: dict[str, Any] = _PART) -> None:
+def stand_in(function: Callable[..., Any], compiled: Callable[..., Any]) -> None:
     """Where compiled code calls `function`, `compiled` is what numba compiles."""
     import numba
 
     holder: Any = function
-    holder.dispatcher = numba.njit(**options)(compiled)  # the type alone would not keep it
+    holder.dispatcher = numba.njit(**_PART)(compiled)  # the type alone would not keep it
     holder._numba_type_ = numba.types.Dispatcher(holder.dispatcher)
 
 
-def _typed(function: F, options: dict[str, Any]) -> F:
-    """The function itself; compiled callers find in it what numba makes of it."""
-    when_loaded(lambda: stand_in(function, function, options))
-    return function
-
-
-def inline(function: F) -> F:
-    """A small function that is compiled into each caller; it has no cache entry of its own."""
-    return _typed(function, _SMALL)
-
-
 def part(function: F) -> F:
-    """A function that only kernels call: no entry from Python, which takes longest to compile."""
-    return _typed(function, _PART)
+    """A function that only kernels call, compiled with each of them: no entry from Python, which takes long to compile.
+
+    It is the function itself; compiled callers find in it what numba makes of it.
+    """
+    when_loaded(lambda: stand_in(function, function))
+    return function
 
 
 def interpreted_as(plain: Callable[..., Any]) -> Callable[[F], F]:

@@ -11,6 +11,7 @@ from numba.core import caching
 from numba.core.compiler_lock import global_compiler_lock
 
 from conquer.kernels.core.cache import folder_of
+from conquer.kernels.core.libraries import KernelCompiler
 
 _NUMBERS: dict[str, Any] = {"bool": numba.boolean, "int": numba.int64, "float": numba.float64}
 
@@ -49,7 +50,7 @@ def dispatcher(function: Callable[..., Any], miss: Callable[..., Any] | None) ->
 
     `miss`, where given, is asked with the arguments for something to call when there is no code for them.
     """
-    made: Any = numba.njit(error_model="numpy", nogil=True)(function)
+    made: Any = numba.njit(error_model="numpy", nogil=True, pipeline_class=KernelCompiler)(function)
     if folder_of(function.__module__) is not None:
         made._cache = _Cache(function)
     if miss is not None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline
+from conquer.kernels.core.compile import part
 from conquer.kernels.core.tiers import sized
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -21,7 +21,7 @@ SIDE = np.uint64(2**63)
 ORDER = np.uint64(2**63 + 1)
 
 
-@inline
+@part
 def mix64(z):
     """The finaliser of splitmix64: a bijection of 64-bit words in which every bit depends on all."""
     z = (z ^ (z >> _30)) * _MIX1
@@ -29,30 +29,30 @@ def mix64(z):
     return z ^ (z >> _31)
 
 
-@inline
+@part
 def word(ticket, counter):
     return mix64(mix64(ticket) + counter * _GAMMA)
 
 
-@inline
+@part
 def uniform(ticket, counter):
     """Draw `counter` of the ticket, in [0, 1): the top 53 bits, so that 1 never comes out by rounding."""
     return (word(ticket, counter) >> _11) * 2.0**-53
 
 
-@inline
+@part
 def below(ticket, counter, count):
     """A whole number in [0, count)."""
     return min(int(uniform(ticket, counter) * count), count - 1)
 
 
-@inline
+@part
 def normal(ticket, counter):
     """Draw `counter` of the ticket as a standard normal, by the inverse of its distribution."""
     return quantile(((word(ticket, counter) >> _11) + 0.5) * 2.0**-53)
 
 
-@inline
+@part
 def quantile(p):
     """The standard normal quantile of p in (0, 1): Wichura's AS 241, good to 1e-15."""
     q = p - 0.5

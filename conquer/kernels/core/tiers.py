@@ -39,9 +39,9 @@ _inside = threading.local()
 class TwoTier:
     """One kernel in both tiers. As soon as the compiler is loaded, its module holds the compiled function itself."""
 
-    def __init__(self, function: Callable[..., Any], steps: Steps | None) -> None:
+    def __init__(self, function: Callable[..., Any], steps: Steps | None, heavy: bool = False) -> None:
         update_wrapper(self, function)
-        self.function, self._steps = function, steps
+        self.function, self._steps, self.heavy = function, steps, heavy
         self.home, self.name = function.__module__, function.__qualname__
         self.entry = self
         self._made: Any = None
@@ -117,6 +117,11 @@ class TwoTier:
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that Python calls: the same bits on every machine. Machine code releases the interpreter lock."""
     return TwoTier(function, None)
+
+
+def heavy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same; of all that is asked for it takes longest to compile, so it is made first."""
+    return TwoTier(function, None, heavy=True)
 
 
 def sized(steps: Steps) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -84,13 +84,13 @@ def dither(items, values, count, shift):
 
     The chance is a hash of the feature and of how many steps there were: made again, the same step has the same bits.
     """
-    bits = values.view(np.uint64)
     n = ONE
     for k in range(items.rows.size):
         start, stop = row_bounds(items, k)
         for j in range(start, stop):
             noise = (tickets.word(count, np.uint64(feature(items, j))) >> shift) & BELOW
-            bits[n] = (bits[n] + noise) & ~BELOW
+            bits = np.float64(values[n]).view(np.uint64)
+            values[n] = np.uint64((bits + noise) & ~BELOW).view(np.float64)
             n += ONE
 
 

@@ -1,6 +1,6 @@
 """The diagonal model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.tiers import jit
+from conquer.kernels.core.tiers import heavy, jit
 from conquer.kernels.models import diagonal  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import DiagonalState, Items
@@ -38,7 +38,7 @@ def measure(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket
     return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
-@jit
+@heavy
 def run(indptr, indices, data, rows, cells, stats, plan, knobs, work, world, log, limit):
     state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

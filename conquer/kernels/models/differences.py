@@ -108,7 +108,8 @@ def less_row(items, pivot):
     end = np.uint64(0)
     for i in range(count):
         if i != pivot:
-            left[:] = values
+            for n in range(left.size):
+                left[n] = values[n]
             start, stop = row_bounds(items, i)
             for j in range(start, stop):
                 n = place(slots, ids, shift, feature(items, j))

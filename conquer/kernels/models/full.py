@@ -129,7 +129,8 @@ def shift(state, items, plan, knobs, mu):
 
 @implements(primitives.unshift, FullState)
 def unshift(state, items, plan, knobs, mu, before):
-    state.w[:] = before
+    for r in range(state.w.size):
+        state.w[r] = before[r]
 
 
 @part

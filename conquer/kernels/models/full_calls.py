@@ -1,6 +1,6 @@
 """The full model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.tiers import jit
+from conquer.kernels.core.tiers import heavy, jit
 from conquer.kernels.models import full  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import FullState, Items
@@ -74,7 +74,7 @@ def measure(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, k
     return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
-@jit
+@heavy
 def run(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, world, log, limit):
     state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

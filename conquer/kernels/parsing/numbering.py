@@ -4,10 +4,10 @@ A sentence of n words (1 to n, the root is 0) has n * n edges. These functions a
 that calls them compiles them into itself.
 """
 
-from conquer.kernels.core.compile import inline
+from conquer.kernels.core.compile import part
 
 
-@inline
+@part
 def row_of(word, head):
     """The place of `head` among the n edges into `word`, from 0.
 
@@ -17,7 +17,7 @@ def row_of(word, head):
     return head if head < word else head - 1
 
 
-@inline
+@part
 def head_of(word, row):
     """The head of the edge at place `row` among those into `word`.
 
@@ -27,7 +27,7 @@ def head_of(word, row):
     return row if row < word else row + 1
 
 
-@inline
+@part
 def edge_of(word, head, size):
     """The number of the edge from `head` to `word` in a sentence of `size` words.
 
@@ -37,7 +37,7 @@ def edge_of(word, head, size):
     return (word - 1) * size + row_of(word, head)
 
 
-@inline
+@part
 def ends_of(edge, size):
     """(word, head) of an edge: the inverse of `edge_of`.
 

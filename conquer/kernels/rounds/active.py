@@ -169,5 +169,6 @@ def finish(work, start, mu, knobs):
         if mu[worst] == 0.0:
             barred[worst] = True
         else:
-            barred[:] = False
+            for i in range(count):
+                barred[i] = False
     return st.NOT_CONVERGED

@@ -3,13 +3,13 @@
 import math
 
 from conquer.kernels.core import tickets, vectors
-from conquer.kernels.core.compile import inline, interpreted_as
+from conquer.kernels.core.compile import interpreted_as, part
 from conquer.kernels.core.tiers import jit
 
 LINEAR, NOISY, LOGISTIC, PERFECT, RATERS = range(5)
 
 
-@inline
+@part
 def count_ratings(ratings):
     count = 0
     while count < ratings.size and not math.isnan(ratings[count]):
@@ -22,7 +22,7 @@ def exponential(x):
     return math.exp(x)
 
 
-@inline
+@part
 def prefer(law, scale, first, second, first_ratings, second_ratings, ticket):
     """+1 the first is preferred, -1 the second, 0 a tie."""
     if law == LINEAR:
@@ -43,7 +43,7 @@ def prefer(law, scale, first, second, first_ratings, second_ratings, ticket):
     return 1.0 if one > two else (-1.0 if two > one else 0.0)
 
 
-@inline
+@part
 def is_best(rewards, members, count, shown):
     """+1 if no item of the round has a larger reward than the one shown, else -1."""
     for i in range(count):

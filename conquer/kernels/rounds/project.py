@@ -31,8 +31,9 @@ def project(plan, knobs, work, count, ticket):
     """
     s, mu, order = work[st.SCORES], work[st.MULTIPLIERS], work[st.SPARE]
     exact = plan[st.PROJECTION] == st.EXACT
-    start = s[:count].copy()
+    start = np.empty(count)
     for i in range(count):
+        start[i] = s[i]
         j = tickets.below(ticket, tickets.ORDER + np.uint64(i), i + 1)
         order[i] = order[j]
         order[j] = i
@@ -55,12 +56,13 @@ def project(plan, knobs, work, count, ticket):
             return st.OK
         if not math.isfinite(moved):
             return st.DIVERGED
-    if exact:
-        more = mu[:count].copy()
-        status = finish(work, start, more, knobs)
-        mu[:count] = more
-    else:
-        more = np.zeros(count)
-        status = finish(work, s[:count].copy(), more, knobs)
-        mu[:count] += more
+    more = np.zeros(count)
+    for i in range(count):
+        if exact:
+            more[i] = mu[i]
+        else:
+            start[i] = s[i]
+    status = finish(work, start, more, knobs)
+    for i in range(count):
+        mu[i] = more[i] if exact else mu[i] + more[i]
     return status

@@ -10,7 +10,7 @@ KNOBS_SIZE = 13
 LEARNT, SUM_H, SUM_LOSS_H, EXPOSED = range(4)
 STATS_SIZE = 4
 
-GREEDY, UCB, RELATIVE_UCB, THOMPSON, UNIFORM, WORST, ALONE, EXPLORE = range(8)
+GREEDY, UCB, RELATIVE_UCB, THOMPSON, UNIFORM, WORST, ALONE, EXPLORE, CHALLENGER, SEPARATION = range(10)
 ALWAYS, CONFIDENT = range(2)
 REPLY_DUEL, REPLY_BEST, REPLY_BANDITRON, REPLY_IGNORE = range(4)
 CONSTANT, THEORY, TIGHT = range(3)
@@ -23,6 +23,9 @@ OK, NOT_CONVERGED, DIVERGED, FULL, WILD, CROWDED, UNHELD = range(7)
 
 # What is smaller than this share of the terms it is the rest of is lost in their rounding: 16 units in the last place.
 RESOLVED = 2.0**-48
+
+# Where the width that holds at every look is narrowest, as a variance: tau2 of a board's `anytime` intervals.
+MIXING = 0.25
 
 # Rows of `work`, the scratch of a round: then K more rows for the Gram matrix.
 SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)

@@ -9,6 +9,7 @@ from conquer.kernels.core.compile import part
 from conquer.kernels.core.sparse import row_bounds
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.board import anytime, pick_pair
 from conquer.kernels.rounds.project import project, violation
 from conquer.kernels.rounds.select import current_eta, pick
 
@@ -30,16 +31,31 @@ def measured(state, items, plan, knobs, work, ticket):
 
 @part
 def fill_values(rule, eta, count, work):
-    """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta."""
+    """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta.
+
+    For the challenger's they are variances, and eta is the level of its width.
+    """
     for i in range(count):
         if rule == st.UCB or rule == st.RELATIVE_UCB:
             work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta * work[st.WIDTHS, i])
+        elif rule == st.CHALLENGER:
+            work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(anytime(work[st.WIDTHS, i], eta))
         elif rule == st.WORST:
             work[st.VALUES, i] = -work[st.SCORES, i]
         elif rule == st.UNIFORM:
             work[st.VALUES, i] = 0.0
         else:
             work[st.VALUES, i] = work[st.SCORES, i]
+
+
+@part
+def ordered(plan, work, count):
+    """Whether the scores themselves depend on the ticket: the order of a sequential projection that moved them."""
+    moved = False
+    if plan[st.PROJECTION] == st.SEQUENTIAL:
+        for i in range(count):
+            moved |= work[st.MULTIPLIERS, i] != 0.0
+    return moved
 
 
 @part
@@ -54,17 +70,16 @@ def choose(state, items, plan, knobs, work, ticket):
         status = measured(state, items, plan, knobs, work, ticket)
         if status != st.OK:
             return status, -1, -1, st.NONE, math.nan
+    if first == st.SEPARATION:
+        a, b, chance = pick_pair(state, items, plan, knobs, work, ticket)
+        return st.OK, a, b, st.DUEL, math.nan if ordered(plan, work, count) else chance
     eta = current_eta(plan, knobs, state.stats)
     if first == st.UCB or second == st.UCB:
         primitives.widen(state, items, plan, knobs)
         primitives.variances(state, items, plan, knobs, work[st.WIDTHS])
     fill_values(first, eta, count, work)
     a, ties = pick(work[st.VALUES], count, -1, ticket, tickets.FIRST)
-    chance = 1.0 / ties
-    if plan[st.PROJECTION] == st.SEQUENTIAL:
-        for i in range(count):
-            if work[st.MULTIPLIERS, i] != 0.0:
-                chance = math.nan  # the scores themselves depend on the ticket's order
+    chance = math.nan if ordered(plan, work, count) else 1.0 / ties
     if second == st.ALONE:
         return st.OK, a, -1, st.BEST, chance
     if second == st.EXPLORE:
@@ -80,8 +95,10 @@ def choose(state, items, plan, knobs, work, ticket):
             work[st.VALUES, i] = work[st.SCORES, i] + math.sqrt(eta) * work[st.VALUES, i]
         chance = math.nan
     else:
-        if second == st.RELATIVE_UCB:
+        if second == st.RELATIVE_UCB or second == st.CHALLENGER:
             primitives.contrasts(state, items, a, plan, knobs, work[st.WIDTHS])
+        if second == st.CHALLENGER:
+            eta = 2.0 * math.log((count - 1) / knobs[st.DELTA])
         if second != first or second == st.RELATIVE_UCB:
             fill_values(second, eta, count, work)
     b, ties = pick(work[st.VALUES], count, a, ticket, tickets.SECOND)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline
+from conquer.kernels.core.compile import part
 from conquer.kernels.core.tiers import sized
 
 
-@inline
+@part
 def _gram(indptr, indices, data, rows, vector, room, out):
     """out = X X' vector for the chosen rows of X; `room` (D) is zero before and after."""
     for i in range(rows.size):

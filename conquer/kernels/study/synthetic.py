@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline
+from conquer.kernels.core.compile import part
 from conquer.kernels.core.tickets import mix64
 from conquer.kernels.core.tiers import sized
 
@@ -12,12 +12,12 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _S31, _S11 = np.uint64(31), np.uint64(11)
 
 
-@inline
+@part
 def _uniform(key, counter):
     return float(mix64(key + np.uint64(counter) * _GAMMA) >> _S11) * (1.0 / 9007199254740992.0)
 
 
-@inline
+@part
 def _bell(key, counter):
     """Near enough to a standard normal: twelve would be the textbook's, four are enough for lengths and moods."""
     total = 0.0
@@ -36,7 +36,7 @@ def lengths(seed, reviews, median, spread, shortest, longest, indptr):
         indptr[i + 1] = indptr[i] + max(shortest, min(longest, size))
 
 
-@inline
+@part
 def _background(u, cumulative, common, stride, shift):
     """A Zipf word; beyond the common words every domain has an order of its own."""
     rank = np.searchsorted(cumulative, u * cumulative[-1])
@@ -46,7 +46,7 @@ def _background(u, cumulative, common, stride, shift):
     return common + ((rank - common) * stride + shift) % rest
 
 
-@inline
+@part
 def _feeling(u, words):
     """A word of a sentiment lexicon, a few of them far more frequent than the rest."""
     return int(words * u * u * u)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline
+from conquer.kernels.core.compile import part
 from conquer.kernels.core.tiers import sized
 
 _ONE = np.uint64(1)
 
 
-@inline
+@part
 def slot_of(key, keys, slots):
     """The slot that holds `key`, or the free one where it would go."""
     mask = np.uint64(slots.size - 1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline, part
+from conquer.kernels.core.compile import part
 from conquer.kernels.core.tickets import mix64
 from conquer.kernels.core.tiers import sized
 from conquer.kernels.text.hashing import EMPTY, distinct, fold
@@ -19,7 +19,7 @@ _DIGITS = 4
 """Digits of 15 bits that a whole number may have here: beyond 63 bits Python knows how to round."""
 
 
-@inline
+@part
 def whole(data, i):
     """The 32-bit number at byte i."""
     at = np.uint64(i)  # unsigned, so that the bytes are read at once
@@ -28,7 +28,7 @@ def whole(data, i):
     return number - 2**32 if number >= 2**31 else number
 
 
-@inline
+@part
 def key_of(data, start, end):
     """The key of the string whose UTF-8 bytes are start to end: that of its code points."""
     key, code, more = EMPTY, np.int64(0), 0

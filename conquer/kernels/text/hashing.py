@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline
+from conquer.kernels.core.compile import part
 from conquer.kernels.core.tickets import mix64
 from conquer.kernels.core.tiers import sized
 
@@ -14,25 +14,25 @@ _ONE = np.uint64(1)
 _FREE = np.int32(-1)
 
 
-@inline
+@part
 def fold(key, code):
     """The key of a string one code point longer."""
     key = (key ^ np.uint64(code)) * SPREAD
     return key ^ (key >> _HALF)
 
 
-@inline
+@part
 def column(hashed, size):
     """The column in [0, size) of a hash: its upper half, scaled; the sign is the lowest bit."""
     return np.int64(((hashed >> _HALF) * np.uint64(size)) >> _HALF)
 
 
-@inline
+@part
 def sign(hashed):
     return 1.0 if hashed & _ONE else -1.0
 
 
-@inline
+@part
 def room(count, slots):
     """Empty the start of the scratch table, the power of two that keeps it at most half full; returns its mask."""
     size = 4
@@ -105,7 +105,7 @@ def distinct(indptr, hashes, weights, binary, slots):
         indptr[i + 1] = count
 
 
-@inline
+@part
 def put(indices, data, first, count, where, value, mask, slots):
     """Add `value` to column `where` of the row that began at `first`; returns the number of entries so far."""
     slot = mix64(np.uint64(where)) & mask
@@ -120,7 +120,7 @@ def put(indices, data, first, count, where, value, mask, slots):
     return count
 
 
-@inline
+@part
 def without_zeros(indices, data, first, count):
     """Drop entries of the last row that cancelled; returns the number of entries left."""
     kept = first

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import inline
+from conquer.kernels.core.compile import part
 from conquer.kernels.core.tiers import sized
 from conquer.kernels.text.hashing import EMPTY, fold
 
@@ -23,17 +23,17 @@ LETTER_T = 7
 """Where `endings` holds the key of a plain t, after the seven words of `ending`: a 't that negates nothing."""
 
 
-@inline
+@part
 def at(codes, i, end):
     return np.int64(codes[i]) if i < end else np.int64(0)
 
 
-@inline
+@part
 def word_at(codes, classes, i, end):
     return i < end and classes[codes[i]] == WORD
 
 
-@inline
+@part
 def link_end(codes, classes, i, end):
     """Where the link that begins with the h, w or f at i ends; i when none does."""
     j = i
@@ -59,7 +59,7 @@ def link_end(codes, classes, i, end):
     return j if j > start else i
 
 
-@inline
+@part
 def tag_end(codes, i, end):
     """Where the HTML tag or comment whose < is at i ends; i when it is no tag."""
     j = i + 1
@@ -74,7 +74,7 @@ def tag_end(codes, i, end):
     return j + 1 if at(codes, j, end) == _MORE else i
 
 
-@inline
+@part
 def face(codes, classes, i, end):
     """(mark, end) of the emoticon whose eyes are at i; mark 0 when it is none."""
     wink = codes[i] == _SEMICOLON
@@ -99,7 +99,7 @@ def face(codes, classes, i, end):
     return 0, i
 
 
-@inline
+@part
 def mark(codes, classes, i, end):
     """(mark, end) of what begins with the sign at i; mark 0: nothing to note before `end`, which is past i."""
     code = np.int64(codes[i])
@@ -132,13 +132,13 @@ def mark(codes, classes, i, end):
     return 0, i + 1
 
 
-@inline
+@part
 def home(lexicon, key):
     """The slot where the search for a key begins. Slots hold key, number of words, words; key 0 is a free slot."""
     return (key >> np.uint64(40)) & np.uint64(lexicon.shape[0] - 1)
 
 
-@inline
+@part
 def find(lexicon, key):
     """The slot of an abbreviation's key, or -1."""
     slot = home(lexicon, key)
@@ -149,7 +149,7 @@ def find(lexicon, key):
     return np.int64(slot)
 
 
-@inline
+@part
 def expand(lexicon, key, keys, count):
     """Write the token, or the words it is short for; returns the number of tokens so far."""
     slot = find(lexicon, key)
@@ -162,7 +162,7 @@ def expand(lexicon, key, keys, count):
     return count + words
 
 
-@inline
+@part
 def ending(codes, classes, i, end):
     """(number, end) of the contracted ending after the apostrophe at i: 's 't 'm 'd 've 'll 're are 0 to 6, none -1."""
     one, two = at(codes, i + 1, end), at(codes, i + 2, end)
@@ -177,7 +177,7 @@ def ending(codes, classes, i, end):
     return -1, i
 
 
-@inline
+@part
 def slashed(codes, classes, lexicon, key, i, end, keys, count):
     """(end, count) after an abbreviation such as w/o or w/ whose slash is at i; end i when it is none."""
     short = fold(key, codes[i])
@@ -190,7 +190,7 @@ def slashed(codes, classes, lexicon, key, i, end, keys, count):
     return i, count
 
 
-@inline
+@part
 def contracted(codes, classes, lexicon, endings, key, shorter, i, j, end, keys, count):
     """(end, count) after a word at [i, j) that an apostrophe or a slash follows: its tokens are written expanded."""
     if codes[j] == _SLASH:

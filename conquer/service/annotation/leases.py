@@ -1,10 +1,15 @@
 """Who is being asked about what: a question belongs to one person for a while, so that no two get the same."""
 
+from collections import Counter
+
 from sqlalchemy import delete, insert, select
 
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
 from conquer.service.store.schema import leases
+
+_SHARED = "\x1f"
+"""Between an item and the voter, where another holds the item too."""
 
 
 def held(turn: Turn, voter: str) -> Event | None:
@@ -25,6 +30,19 @@ def taken(turn: Turn, voter: str) -> set[str]:
     return {row.subject for row in found}
 
 
+def pairs_held(turn: Turn, voter: str) -> Counter[frozenset[str]]:
+    """How many others are being asked about each pair."""
+    found = turn.connection.execute(
+        select(leases.c.event_id, leases.c.subject).where(
+            leases.c.model_id == turn.folded.id, leases.c.voter != voter, leases.c.until >= turn.now
+        )
+    )
+    events: dict[str, set[str]] = {}
+    for row in found:
+        events.setdefault(row.event_id, set()).add(row.subject.partition(_SHARED)[0])
+    return Counter(frozenset(items) for items in events.values())
+
+
 def lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
     """The event is this voter's for so long, and any other they held is not."""
     turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.voter == voter))
@@ -33,7 +51,7 @@ def lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
     rows = [
         {
             "model_id": turn.folded.id,
-            "subject": item if item not in others else f"{item}\x1f{voter}",
+            "subject": item if item not in others else f"{item}{_SHARED}{voter}",
             "voter": voter,
             "event_id": event.id,
             "until": turn.now + seconds,

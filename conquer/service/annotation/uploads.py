@@ -1,83 +1,90 @@
-"""Files of items, JSON lines or CSV, to the groups of items that questions are drawn from."""
+"""Files of items to the groups of items that questions are drawn from, and what was made of their columns."""
 
-import csv
-import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from conquer.data.columns import TEXT
+from conquer.service.annotation.roles import KINDS, PAIR, roles_of
+from conquer.service.annotation.tables import FileRow, read_rows
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.http.decoding import decoded
 from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Group, Item, NewContext, NewItem, Value
 
-_PROMPTS = ("prompt", "context", "question", "group")
-_row = msgspec.json.Decoder(dict[str, Any]).decode
-_DEPTH = 8
-"""A group, its items, an item, its features: no row is nested deeper than half of it."""
+_SENTENCE = 10
+"""Words in a cell that can be no category."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a file holds: its groups, and what was made of its columns.
+
+    `text` is the column that the texts are from, `features` are the columns that became features, `unused` those that
+    nothing was made of, `empty` counts the rows left out because their text is empty.
+    """
+
+    groups: list[Group] = field(default_factory=list)
+    text: str | None = None
+    features: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    empty: int = 0
+
+    def described(self) -> str:
+        """In words, for those who started it.
+
+        >>> Contents([], "Review", [], ["Date"], 2).described()
+        "text from 'Review'; not used: Date; 2 rows without a text left out"
+        """
+        said = [f"text from {self.text!r}"] if self.text else []
+        said += [f"no text column; taken as features: {', '.join(self.features)}"] if self.features else []
+        said += [f"not used: {', '.join(self.unused)}"] if self.unused else []
+        return "; ".join([*said, *([f"{self.empty} rows without a text left out"] if self.empty else [])])
 
 
 def read_groups(data: bytes) -> list[Group]:
-    """Groups in the file's order; items without a context of their own make one group, the first.
+    """The groups of a file alone, in the file's order.
 
-    A JSON line is an item, `{"id", "text"}` with an optional `prompt`, or a whole group, `{"prompt", "items": [...]}`
-    or `{"prompt", "responses": ["...", "..."]}`. A CSV needs a header; without a `text` column all columns but `id`
-    and `prompt` are features.
-
-    >>> groups = read_groups(b'id,text\\na,good tea\\nb,bad tea\\n')
-    >>> [item.text for item in groups[0].items]
+    >>> [item.text for item in read_groups(b'id,Review\\na,good tea\\nb,bad tea\\n')[0].items]
     ['good tea', 'bad tea']
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise invalid(f"the file is not UTF-8: {error}") from None
-    first = text.lstrip()[:1]
-    if not first:
-        raise invalid("the file is empty")
-    rows = _json_rows(text) if first == "{" else _csv_rows(text)
-    if not rows:
-        raise invalid("the file has no items")
-    return _grouped(rows)
+    return read_items(data).groups
 
 
-def _json_rows(text: str) -> list[dict[str, Any]]:
-    rows = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = decoded(_row, line.encode(), f"line {number}")
-        except RefusalError as refusal:
-            raise invalid(refusal.message) from None
-        if not _shallow(row, _DEPTH):
-            raise invalid(f"line {number} is nested deeper than {_DEPTH}")
-        rows.append(row)
-    return rows
+def read_items(data: bytes, text: str | None = None) -> Contents:
+    """What is in a file; items without a context of their own make one group, the first.
+
+    A row is an item, `{"id", "text"}` with an optional `prompt`; a whole group, `{"prompt", "items": [...]}` or
+    `{"prompt", "responses": ["...", "..."]}`; or a pair, `{"prompt", "chosen", "rejected"}`. Columns are found by their
+    usual names (`conquer.data.columns`) in any case; `text` names the column of the texts. In a table without such a
+    column all others are features, unless one holds sentences.
+    """
+    rows, table = read_rows(data)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    roles = roles_of(names, text)
+    if text is not None and roles.text is None:
+        raise invalid(f"there is no column {text!r} among {', '.join(names)}")
+    features: list[str] = []
+    if table and roles.text is None and not roles.pair:
+        features = [name for name in names if name not in (roles.id, *roles.prompts)]
+        rows = _with_features(rows, features)
+    found = _Grouping(text).run(rows)
+    found.features = features
+    found.unused = [name for name in found.unused if name not in features]
+    return found
 
 
-def _shallow(value: Any, depth: int) -> bool:
-    if isinstance(value, dict):
-        value = list(value.values())
-    return not isinstance(value, list) or (depth > 0 and all(_shallow(one, depth - 1) for one in value))
-
-
-def _csv_rows(text: str) -> list[dict[str, Any]]:
-    rows = []
-    try:
-        for number, row in enumerate(csv.DictReader(io.StringIO(text), strict=True), 2):
-            if None in row or None in row.values():
-                raise invalid(f"line {number} has another number of columns than the header")
-            rows.append(_csv_item(row))
-    except csv.Error as error:
-        raise invalid(f"the file is neither JSON lines nor CSV: {error}") from None
-    return rows
-
-
-def _csv_item(row: dict[str, Any]) -> dict[str, Any]:
-    known = {name: row.pop(name) for name in ("id", "text", *_PROMPTS) if name in row}
-    if "text" not in known:
-        known["features"] = {name: _number(value) for name, value in row.items() if value != ""}
-    return known
+def _with_features(rows: list[FileRow], names: Sequence[str]) -> list[FileRow]:
+    """The rows of a table without a column of texts, these columns as features."""
+    for name in names:
+        if any(len(row[name].split()) >= _SENTENCE for row in rows):
+            raise invalid(
+                f"the column {name!r} holds sentences, but only {', '.join(TEXT)} are taken for texts: rename it, or "
+                f"name it (text={name} in the address, --text {name} for conquer serve)"
+            )
+    own = [{name: cell for name, cell in row.items() if name not in names} for row in rows]
+    features = [{name: _number(row[name]) for name in names if row[name] != ""} for row in rows]
+    return [{**row, "features": each} for row, each in zip(own, features, strict=True)]
 
 
 def _number(text: str) -> Value:
@@ -89,35 +96,73 @@ def _number(text: str) -> Value:
     return number if abs(number) <= LARGEST else text
 
 
-def _grouped(rows: list[dict[str, Any]]) -> list[Group]:
-    groups: dict[str, Group] = {}
-    seen: set[str] = set()
-    for number, row in enumerate(rows, 1):
-        context = next((row.pop(name) for name in _PROMPTS if row.get(name) is not None), None)
-        listed = row.pop("items", None) or row.pop("responses", None)
-        if listed is None:
-            key, found = repr(context), [row]
-        else:
-            key, found = f"{number}", listed if isinstance(listed, list) else [listed]
-        group = groups.setdefault(key, Group([], context))
-        for place, one in enumerate(found, 1):
-            group.items.append(_item(one, f"{number}-{place}" if listed else str(number), number, seen))
-    return [_checked(group) for group in groups.values()]
+class _Grouping:
+    """Rows to groups, remembering which names were of use."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text, self.found = text, Contents()
+        self.seen: set[str] = set()
+        self.used: set[str | None] = set()
+
+    def run(self, rows: Sequence[FileRow]) -> Contents:
+        groups: dict[str, Group] = {}
+        for number, row in enumerate(rows, 1):
+            context, listed, suffixes = self._parts(row)
+            key = repr(context) if listed is None else str(number)
+            for place, one in enumerate([row] if listed is None else listed):
+                fallback = str(number) if listed is None else f"{number}-{suffixes[place] if suffixes else place + 1}"
+                item = self._item(one, fallback, number)
+                if item is not None:
+                    groups.setdefault(key, Group([], context)).items.append(item)
+        if not groups:
+            empty = self.found.empty
+            raise invalid(f"the file has no items{f': none of its {empty} rows has a text' if empty else ''}")
+        self.found.groups = [_checked(group) for group in groups.values()]
+        self.found.unused = [name for name in dict.fromkeys(n for row in rows for n in row) if name not in self.used]
+        return self.found
+
+    def _parts(self, row: FileRow) -> tuple[Any, list[Any] | None, tuple[str, ...]]:
+        """(context, the items of a group, what their ids end in)."""
+        roles = roles_of(row, self.text)
+        prompt = roles.prompt(row)
+        context = None if prompt is None else row[prompt]
+        self.used |= {prompt, *roles.lists}
+        if roles.pair and not roles.listed(row):
+            self.used |= {*roles.pair}
+            return *_answers(context, [row[name] for name in roles.pair]), PAIR
+        listed = roles.listed(row)
+        return context, listed if listed is None or isinstance(listed, list) else [listed], ()
+
+    def _item(self, given: Any, fallback: str, number: int) -> Item | None:
+        """The item of a row, or None where its text is empty; such are counted."""
+        fields = {"text": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
+        roles = roles_of(fields, self.text if isinstance(given, dict) else None)
+        kept = {key: fields[key] for key in KINDS[1:] if fields.get(key) is not None and self.text is None}
+        if roles.text is not None and fields[roles.text] is not None:
+            kept["text"] = fields[roles.text]
+            self.found.text = self.found.text or roles.text
+        self.used |= {roles.id, roles.text, *kept}
+        if len(kept) != 1:
+            raise invalid(f"item {number} needs exactly one of text, features, vector, got {sorted(fields)}")
+        if isinstance(body := kept.get("text"), str) and not body.strip():
+            self.found.empty += 1
+            return None
+        name = str((fields[roles.id] if roles.id else None) or fallback)
+        if name in ANSWER_WORDS or name in self.seen:
+            raise invalid(f"item {number}: the id {name!r} is {'reserved' if name in ANSWER_WORDS else 'there twice'}")
+        self.seen.add(name)
+        try:
+            return msgspec.convert({"id": name, **kept}, NewItem)
+        except msgspec.ValidationError as error:
+            raise invalid(f"item {number}: {error}") from None
 
 
-def _item(given: Any, fallback: str, number: int, seen: set[str]) -> Item:
-    fields = {"text": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
-    name = str(fields.get("id") or fallback)
-    kept = {key: fields[key] for key in ("text", "features", "vector") if fields.get(key) is not None}
-    if len(kept) != 1:
-        raise invalid(f"item {number} needs exactly one of text, features, vector, got {sorted(fields)}")
-    if name in ANSWER_WORDS or name in seen:
-        raise invalid(f"item {number}: the id {name!r} is {'reserved' if name in ANSWER_WORDS else 'there twice'}")
-    seen.add(name)
-    try:
-        return msgspec.convert({"id": name, **kept}, NewItem)
-    except msgspec.ValidationError as error:
-        raise invalid(f"item {number}: {error}") from None
+def _answers(context: Any, both: list[Any]) -> tuple[Any, list[Any]]:
+    """A chosen and a rejected answer: texts, or conversations, of which the last message is the answer."""
+    if not all(isinstance(one, list) and one and all(isinstance(m, dict) for m in one) for one in both):
+        return context, both
+    earlier = [str(message.get("content", "")) for message in both[0][:-1]]
+    return context or "\n\n".join(earlier) or None, [one[-1].get("content") for one in both]
 
 
 def _checked(group: Group) -> Group:

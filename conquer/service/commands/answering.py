@@ -6,6 +6,7 @@ from conquer.service.commands.repeats import agreement
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import ANSWER_WORDS, AnswerReply, AnswerRequest
 from conquer.service.log.event import Event
+from conquer.service.log.fold import Folded
 from conquer.service.log.records import Answered, Corrected, Flagged
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.transaction import Turn
@@ -29,14 +30,24 @@ def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
         raise conflict("not_active", f"event {event_id!r} has not been activated")
     value = _value(turn.folded.learner, event, request)
     reason = request.winner if value is None else None
-    said = Answered(request.winner, value, reason, request.strength, request.seconds)
+    if request.kind == "judge" and voter is None:
+        raise invalid("a judge needs a name: give its voter")
+    said = Answered(request.winner, value, reason, request.strength, request.seconds, kind=request.kind)
     if event.chosen.planted is not None:
         said.value, said.reason = None, "planted"
         said.agreed, said.between = agreement(turn, event.chosen.planted, voter, request.winner)
     elif _late(turn, event):
         said.value, said.reason = None, "late"
+    weigh(turn.folded, event, said, voter)
     turn.append(said, event_id, voter)
     return AnswerReply("learnt" if said.value is not None else "ignored", event_id, said.reason)
+
+
+def weigh(folded: Folded, event: Event, said: Answered, voter: str | None) -> None:
+    """Give an answer that is learnt the weight it is learnt with, where the model weighs voters."""
+    said.weight = None
+    if said.value is not None and folded.settings.believe is not None:
+        said.weight = folded.learner.weigh(folded.round_of(event), event.choice, event.source(voter, said))
 
 
 def undo(turn: Turn, event_id: str, voter: str | None) -> AnswerReply:

@@ -23,11 +23,28 @@ _BYTES_OF_A_CELL = 16
 """What a feature takes in a body, roughly."""
 
 
+_CHECKED, _LEAST = 32, 8
+"""Items of a request's rounds that are told whether one may stop, a round counting as eight at least: each round takes
+a board of its items, inside the turn."""
+
+
 class CellRoom:
-    """How many cells of rows one request may still fill; a batch fills it with all its rounds."""
+    """How many cells of rows one request may still fill, and of how many rounds it hears whether one may stop.
+
+    A batch fills it with all its rounds.
+    """
 
     def __init__(self) -> None:
         self.cells = _LIMITS.cells
+        self.checks = _CHECKED
+
+    def done(self, turn: Turn, read: Any) -> bool | None:
+        """Whether the model has said enough about these items; None where that is not asked, or takes too long."""
+        if turn.folded.settings.stop is None or (count := max(_LEAST, len(read.ids))) > self.checks:
+            return None
+        found: bool | None = turn.folded.learner.enough(read)
+        self.checks -= 0 if found is None else count
+        return found
 
 
 def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> ChooseReply:
@@ -50,10 +67,10 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
         raise invalid(f"the rounds of this request are too large together, there is room for {left} more features")
     read = turn.folded.learner.read(items, context, left)
     room.cells = min(room.cells, left - read.cells)
-    return reply(decide(turn, request, items, context, read))
+    return reply(decide(turn, request, items, context, read, room))
 
 
-def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, read: Any) -> Event:
+def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, read: Any, room: CellRoom) -> Event:
     """A new event: the learner's choice among the request's items, as they came and as they were `read`."""
     folded, learner = turn.folded, turn.folded.learner
     choice, scores = learner.choose(read, folded.ticket())
@@ -70,6 +87,7 @@ def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, rea
         context=ABSENT if context == b"null" else Raw(context),
         memo=dict(choice.memo),
         deferred=request.deferred,
+        done=room.done(turn, read),
     )
     event = turn.open(chosen, request.event_id, request.voter, read)
     if not request.deferred:
@@ -111,6 +129,7 @@ def reply(event: Event) -> ChooseReply:
         chance=event.chosen.chance,
         active=event.active,
         ordinal=event.chosen.ordinal,
+        done=msgspec.UNSET if event.chosen.done is None else event.chosen.done,
     )
 
 

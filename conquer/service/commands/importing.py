@@ -6,10 +6,13 @@ import msgspec
 
 from conquer import saving
 from conquer.features.featurizer import Featurizer
-from conquer.service.commands.pick_learner import PickLearner, check_settings, stored_featurizer
+from conquer.learners.believing import believer
+from conquer.service.commands.pick_learner import PickLearner, stored_featurizer
+from conquer.service.commands.pick_settings import check_settings
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.service.log.statistics import Tally, read_tally
+from conquer.types import Learner
 
 LARGEST_DIM = 1 << 24
 LARGEST_COUNT = 1 << 53
@@ -33,23 +36,34 @@ def imported(data: bytes) -> tuple[ModelSettings, bytes]:
         else:
             parameters = dict(learner.parameters)
             kind: Any = parameters.pop("model", "diagonal")
+            believe = parameters.pop("believe", None)
             features = _feature_settings(learner.dim, featurizer)
-            settings, tally = ModelSettings(learner.name, kind, parameters, features), Tally()
+            settings, tally = ModelSettings(learner.name, kind, parameters, features, believe=believe), Tally()
         if settings.task != "pick" or settings.algorithm != learner.name:
             raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
         if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
             raise ValueError(f"the learner has {learner.dim} features, its settings speak of {settings.features.dim}")
         check_settings(settings)
-        for voter in {*tally.voters, *tally.people, *(one.voter for one in tally.recent)} - {None}:
-            tally.forget(str(voter))
+        tally.voters, tally.people = {}, {}
+        tally.recent = [one for one in tally.recent if one.voter is None]
         # Rows that could not be read are another log's.
         tally.quarantined, tally.reasons = 0, []
+        _unname(learner)
         return settings, PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise invalid(f"not a model file: {error!s:.500}") from None
 
 
+def _unname(learner: Learner) -> None:
+    """Number the voters that the learner weighs, all at once: what is known of each stays theirs, under no name."""
+    weighing = believer(learner)
+    if weighing is not None:
+        table = weighing.table
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in table.names))}
+        table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in table.names.items()}
+
+
 def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSettings:
     if featurizer is None:
         return FeatureSettings(dim=dim)
-    return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams))
+    return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams), featurizer.through)

@@ -1,9 +1,10 @@
 """What learns from picks: a learner of the registry with the reader of its items."""
 
-import functools
 import json
 import random
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -12,20 +13,24 @@ import numpy as np
 
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
+from conquer.learners.believing import Believing, believer
 from conquer.learners.conquer import Conquer, as_stored
+from conquer.learners.voters import Voter
+from conquer.service.commands.drawing import draw_items
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
-from conquer.service.errors import invalid
-from conquer.service.http.schemas import FeatureSettings, Group, Item, ModelSettings
+from conquer.service.errors import conflict, invalid
+from conquer.service.http.schemas import Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.served import Draw
+from conquer.service.log.served import Draw, May
 from conquer.service.settings import Limits
-from conquer.tickets import stream, ticket
-from conquer.types import Choice, Floats, Learner, Query
+from conquer.types import Choice, Floats, Learner, Query, Source
 
 _FEATURIZER = "featurizer."
-_LARGEST_SQUARE = 4096
-"""128 MB of matrix: copying it for a file or a snapshot takes the writer some hundredths of a second."""
+STOP_ITEMS, STOP_BYTES = 32, 2 << 20
+"""A round of so many items is told whether one may stop, by a model of so many bytes: 256 features with its voters."""
+MOST_VOTERS = 10_000
+"""Names that a model weighs, the first to answer."""
 
 
 class PickLearner:
@@ -33,17 +38,26 @@ class PickLearner:
 
     ties = True
     draws = 25
+    pairwise = True
     exhausted = "nothing is left to ask: the model is sure"
 
     def __init__(self, settings: ModelSettings, learner: Learner, featurizer: Featurizer | None = None) -> None:
         self.learner, self.settings = learner, settings
         self.reader = Reader(settings.features, Limits(), featurizer)
         self._memory = Memory(learner)
+        self._believer = believer(learner)
 
     @property
     def size(self) -> int:
         """Bytes of its state, roughly."""
-        return self._memory.bytes + sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
+        models = 1 if self._believer is None else 1 + len(self._believer.halves.models)
+        words = sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
+        return models * self._memory.bytes + words
+
+    @property
+    def model_size(self) -> int:
+        """Bytes of the model that scores."""
+        return self._memory.bytes
 
     @property
     def unfitted(self) -> bool:
@@ -60,18 +74,43 @@ class PickLearner:
     def choose(self, read: ReadItems, ticket: int) -> tuple[Choice, list[float]]:
         learner, rows = self.learner, read.rows
         try:
-            if isinstance(learner, Conquer):
+            if isinstance(learner, Conquer | Believing):
                 choice, scores = learner.choose_and_score(rows, ticket)
             else:
                 choice = learner.choose(rows, ticket)
                 scores = learner.scores(rows)
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
+        return choice, self._finite(scores)
+
+    def scored(self, read: ReadItems) -> list[float]:
+        """Every item's score, or a RefusalError."""
+        try:
+            return self._finite(self.learner.scores(read.rows))
+        except (ValueError, ArithmeticError) as error:
+            raise invalid(str(error)) from None
+
+    def _finite(self, scores: Floats) -> list[float]:
         listed: list[float] = scores.tolist()
         # A sum is finite only if all of it is; JSON has no other numbers, so the row could not be read again.
         if not isfinite(sum(listed)) and not all(map(isfinite, listed)):
             raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
-        return choice, listed
+        return listed
+
+    def enough(self, read: ReadItems) -> bool | None:
+        """Whether the answers so far say enough about these items, by the model's `stop`; never without one.
+
+        None where a board of them takes too long for a turn: one asks for the model's board instead.
+        """
+        stop = self.settings.stop
+        if stop is None or len(read.ids) < 2:
+            return False
+        if len(read.ids) > STOP_ITEMS or self.model_size > STOP_BYTES:
+            return None
+        try:
+            return bool(self.learner.board(read.rows, delta=self.settings.delta).stop(stop).done)
+        except (ValueError, ArithmeticError) as error:
+            raise invalid(str(error)) from None
 
     def names(self, read: ReadItems, choice: Choice) -> tuple[str, ...]:
         return tuple([read.ids[k] for k in choice.shown])
@@ -86,29 +125,67 @@ class PickLearner:
     def outside(self, choice: Choice) -> bool:
         return bool(choice.memo.get("outside"))
 
-    def learn(self, read: ReadItems, choice: Choice, value: float) -> None:
-        self.learner.learn(read.rows, choice, value)
+    def learn(self, read: ReadItems, choice: Choice, value: float, source: Source | None = None) -> None:
+        self.learner.learn(read.rows, choice, value, None if source is None else self._among_known(source))
+
+    def weigh(self, read: ReadItems, choice: Choice, source: Source) -> float | None:
+        if self._believer is None:
+            return None
+        try:
+            return self._believer.weigh(read.rows, choice, self._among_known(source))
+        except ValueError as error:
+            raise invalid(str(error)) from None
+
+    def _among_known(self, source: Source) -> Source:
+        """The source; a name beyond the first MOST_VOTERS is nobody's: weight 1, and the side that all share."""
+        names = () if self._believer is None else self._believer.table.names
+        if len(names) < MOST_VOTERS or source.voter is None or (source.kind, source.voter) in names:
+            return source
+        return replace(source, voter=None, kind="person")
 
     def expose(self, read: ReadItems, choice: Choice) -> Choice:
         return self.learner.expose(read.rows, choice)
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
         """Some items of one group, as many as the settings say take part in a question."""
-        group = pool[rng.randrange(len(pool))]
-        free = [item for item in group.items if item.id not in taken]
-        if len(free) < 2:
-            open_groups = [one for one in pool if sum(item.id not in taken for item in one.items) >= 2]
-            if not open_groups:
-                return None
-            group = open_groups[rng.randrange(len(open_groups))]
-            free = [item for item in group.items if item.id not in taken]
-        return Draw(rng.sample(free, min(self.settings.per_round, len(free))), group.context)
+        return draw_items(rng, pool, taken, self.settings.per_round, may)
 
     def view(self, read: ReadItems, event: Event) -> None:
         """A pick shows its items and nothing else."""
         return None
+
+    def forget(self, voter: str) -> bool:
+        if self._believer is None or not any(name == voter for _, name in self._believer.table.names):
+            return False
+        table = self._believer.table
+        taken = {name for _, name in table.names}
+        new = next(name for k in range(len(taken) + 1) if (name := f"forgotten-{k}") not in taken)
+        table.names = {(kind, new if name == voter else name): k for (kind, name), k in table.names.items()}
+        return True
+
+    @property
+    def known_voters(self) -> list[str]:
+        """The names of the voters it weighs."""
+        return [] if self._believer is None else [name for _, name in self._believer.table.names]
+
+    def voters(self) -> Callable[[], tuple[Voter, ...]]:
+        """What tells of every named voter as of now, beside the writer; a RefusalError where they are not weighed."""
+        if self._believer is None:
+            raise conflict("no_voters", "this model believes everyone alike: make one with believe=voters")
+        return partial(self._believer.table.copied().reports, *self._believer.sides())
+
+    def worth(self) -> float | None:
+        """Of how many people's answers the judges' ones were; None where the model cannot say."""
+        if self._believer is None or not self._believer.model.exact:
+            return None
+        return self._believer.worth()
 
     def insight(self) -> tuple[Featurizer, Floats] | None:
         model = self.learner.model
@@ -129,16 +206,20 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str
     """What learns, fresh or from a snapshot, and the tally stored beside it."""
     if data is None:
         with as_stored():
-            return PickLearner(settings, _fresh(settings)), None
+            return PickLearner(settings, fresh_learner(settings)), None
     learner, extra, arrays = saving.loads(data)
     return PickLearner(settings, learner, stored_featurizer(extra, arrays)), extra.get("service", {}).get("tally")
 
 
-def _fresh(settings: ModelSettings) -> Learner:
+def fresh_learner(settings: ModelSettings) -> Learner:
     """A fresh learner, or a RefusalError that says which setting is wrong."""
     try:
         learner = registry.make(
-            settings.algorithm, dim=settings.features.dim, model=settings.model, **settings.parameters
+            settings.algorithm,
+            dim=settings.features.dim,
+            model=settings.model,
+            **settings.parameters,
+            **({} if settings.believe is None else {"believe": settings.believe}),
         )
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise invalid(f"{settings.algorithm} with {settings.parameters!r:.200}: {error}") from None
@@ -160,46 +241,3 @@ def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featuriz
         return None
     own = {name.removeprefix(_FEATURIZER): a for name, a in arrays.items() if name.startswith(_FEATURIZER)}
     return Featurizer.from_settings(settings, own)
-
-
-def check_settings(settings: ModelSettings) -> None:
-    """Refuse what could not be built, before anything is stored."""
-    if _square(settings) and settings.features.dim > _LARGEST_SQUARE:
-        most = f"a full model takes at most {_LARGEST_SQUARE} features here"
-        raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
-    learner = PickLearner(settings, _fresh(settings))
-    if settings.default_answer is not None:
-        _check_default(learner, settings.default_answer)
-
-
-def _square(settings: ModelSettings) -> bool:
-    """Whether its memory grows with the square of the features."""
-    row = next((one for one in registry.algorithms() if one.name == settings.algorithm), None)
-    return (settings.model or (row.models[0] if row is not None and row.models else None)) == "full"
-
-
-def _check_default(learner: PickLearner, answer: float) -> None:
-    """What is learnt when a window closes must be an answer to this learner's questions."""
-    read = learner.read(b'[{"id":"a","vector":[1]},{"id":"b","vector":[0]}]', b"null")
-    choice, _ = learner.choose(read, ticket(stream("policy", learner.settings.seed), 0))
-    if choice.query is not Query.NONE:
-        try:
-            learner.learn(read, choice, answer)
-        except ValueError as error:
-            raise invalid(f"default_answer: {error}") from None
-
-
-@functools.cache
-def warm() -> None:
-    """Call what requests will call, so that it is compiled or loaded before the first one comes."""
-    for model in ("diagonal", "full", "kernel"):
-        settings = ModelSettings(algorithm="gnr", model=model, features=FeatureSettings(dim=16))
-        _rehearse(build(settings, None)[0])
-
-
-def _rehearse(learner: PickLearner) -> None:
-    for payload in (b'"vector":[0,1]', b'"text":"a word"', b'"features":{"price":1.5}'):
-        items = b'[{"id":"a",%s},{"id":"b",%s}]' % (payload, payload)
-        for context in (b"null", b'{"hour":3.0}'):
-            read = learner.read(items, context)
-            learner.learn(read, learner.choose(read, 0)[0], 1.0)

@@ -163,7 +163,9 @@ def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
     """The featurizer of a model that starts from nothing, or a RefusalError that says what is wrong with it."""
     ngrams = (settings.ngrams[0], settings.ngrams[1])
     try:
-        return Featurizer(dim=settings.dim, kind=settings.kind, columns=settings.columns, ngrams=ngrams)
+        return Featurizer(
+            dim=settings.dim, kind=settings.kind, columns=settings.columns, ngrams=ngrams, through=settings.through
+        )
     except ValueError as error:
         raise invalid(f"features: {error}") from None
 

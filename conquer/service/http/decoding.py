@@ -1,5 +1,6 @@
 """The door for JSON: what is no UTF-8, no JSON or nested too deeply is refused here, whatever it was meant to be."""
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ import msgspec
 from conquer.service.errors import Kind, RefusalError, invalid
 
 Value = TypeVar("Value")
+_PATTERN = re.compile(r"matching regex (['\"]).*?\1(?= - at |$)", re.DOTALL)
 
 
 def decoded(decode: Callable[[bytes], Value], raw: bytes, what: str) -> Value:
@@ -26,7 +28,7 @@ def decoded(decode: Callable[[bytes], Value], raw: bytes, what: str) -> Value:
             raw.decode()
         return decode(raw)
     except msgspec.ValidationError as error:
-        raise invalid(f"{what}: {error}") from None
+        raise invalid(f"{what}: {in_words(str(error))}") from None
     except UnicodeDecodeError as error:
         message = f"{what} is not UTF-8: {error.reason} at byte {error.start}"
     except msgspec.DecodeError as error:
@@ -34,3 +36,18 @@ def decoded(decode: Callable[[bytes], Value], raw: bytes, what: str) -> Value:
     except RecursionError:
         message = f"{what} is nested too deeply"
     raise RefusalError(Kind.MALFORMED, "malformed", message)
+
+
+def in_words(message: str) -> str:
+    """A refusal of a text by a pattern, in words.
+
+    >>> in_words("Expected `str` matching regex '^[A-Za-z0-9][A-Za-z0-9._-]*(?!\\\\n)$' - at `$.name`")
+    'Expected `str` of letters, digits, dots, hyphens or underscores, beginning with a letter or a digit - at `$.name`'
+    """
+
+    def words(found: re.Match[str]) -> str:
+        if "A-Za-z0-9" in found.group():
+            return "of letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
+        return "without control characters, slashes, backslashes, ? and #, and not . or .. alone"
+
+    return _PATTERN.sub(words, message)

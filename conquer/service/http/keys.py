@@ -13,6 +13,8 @@ from conquer.service.store.schema import keys
 
 ROLES = ("read", "choose", "answer", "admin")
 PREFIX = "cnqr_"
+_SHORTEST = 32
+"""Characters of a secret that somebody else made: nobody guesses that many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,36 @@ def add(connection: Connection, name: str, roles: Sequence[str], scope: Sequence
         raise ValueError(f"scope must be model names or patterns, got {list(scope)}")
     secret = PREFIX + secrets.token_urlsafe(32)
     key = Key(secrets.token_hex(4), name, frozenset(roles), tuple(scope), time.time())
+    _store(connection, key, secret)
+    return key, secret
+
+
+def adopt(connection: Connection, secret: str, name: str = "CONQUER_KEY") -> None:
+    """See that a secret made elsewhere is an admin's key, as in a container whose environment holds it.
+
+    A key that was revoked stays so: the start fails, and says why.
+    """
+    if len(secret) < _SHORTEST or not secret.isascii() or not secret.isprintable() or " " in secret:
+        raise ValueError(f"{name} must be at least {_SHORTEST} printable characters without spaces, got {len(secret)}")
+    known = dict(every(connection)).get(digest(secret))
+    if known is not None and known.revoked is not None:
+        raise ValueError(f"{name} is the key {known.id}, which was revoked: give another")
+    if known is None:
+        key = Key(secrets.token_hex(4), name, frozenset({"admin"}), ("*",), time.time())
+        _store(connection, key, secret)
+
+
+def _store(connection: Connection, key: Key, secret: str) -> None:
     connection.execute(
         insert(keys).values(
             id=key.id,
-            name=name,
+            name=key.name,
             digest=digest(secret),
             roles=",".join(sorted(key.roles)),
-            scope=",".join(scope),
+            scope=",".join(key.scope),
             created=key.created,
         )
     )
-    return key, secret
 
 
 def revoke(connection: Connection, key_id: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
-from conquer.service.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.keys import Key
 from conquer.service.http.messages import Scope, address_of, headers_of
 from conquer.service.log.transaction import Turn
@@ -18,6 +18,8 @@ Target = TypeVar("Target")
 Result = TypeVar("Result")
 # No segment has a slash, so no path can spell these keys.
 _ANY, _HERE = "/any", "/here"
+_TRIES = 8
+"""Erasures one after the other that an answer waits for."""
 
 
 @dataclass(slots=True)
@@ -52,6 +54,23 @@ class Call:
             return result
         found: Result = await self.server.writer.call(self.model, work, generation=here)
         return found
+
+    async def when_weighed(
+        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
+    ) -> Result:
+        """Have answers learnt; where voters are weighed, not before an erased one has been unlearnt."""
+
+        def weighed(turn: Turn) -> tuple[Generation | None, Result | None]:
+            folded = turn.folded
+            return ((folded.id, folded.position), None) if folded.unlearning else (None, work(turn))
+
+        generation: Generation | None = None
+        for _ in range(_TRIES):
+            generation, result = await self.server.writer.call(self.model, weighed, events, light, generation)
+            if generation is None:
+                found: Result = result
+                return found
+        raise RefusalError(Kind.BUSY, "busy", "voters are being erased from this model; try again", retry_after=1)
 
     async def folded_with(self, generation: Generation) -> None:
         """Wait until the model of the path has been folded again with the correction of this id and position.

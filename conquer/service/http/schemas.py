@@ -33,6 +33,7 @@ ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
 BATCH = 1000
 """Rounds or answers in one request."""
+MODEL_NAME_WORDS = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -52,6 +53,8 @@ class FeatureSettings(Strict):
     ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
         default_factory=lambda: [1, 2]
     )
+    through: Annotated[str, Meta(max_length=64)] | None = None
+    """A featurizer of an installed package that makes vectors of texts or dicts."""
 
 
 class ModelSettings(Strict):
@@ -70,22 +73,37 @@ class ModelSettings(Strict):
     covariance: Literal["on-answer", "on-show"] = "on-answer"
     per_round: Annotated[int, Meta(ge=2, le=100)] = 5
     """How many items of an uploaded pool take part in one question."""
+    quota: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    """How many answers a pair of an uploaded pool gets; the pool is done when every pair has them. None: no end."""
     planted: Annotated[float, Meta(ge=0, le=0.5)] = 0.0
     """Share of questions that ask an earlier one again, to measure agreement; their answers are not learnt."""
     instructions: Annotated[str, Meta(max_length=10_000)] = ""
     question: Annotated[str, Meta(max_length=500)] = ""
     task: Literal["pick", "parse"] = "pick"
+    stop: Annotated[float, Meta(gt=0, le=2)] | None = None
+    """Done when no item is better than the leader by more than this, at level `delta`. None: never."""
+    delta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
+    """The chance of error that boards and `stop` may take."""
+    believe: Literal["voters", "people"] | None = None
+    """Learn each voter's pull to a side and how far to rely on them; "people": judges by what people say. None: no."""
 
 
 class NewModel(ModelSettings, kw_only=True):
+    """A model to make. `believe` "auto": "voters" where the algorithm can weigh voters, else none."""
+
     name: ModelName
+    # "auto" is what a request may leave open; settings never hold it.
+    believe: Literal["auto", "voters", "people"] | None = "auto"  # type: ignore[assignment]
 
     def settings(self) -> ModelSettings:
-        """Without the name. `model` and `dim` may stand among the parameters, as in `conquer.make`."""
+        """Without the name. `model`, `dim` and `believe` may stand among the parameters, as in `conquer.make`."""
         values = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
         parameters = dict(self.parameters)
-        if "model" in parameters:
-            values["model"] = parameters.pop("model")
+        for name in ("model", "believe"):
+            if name in parameters:
+                values[name] = parameters.pop(name)
+        if values["believe"] == "auto":
+            values["believe"] = None
         if "dim" in parameters:
             values["features"] = msgspec.structs.replace(self.features, dim=parameters.pop("dim"))
         values["parameters"] = parameters
@@ -139,6 +157,11 @@ class ChooseReply(msgspec.Struct):
     chance: float | None
     active: bool
     ordinal: int
+    done: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of a model with `stop`: whether the answers so far say enough about these items, so that asking may end.
+
+    Absent where that takes too long to tell here, for a large round or model or late in a batch: see the board.
+    """
 
 
 class AnswerRequest(Strict):
@@ -146,6 +169,8 @@ class AnswerRequest(Strict):
 
     winner: Annotated[str, Meta(min_length=1, max_length=200)]
     voter: Identifier | None = None
+    kind: Literal["person", "judge"] = "person"
+    """Whether the voter is a person or a judge, such as a language model."""
     strength: Annotated[float, Meta(gt=0, le=1)] | None = None
     seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None
 

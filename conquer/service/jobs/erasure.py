@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from conquer.service.errors import unknown_model
+from conquer.service.jobs.reweighing import Reweighing
 from conquer.service.log.loading import SPOILT
 from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, seal
 from conquer.service.log.statistics import read_tally
@@ -73,6 +74,13 @@ def erase_person(writer: Writer, model: str, voter: str) -> tuple[Gone, Generati
     number, head = writer.call_now(model, lambda turn: (turn.folded.id, turn.folded.position))
     with writer.database.reading(patient=True) as connection:
         found = _found(connection, number, voter, 0, head, ())
+        header = log_table.headers(connection, [model]).get(model)
+    again = None
+    if header is not None and header.id == number and header.settings.believe is not None and found.rows:
+        # How far the others were believed rests on what this voter said: all later weights are found anew.
+        again = Reweighing(writer, header, {row.position for row in found.rows})
+        again.catch_up_beside(head)
+        again.write_beside()
 
     def one_slice(turn: Turn) -> None:
         _check_same(turn, number)
@@ -86,20 +94,22 @@ def erase_person(writer: Writer, model: str, voter: str) -> tuple[Gone, Generati
 
     def last(turn: Turn) -> tuple[Gone, Generation]:
         _check_same(turn, number)
-        return _finish(turn, voter, found), (number, turn.folded.position)
+        return _finish(turn, voter, found, again), (number, turn.folded.position)
 
     gone, generation = writer.call_now(model, last)
     writer.database.scrub()
     return gone, generation
 
 
-def _finish(turn: Turn, voter: str, found: _Found) -> Gone:
+def _finish(turn: Turn, voter: str, found: _Found, again: Reweighing | None) -> Gone:
     """Empty what is left and what has come meanwhile, and have the model folded again."""
     turn.flush()
     connection, model = turn.connection, turn.folded.id
     late = _found(connection, model, voter, found.up_to, turn.folded.position, found.asked)
     rows = found.rows + late.rows
     emptied = found.emptied + len(rows)
+    if again is not None:
+        again.finish(turn, {row.position for row in late.rows})
     # A correction is about an answer of the same voter and goes with it.
     _empty(turn, rows)
     connection.execute(delete(leases).where(leases.c.model_id == model, leases.c.voter == voter))
@@ -121,7 +131,7 @@ def _found(
     """The voter's rows after a position, and other people's rows of events that were made for the voter."""
     here = (log.c.model_id == model) & (log.c.position > after) & (log.c.position <= up_to)
     own = connection.execute(select(*_COLUMNS).where(here, log.c.voter == voter)).all()
-    asked = [*asked_before, *(row.event_id for row in own if row.kind == "choose")]
+    asked = [*asked_before, *(row.event_id for row in own if row.kind in ("choose", "vote"))]
     rows = {row.position: row for row in own}
     for start in range(0, len(asked), 500):
         wanted = log.c.event_id.in_(asked[start : start + 500])
@@ -175,7 +185,8 @@ def _unname(turn: Turn, voter: str) -> bool:
         # Nobody can say that the name is not in it.
         snapshots.drop(turn.connection, model, base)
         return True
-    if tally is None or not tally.forget(voter):
+    named = learner.forget(voter)
+    if tally is None or not (tally.forget(voter) or named):
         return False
     pieces = snapshots.pieces(learner.dumps(_json(tally).decode()))
     snapshots.replace(turn.connection, model, base, pieces, turn.now)

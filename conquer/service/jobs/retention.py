@@ -6,7 +6,7 @@ from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from conquer.service.jobs.each import each_model
 from conquer.service.log.loading import load_up_to
-from conquer.service.log.records import Answered, Decision, Expired
+from conquer.service.log.records import Answered, Decision, Expired, Voted
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.schema import log, models, pruned
@@ -96,7 +96,7 @@ def _delete_slice(connection: Connection, model: int, after: int, base: int) -> 
         .limit(_SLICE)
     ).all()
     going = [row.position for row in rows if not row.needed]
-    retire(connection, model, [row.event_id for row in rows if row.kind == "choose" and not row.needed])
+    retire(connection, model, [row.event_id for row in rows if row.kind in ("choose", "vote") and not row.needed])
     if going:
         connection.execute(delete(log).where(log.c.model_id == model, log.c.position.in_(going)))
     return len(going), rows[-1].position if len(rows) == _SLICE else base
@@ -126,7 +126,8 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
         older = {row.event for row in rows if row.event is not None} - made_for.keys()
         made_for |= {name: event.voter for name, event in log_table.events(connection, header.id, older).items()}
         for row in rows:
-            if isinstance(row.body, Answered | Expired) and row.body.value is not None and row.position not in undone:
+            answers = isinstance(row.body, Answered | Expired | Voted) and row.position not in undone
+            if answers and row.body.value is not None:
                 found.update(voter for voter in {row.voter, made_for.get(row.event)} if voter is not None)
         if len(rows) < len(chunk):
             break

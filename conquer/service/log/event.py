@@ -11,8 +11,9 @@ from conquer.service.log.records import (
     Entry,
     Expired,
     Exposed,
+    Voted,
 )
-from conquer.types import Choice
+from conquer.types import Choice, Query, Source
 
 _LARGEST_HELD, _TIMES = 64 << 10, 4
 """What was read of a round is kept up to so many bytes, or so many times what the event takes anyway."""
@@ -39,6 +40,8 @@ class Event:
     seen: int
     answers: dict[str, tuple[int, Answered]] = field(default_factory=dict)
     expired: bool = False
+    sided: bool = True
+    """Whether it is known what was on the left."""
     round: Any = None
     own: int = 0
     held: int = 0
@@ -48,9 +51,10 @@ class Event:
 
     @classmethod
     def of(cls, entry: Entry) -> "Event":
-        chosen: Decision = entry.body
+        body = entry.body
+        chosen: Decision = _asked_elsewhere(body) if isinstance(body, Voted) else body
         raw = memoryview(chosen.items).nbytes + memoryview(chosen.context).nbytes
-        return cls(
+        event = cls(
             id=str(entry.event),
             position=entry.position,
             at=entry.at,
@@ -61,6 +65,10 @@ class Event:
             seen=entry.position,
             own=_OWN + raw + _SCORE * len(chosen.scores),
         )
+        if isinstance(body, Voted):
+            event.sided = body.left is not None
+            event.answers[entry.voter or ""] = (entry.position, body.said)
+        return event
 
     def follow(self, entry: Entry) -> None:
         """Take in a later row of this event; a row already taken in changes nothing."""
@@ -96,6 +104,11 @@ class Event:
         before, self.counted = self.counted, self.size
         return self.counted - before
 
+    def source(self, voter: str | None, said: Answered) -> Source:
+        """Whom an answer comes from, and on which side the first of two was."""
+        side = 0 if len(self.shown) != 2 or not self.sided else 1 if self.chosen.left == self.shown[0] else -1
+        return Source(voter, side, said.kind, said.weight)
+
     @property
     def shown(self) -> tuple[str, ...]:
         """The ids of what was shown, first choice first."""
@@ -122,3 +135,18 @@ class Event:
             return self.shown
         item, part = self.about
         return tuple(f"{item}: {part} < {name}" for name in self.shown)
+
+
+def _asked_elsewhere(vote: Voted) -> Decision:
+    """The question that a vote answers: nobody drew it here, so it has no place among the rounds."""
+    return Decision(
+        ordinal=-1,
+        ticket=0,
+        query=int(Query.DUEL),
+        shown=(0, 1),
+        names=vote.names,
+        left=vote.left or vote.names[0],
+        items=vote.items,
+        scores=[],
+        context=vote.context,
+    )

@@ -1,19 +1,22 @@
 """Logs out and in: JSON lines, preference pairs, and ledgers that train a fresh model on old answers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from conquer.service.commands.answering import weigh
 from conquer.service.commands.choosing import expose
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.http.decoding import decoded
 from conquer.service.http.schemas import EventId, Identifier, Item, ModelSettings, Raw
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
-from conquer.service.log.foreign import ForeignAnswer, ForeignDecision, ForeignExpiry
-from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired
+from conquer.service.log.foreign import ForeignAnswer, ForeignDecision, ForeignExpiry, ForeignVote
+from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired, Voted
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
@@ -47,9 +50,12 @@ def line(entry: Entry) -> bytes:
     return _json(Line(entry.kind, entry.position, entry.at, entry.event, entry.voter, body)) + b"\n"
 
 
-def preference(entry: Entry, event: Event) -> bytes | None:
-    """An answer as a prompt/chosen/rejected record, or None where no item won against one other."""
-    said: Answered = entry.body
+def preference(entry: Entry, event: Event, board: Mapping[str, float] = MappingProxyType({})) -> bytes | None:
+    """An answer as a prompt/chosen/rejected record, or None where no item won against one other.
+
+    `margin`: by how much the chosen one led when the question was made; `board`: the model's scores of now, by id.
+    """
+    said: Answered = entry.body.said if isinstance(entry.body, Voted) else entry.body
     if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
     contents = {
@@ -58,6 +64,8 @@ def preference(entry: Entry, event: Event) -> bytes | None:
     }
     first, second = (contents[one] for one in event.shown)
     chosen, rejected = (first, second) if said.value > 0 else (second, first)
+    won, lost = event.shown[said.value < 0], event.shown[said.value > 0]
+    scores = [event.chosen.scores[k] for k in event.chosen.shown] if event.chosen.scores else []
     record = {
         "prompt": msgspec.json.decode(bytes(event.chosen.context)),
         "chosen": chosen,
@@ -66,6 +74,13 @@ def preference(entry: Entry, event: Event) -> bytes | None:
         "event_id": event.id,
         "voter": entry.voter,
         "at": entry.at,
+        "kind": said.kind,
+        "weight": said.weight,
+        "chosen_id": won,
+        "rejected_id": lost,
+        "margin": (scores[0] - scores[1]) * (1 if said.value > 0 else -1) if scores else None,
+        "chosen_score": board.get(won),
+        "rejected_score": board.get(lost),
     }
     return _json(record) + b"\n"
 
@@ -107,7 +122,7 @@ def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], Any]], Any]) -> 
     a copy of the model first, so that a ledger is refused before any row of it is written.
     """
     rows = list(lines)
-    undone = {_body(row, Corrected).undone for row in rows if row.kind == "correction"}
+    undone = Undone.of(rows)
     rehearsal = run(Rehearsal)
     for row in rows:
         _rehearse(rehearsal, row, undone)
@@ -123,6 +138,20 @@ def feed(lines: Iterable[Line], run: Callable[[Callable[[Turn], Any]], Any]) -> 
 
         run(work)
     return done
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Positions of a ledger's rows that were taken back, and events that later answers speak of all the same."""
+
+    positions: frozenset[int]
+    answered: frozenset[str | None]
+
+    @classmethod
+    def of(cls, rows: list[Line]) -> "Undone":
+        gone = frozenset(_body(row, Corrected).undone for row in rows if row.kind == "correction")
+        said = frozenset(row.event_id for row in rows if row.kind == "answer" and row.position not in gone)
+        return cls(gone, said)
 
 
 class Rehearsal:
@@ -153,8 +182,11 @@ class Rehearsal:
             raise RuntimeError("a decision is the first row of an event")
         return event
 
+    def refold(self, first: int) -> None:
+        """Nothing that was taken back has been learnt here."""
 
-def _rehearse(rehearsal: Rehearsal, row: Line, undone: set[int]) -> None:
+
+def _rehearse(rehearsal: Rehearsal, row: Line, undone: Undone) -> None:
     try:
         _take(rehearsal, row, undone, Replayed())
     except RefusalError:
@@ -165,20 +197,26 @@ def _rehearse(rehearsal: Rehearsal, row: Line, undone: set[int]) -> None:
 
 
 def _check_fresh(folded: Folded) -> None:
-    if folded.tally.ordinal:
-        raise conflict("not_fresh", f"model {folded.name!r} already has rounds; replay into a new one")
+    tally = folded.tally
+    if tally.ordinal or tally.votes or tally.undone:
+        what = "rounds" if tally.ordinal else "votes"
+        raise conflict("not_fresh", f"model {folded.name!r} already has {what}; replay into a new one")
 
 
 def _body(row: Line, kind: type[Any]) -> Any:
     return decoded(msgspec.json.Decoder(kind).decode, bytes(row.body), f"row {row.position}, a {row.kind!r},")
 
 
-def _take(turn: Turn | Rehearsal, row: Line, undone: set[int], done: Replayed) -> None:
+def _take(turn: Turn | Rehearsal, row: Line, undone: Undone, done: Replayed) -> None:
+    taken_back = row.position in undone.positions
     if row.kind == "choose":
         _choose(turn, row)
         done.rounds += 1
-    elif row.kind in ("answer", "expiry") and row.position not in undone:
+    elif row.kind in ("answer", "expiry") and not taken_back:
         if _answer(turn, row):
+            done.learnt += 1
+    elif row.kind == "vote" and not (taken_back and row.event_id not in undone.answered):
+        if _vote(turn, row, taken_back):
             done.learnt += 1
     elif row.kind not in NAMES.values() and row.kind != "open":
         raise invalid(f"row {row.position} has the unknown kind {row.kind!r}")
@@ -218,5 +256,34 @@ def _answer(turn: Turn | Rehearsal, row: Line) -> bool:
         raise invalid(f"row {row.position}: {said.value} is no answer to event {row.event_id!r}")
     if isinstance(said, Expired):
         said.chosen_at = event.position
+    else:
+        weigh(turn.folded, event, said, row.voter)
     turn.append(said, row.event_id, row.voter)
     return said.value is not None
+
+
+def _vote(turn: Turn | Rehearsal, row: Line, taken_back: bool) -> bool:
+    """Take a vote; of one that was taken back only the question stays, for the answers that others gave to it."""
+    vote: Voted = _body(row, Voted)
+    _body(row, ForeignVote)
+    if row.event_id is None or turn.event(row.event_id) is not None:
+        raise invalid(f"row {row.position} needs an event id of its own, got {row.event_id!r}")
+    if vote.kind == "judge" and row.voter is None:
+        raise invalid(f"row {row.position}: a judge needs a name")
+    read = turn.folded.learner.read(bytes(vote.items), bytes(vote.context), Limits().cells)
+    event = Event.of(Entry(0, 0.0, row.event_id, row.voter, vote))
+    try:
+        if turn.folded.learner.check(read, event.choice) != vote.names:
+            raise ValueError("it names items it does not have")
+    except (ValueError, TypeError) as error:
+        raise invalid(f"row {row.position}: {error}") from None
+    if taken_back:
+        vote.value = None
+    event.round, said = read, vote.said
+    weigh(turn.folded, event, said, row.voter)
+    vote.weight = said.weight
+    begun = turn.append(vote, row.event_id, row.voter, read)
+    if taken_back and begun is not None:
+        turn.append(Corrected(begun.position), row.event_id, row.voter)
+        turn.refold(begun.position)
+    return vote.value is not None

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from conquer.service.log.records import (
     Flagged,
     Measured,
     Unreadable,
+    Voted,
 )
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Recent, Tally
@@ -91,6 +92,12 @@ class Counted:
                 tally.choice(entry.body.ordinal, bool(entry.body.query))
             case Answered() if entry.position not in self.undone:
                 self._count_answer(entry, _needed(event, entry), entry.body)
+            case Voted():
+                event = Event.of(entry)
+                event.hold(read)
+                self.keep(event)
+                if entry.position not in self.undone:
+                    tally.vote(entry.voter)
             case Expired(chosen_at=chosen_at):
                 tally.expired += 1
                 tally.swept = max(tally.swept, chosen_at)
@@ -166,6 +173,8 @@ class Folded(Counted):
         """The position of the last correction or erasure that this fold was made with."""
         self.stale = False
         """A later one has been applied: the weights go on as they are until the log has been folded again."""
+        self.unlearning = False
+        """It is stale because a voter was erased, and it weighs voters: what it weighs now would rest on theirs."""
         self.void = False
         """Its features were fitted elsewhere: nothing can be done with it but reading it again."""
         self.unreadable: list[int] = []
@@ -179,14 +188,17 @@ class Folded(Counted):
         """Groups of uploaded items."""
         self.pooled, self.pool_bytes = 0, 0
         """How many rows of items the groups were read from, and what they take."""
+        self.asked: Any = None
+        """What `annotation.asked` has read of the log, while the model is in memory."""
         self._stream = stream("policy", settings.seed)
         self._tickets: list[int] = []
         self._first_ticket = 0
 
     @property
     def size(self) -> int:
-        """Bytes in memory, roughly: weights, cached events and items to ask about."""
-        return self.learner.size + self.event_bytes + self.pool_bytes
+        """Bytes in memory, roughly: weights, cached events, items to ask about and who answered about them."""
+        asked = 0 if self.asked is None else int(self.asked.size)
+        return self.learner.size + self.event_bytes + self.pool_bytes + asked
 
     def hold_pool(self, pooled: int) -> None:
         """The groups are now those of the first `pooled` rows of items."""
@@ -223,13 +235,18 @@ class Folded(Counted):
                 # may have been read already, so its first choice is counted, not its present one.
                 entry.body.memo = dict(self.learner.expose(self.round_of(event), event.chosen.choice).memo)
             case Answered(value=value) if value is not None and entry.position not in self.undone:
-                self._learn(_needed(event, entry), value)
+                self._learn(_needed(event, entry), value, entry.voter, entry.body)
+            case Voted(value=value) if value is not None and entry.position not in self.undone:
+                voted = Event.of(entry)
+                voted.round = read
+                self._learn(voted, value, entry.voter, entry.body.said)
             case Expired(value=value) if value is not None:
                 self._learn(_needed(event, entry), value)
             case Corrected() | Erasure():
                 self.stale = self.stale or entry.position > self.generation
                 if isinstance(entry.body, Erasure):
                     # Some of these events are gone from the log: what is left is looked up again.
+                    self.unlearning = self.stale and self.settings.believe is not None
                     self.trim(0)
             case CorpusFitted():
                 self.void = self.learner.unfitted
@@ -250,9 +267,10 @@ class Folded(Counted):
         if self.watch is not None and self.position % COMPARED == 0 and not self.stale:
             self.watch(self)
 
-    def _learn(self, event: Event, value: float) -> None:
+    def _learn(self, event: Event, value: float, voter: str | None = None, said: Answered | None = None) -> None:
+        source = None if said is None or self.settings.believe is None else event.source(voter, said)
         try:
-            self.learner.learn(self.round_of(event), event.choice, value)
+            self.learner.learn(self.round_of(event), event.choice, value, source)
         except (ValueError, ArithmeticError) as error:
             refusal = invalid(f"{self.settings.algorithm} cannot learn this answer: {error}")
             # Learners check before they move, but what broke half-way may have moved.
@@ -266,20 +284,6 @@ class Folded(Counted):
     def dumps(self) -> bytes:
         """Weights and tally as one model file."""
         return self.learner.dumps(_json(self.tally).decode())
-
-
-def wanted(entries: Iterable[Entry], have: Callable[[str], bool]) -> set[str]:
-    """The events these rows need that are neither cached nor chosen among them."""
-    born: set[str] = set()
-    need: set[str] = set()
-    for entry in entries:
-        if entry.event is None:
-            continue
-        if isinstance(entry.body, Decision):
-            born.add(entry.event)
-        elif entry.event not in born and not have(entry.event):
-            need.add(entry.event)
-    return need
 
 
 def _needed(event: Event | None, entry: Entry) -> Event:

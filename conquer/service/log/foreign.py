@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from conquer.service.http.schemas import EventId
+from conquer.service.http.schemas import EventId, Identifier
 
 Whole = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
 Real = Annotated[float, Meta(ge=-1e100, le=1e100)]
@@ -54,6 +54,27 @@ class ForeignAnswer(msgspec.Struct):
     reason: Literal["skip", "both_bad", "tie", "planted", "late"] | None = None
     strength: Annotated[float, Meta(gt=0, le=1)] | None = None
     seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None
+    kind: Literal["person", "judge"] = "person"
+
+
+class ForeignVote(msgspec.Struct):
+    """A `vote` row: two names, and who of them won, unless it was a tie."""
+
+    names: Annotated[list[Identifier], Meta(min_length=2, max_length=2)]
+    winner: Annotated[str, Meta(min_length=1, max_length=200)]
+    value: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    left: Identifier | None = None
+    kind: Literal["person", "judge"] = "person"
+
+    def __post_init__(self) -> None:
+        if self.names[0] == self.names[1] or self.winner not in (*self.names, "tie"):
+            raise ValueError(f"a vote is between two items, got {self.names!r:.200} and the winner {self.winner!r:.80}")
+        if self.left is not None and self.left not in self.names:
+            raise ValueError(f"the left item is one of the two, got {self.left!r:.80}")
+        if self.value is not None:
+            won = "tie" if self.value == 0 else self.names[self.value < 0]
+            if self.winner != won:
+                raise ValueError(f"the value {self.value} says that the winner is {won!r:.80}, got {self.winner!r:.80}")
 
 
 class ForeignExpiry(msgspec.Struct):

@@ -3,14 +3,14 @@
 import logging
 import struct
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 
 from sqlalchemy import Connection
 
 from conquer.files import is_earlier
 from conquer.service.http.schemas import ModelSettings
-from conquer.service.log.fold import Counted, Folded, wanted
-from conquer.service.log.records import SAME_FOLD, Entry
+from conquer.service.log.fold import Counted, Folded
+from conquer.service.log.records import SAME_FOLD, Decision, Entry, Voted
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.store import log_table, pool_table, snapshots
@@ -88,11 +88,24 @@ def catch_up(connection: Connection, folded: Counted, cached: int = 20_000, last
 
 
 def _take_in(connection: Connection, folded: Counted, rows: list[Entry]) -> None:
-    missing = wanted(rows, folded.events.__contains__)
-    for event in log_table.events(connection, folded.id, missing).values():
+    for event in log_table.events(connection, folded.id, missing_events(rows, folded)).values():
         folded.keep(event)
     for row in rows:
         folded.replay(row)
+
+
+def missing_events(entries: Iterable[Entry], folded: Counted) -> set[str]:
+    """The events these rows need that are neither cached nor chosen among them."""
+    born: set[str] = set()
+    need: set[str] = set()
+    for entry in entries:
+        if entry.event is None:
+            continue
+        if isinstance(entry.body, Decision | Voted):
+            born.add(entry.event)
+        elif entry.event not in born and entry.event not in folded.events:
+            need.add(entry.event)
+    return need
 
 
 def _started(connection: Connection, header: log_table.Header, build: Build, last: int | None = None) -> Folded:

@@ -3,7 +3,7 @@
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -11,10 +11,11 @@ from conquer.types import Choice, Query
 
 Raw = msgspec.Raw
 ABSENT = Raw(b"null")
-FOLD = 2
+VoterKind = Literal["person", "judge"]
+FOLD = 3
 """The version of the rules by which rows are folded. Another number: the same rows may give other bits."""
-SAME_FOLD = frozenset({2})
-"""The versions whose snapshots hold what today's rules make of the same rows."""
+SAME_FOLD = frozenset({2, 3})
+"""The versions whose snapshots hold what today's rules make of the same rows: 3 has votes and weights besides."""
 
 
 class Decision(msgspec.Struct, omit_defaults=True):
@@ -37,6 +38,8 @@ class Decision(msgspec.Struct, omit_defaults=True):
     """What the learner wants to know again when the answer comes, and the `chance` of its choice."""
     deferred: bool = False
     """Not shown yet: `activate` must follow before an answer counts."""
+    done: bool | None = None
+    """Of a model with `stop`: whether the answers before it already said enough about its items."""
     planted: str | None = None
     """The event this one asks again, to see whether people agree with themselves."""
 
@@ -74,6 +77,30 @@ class Answered(msgspec.Struct, omit_defaults=True):
     """For a planted question: whether the answer is the one given the first time."""
     between: bool = False
     """The first time it was another person who answered."""
+    kind: VoterKind = "person"
+    weight: float | None = None
+    """How far the voter was believed: the weight with which it was learnt, where the model weighs voters."""
+
+
+class Voted(msgspec.Struct, omit_defaults=True):
+    """`vote`: an answer from elsewhere with its question: two items as they came, the winner's id or "tie".
+
+    It used no round, so it has neither ordinal nor ticket. `left`: which of the two was on the left, if that is known.
+    """
+
+    items: Raw
+    names: tuple[str, str]
+    winner: str
+    value: float | None
+    context: Raw = ABSENT
+    left: str | None = None
+    kind: VoterKind = "person"
+    weight: float | None = None
+
+    @property
+    def said(self) -> Answered:
+        """What was said, as an answer to a question asked here."""
+        return Answered(self.winner, self.value, kind=self.kind, weight=self.weight)
 
 
 class Expired(msgspec.Struct, omit_defaults=True):
@@ -142,6 +169,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "flag": Flagged,
     "fit": CorpusFitted,
     "measure": Measured,
+    "vote": Voted,
 }
 NAMES = {struct: kind for kind, struct in KINDS.items()}
 _DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
@@ -190,7 +218,7 @@ def seal(entry: Entry) -> None:
     """
     kind, body = entry.kind, entry.body
     # Items have been read as JSON, and go into the row as they came: what is made here is read back, without them.
-    items = body.items if kind == "choose" else None
+    items = body.items if kind in ("choose", "vote") else None
     if items is not None:
         body = msgspec.structs.replace(body, items=ABSENT)
     text = _encode(body)

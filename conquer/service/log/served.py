@@ -1,13 +1,13 @@
 """What learns behind a model's name, as the rest of the service sees it, whatever the model's task is."""
 
 import random
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol
 
 from conquer.features.featurizer import Featurizer
 from conquer.service.http.schemas import Group, Item
 from conquer.service.log.event import Event
-from conquer.types import Choice, Floats
+from conquer.types import Choice, Floats, Source
 
 
 class Read(Protocol):
@@ -22,6 +22,10 @@ class Read(Protocol):
     def nbytes(self) -> int:
         """Bytes in memory."""
         ...
+
+
+May = Callable[[str, str], bool]
+"""Whether two items may be asked about together."""
 
 
 class Draw(NamedTuple):
@@ -41,6 +45,8 @@ class ServedLearner(Protocol):
     """Whether "tie" is an answer of its own; without it a tie is "both_bad"."""
     draws: int
     """How many rounds are drawn in search of one that has a question."""
+    pairwise: bool
+    """Whether a question is about two of the items themselves, so that a person meets each pair once."""
     exhausted: str
     """What a person reads when nothing is left to ask."""
 
@@ -69,6 +75,10 @@ class ServedLearner(Protocol):
         """What to show and ask, and every item's score; a RefusalError where there is no choice to make."""
         ...
 
+    def enough(self, read: Any) -> bool | None:
+        """Whether the answers so far say enough about these items, by `stop`; None where it takes too long."""
+        ...
+
     def names(self, read: Any, choice: Choice) -> tuple[str, ...]:
         """The ids of what is shown, first choice first."""
         ...
@@ -81,20 +91,38 @@ class ServedLearner(Protocol):
         """Whether "none of these" is an answer to this choice that teaches something."""
         ...
 
-    def learn(self, read: Any, choice: Choice, value: float) -> None: ...
+    def learn(self, read: Any, choice: Choice, value: float, source: Source | None = None) -> None:
+        """Learn an answer. `source`: whom it comes from, where the model weighs voters."""
+        ...
+
+    def weigh(self, read: Any, choice: Choice, source: Source) -> float | None:
+        """The weight with which an answer of this source would enter now; None where voters are not weighed."""
+        ...
 
     def expose(self, read: Any, choice: Choice) -> Choice:
         """Count a shown pair in the widths before its answer; the choice to learn from later."""
         ...
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
-        """The next round from uploaded items, none of them `taken`; None when there is none to ask about."""
+        """The next round from uploaded items, none of them `taken`; None when there is none to ask about.
+
+        `may`: at least two of the items may be asked about together, for a learner whose questions are pairwise.
+        """
         ...
 
     def view(self, read: Any, event: Event) -> Any:
         """What a page draws of a question besides its items, if anything."""
+        ...
+
+    def forget(self, voter: str) -> bool:
+        """Nothing here names this voter any more, and what they taught stays; whether anything did."""
         ...
 
     def insight(self) -> tuple[Featurizer, Floats] | None:

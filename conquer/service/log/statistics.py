@@ -79,6 +79,8 @@ class Tally(msgspec.Struct):
     history: list[tuple[int, float, int]] = []
     """A parser's (answers, share of right heads, held-out sentences), every time it was measured."""
 
+    votes: int | msgspec.UnsetType = msgspec.UNSET
+    """Votes from elsewhere, of models that have any."""
     quarantined: int = 0
     """Rows that could not be read or folded."""
     reasons: list[tuple[int, str]] = []
@@ -123,6 +125,12 @@ class Tally(msgspec.Struct):
         here.first += won
         if len(shown) == 2:
             self._pair(shown, value)
+
+    def vote(self, voter: str | None) -> None:
+        """A vote from elsewhere: it says nothing of this learner's own questions."""
+        self.votes = (self.votes or 0) + 1
+        if voter and (voter in self.voters or len(self.voters) < _RATERS):
+            self.voters[voter] = self.voters.get(voter, 0) + 1
 
     def _pair(self, shown: tuple[str, ...], value: float) -> None:
         """Where a pair comes back, earlier answers say how the learner's first pick compares with the other.
@@ -202,6 +210,7 @@ class Tally(msgspec.Struct):
             "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
             "flags": self.flags,
+            **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": self.voters,
             "people": {name: _person(count, self.people.get(name)) for name, count in self.voters.items()},

@@ -28,6 +28,8 @@ function named() {
   const [file] = find("file").files;
   find("chosen").textContent = file ? file.name : "or drop it here";
   if (file && !find("name").value) find("name").value = nameOf(file);
+  // Many words would crowd a board's columns.
+  if (file) find("board").value = file.size < 20000 ? "full" : "";
 }
 find("file").addEventListener("change", named);
 const drop = find("drop");
@@ -51,6 +53,13 @@ async function start(settings, bytes) {
   location.assign(`/${settings.task}/${encodeURIComponent(settings.name)}`);
 }
 
+// A board needs a full matrix, and that few columns.
+function picking(model, kind) {
+  const ends = Object.fromEntries(["quota", "stop"].filter((id) => find(id).value).map((id) => [id, Number(find(id).value)]));
+  const features = model ? { kind, dim: 1024 } : { kind };
+  return { task: "pick", algorithm: find("algorithm").value, features, ...(model && { model }), ...ends };
+}
+
 async function trying(work) {
   find("problem").textContent = "";
   try { await work(); } catch (error) { find("problem").textContent = error.message; }
@@ -60,7 +69,7 @@ find("form").addEventListener("submit", (event) => {
   event.preventDefault();
   trying(async () => {
     const [file] = find("file").files, parse = /\.conllu$/i.test(file.name);
-    const words = parse ? { task: "parse", algorithm: "parser" } : { task: "pick", algorithm: find("algorithm").value, features: { kind: find("kind").value } };
+    const words = parse ? { task: "parse", algorithm: "parser" } : picking(find("board").value, find("kind").value);
     await start({
       ...words, name: find("name").value, question: find("question").value, instructions: find("instructions").value,
       per_round: Number(find("per_round").value), planted: Number(find("planted").value),
@@ -71,7 +80,7 @@ find("form").addEventListener("submit", (event) => {
 find("example").addEventListener("click", () => trying(async () => {
   const { models } = await api("GET", "/v1/models");
   if (models.some((model) => model.name === "example")) location.assign("/pick/example");
-  else await start({ name: "example", task: "pick", algorithm: "gnr", question: example, planted: 0.05 }, lines.map((line) => JSON.stringify(line)).join("\n"));
+  else await start({ name: "example", task: "pick", algorithm: "gnr", model: "full", features: { dim: 1024 }, question: example, planted: 0.05 }, lines.map((line) => JSON.stringify(line)).join("\n"));
 }));
 
 find("begin").hidden = !me.roles.includes("admin");

@@ -1,4 +1,5 @@
-import { api, begin, curve, find, growth, make, pathPart, percent, whole } from "/static/shell.js";
+import { answers, flags } from "/static/latest.js";
+import { api, begin, curve, find, growth, make, pathPart, percent, stranded, whole } from "/static/shell.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
 await begin(name);
@@ -6,6 +7,9 @@ find("title").textContent = name;
 document.title = `${name} · CONQUER`;
 const links = { file: "file", preferences: "log?format=preferences", answers: "log?format=answers", ledger: "log?format=ledger", trees: "trees", parserfile: "parser/file" };
 for (const [id, path] of Object.entries(links)) find(id).href = `${base}/${path}`;
+find("board").href = `/board/${encodeURIComponent(name)}`;
+find("table").href = `${base}/log?format=csv`;
+find("table").download = `${name}.csv`;
 find("answers").download = `${name}.answers.jsonl`;
 
 function weight(share) {
@@ -33,14 +37,15 @@ function numbers({ settings, summary }, parser) {
   return { "rounds": whole(summary.rounds), "answers learnt": whole(summary.answers.learnt), "of rounds asked": percent(summary.query_rate), "first choice preferred": percent(summary.first_preferred), "regret estimate": decimals(summary.repeated_questions.regret_estimate, 3), ...common };
 }
 
+let seen = null;
 async function refresh() {
-  const model = await api("GET", base), { settings, summary, position } = model;
+  const model = await api("GET", base), { settings, summary } = model;
   const parse = settings.task === "parse";
   document.body.classList.toggle("parser", parse);
   const parser = parse ? await api("GET", `${base}/parser`) : null;
   const refused = Object.entries(summary.answers.ignored).map(([reason, count]) => `${whole(count)} ${reason.replace("_", " ")}`).join(", ");
   find("go").href = `/${settings.task ?? "pick"}/${encodeURIComponent(name)}`;
-  find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnc"} on a ${settings.model ?? "diagonal"} model`) + ` · log position ${whole(position)}` +
+  find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnc"} on a ${settings.model ?? "diagonal"} model`) +
     (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} taken back` : "");
   find("tiles").replaceChildren(...Object.entries(numbers(model, parser)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
   find("curve").replaceChildren(summary.rounds ? curve(summary.curve.bins) : make("p", { class: "note" }, "It starts with the first round."));
@@ -48,9 +53,8 @@ async function refresh() {
   const people = Object.entries(summary.people).sort((a, b) => b[1].answers - a[1].answers);
   find("persons").hidden = !people.length;
   find("people").replaceChildren(...people.map(([who, one]) => row(who, whole(one.answers), decimals(one.seconds_per_answer, 1), percent(one.agreement), percent(one.agreement_with_others))));
-  find("recent").replaceChildren(...summary.recent.map((one) => row(
-    new Date(one.at * 1000).toLocaleTimeString(), one.winner.replace("both_bad", parse ? "neither" : "both bad"), one.shown.join(" · "), one.voter ?? "",
-    make("td", { class: "note" }, one.learnt ? "learnt" : "not learnt"))));
+  if (model.position !== seen) await Promise.all([answers(base), flags(base, summary.flags)]);
+  seen = model.position;
   return parse;
 }
 
@@ -62,7 +66,7 @@ async function features() {
   words(find("disliked"), disliked, largest);
 }
 
-const problem = (error) => { find("problem").textContent = error.message; };
+const problem = (error) => (error.code === "unknown_model" ? stranded(error) : void (find("problem").textContent = error.message));
 find("heldout").addEventListener("change", async () => {
   try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await refresh(); } catch (error) { problem(error); }
 });

@@ -1,5 +1,6 @@
 // Ask, answer, next. An answer is kept in the browser until the server has it; the event id makes a retry harmless.
-import { ApiError, api, begin, find, make, pathPart, whole } from "/static/shell.js";
+import { ApiError, api, begin, find, make, pathPart, stranded, whole } from "/static/shell.js";
+import { drawBoard } from "/static/standing.js";
 import { drawTree } from "/static/tree.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
@@ -8,7 +9,7 @@ let current = null, since = 0, busy = true, voter = localStorage.getItem("conque
 const history = JSON.parse(sessionStorage.getItem(`conquer:${name}:history`) || "[]");
 
 await begin(name);
-const task = await api("GET", `${base}/task`);
+const task = await api("GET", `${base}/task`).catch(stranded);
 const parsing = task.task === "parse";
 document.body.classList.toggle("parse", parsing);
 if (parsing) {
@@ -17,12 +18,16 @@ if (parsing) {
   find("tie").hidden = true;
   find("bad").textContent = "neither is its head";
   for (const one of document.querySelectorAll(".tied")) one.hidden = true;
-  for (const one of document.querySelectorAll(".better")) one.textContent = one.textContent.replace("one is better", "word is the head");
+  for (const one of document.querySelectorAll(".meant")) one.textContent = one.textContent.replace(/one .*/, "word is the head");
+  for (const one of document.querySelectorAll(".better")) one.textContent = "is the head";
 }
 if (task.question) find("question").textContent = task.question;
 for (const id of ["instructions", "more", "guide"]) find(id).textContent = task.instructions;
 find("panel").hidden = !task.instructions;
 find("me").textContent = voter;
+// Open for whoever has not seen these instructions in this browser.
+const SEEN = `conquer:${name}:seen`;
+find("panel").open = localStorage.getItem(SEEN) !== task.instructions;
 
 // What can be undone, also after a reload: as many questions as the browser has room for.
 function remember() {
@@ -49,10 +54,11 @@ async function insist(method, path, body) {
   }
 }
 
+const card = (side) => find(`${side}-card`), text = (side) => card(side).querySelector(".text");
+
 function content(element, item) {
   element.replaceChildren();
-  element.classList.toggle("brief", item.text != null && item.text.length < 120);
-  if (item.text != null) { element.textContent = item.text; element.scrollTop = 0; return; }
+  if (item.text != null) { element.textContent = item.text; return; }
   const pairs = item.features ? Object.entries(item.features) : item.vector.map((value, k) => [`${k + 1}`, value]);
   element.append(make("dl", {}, ...pairs.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, String(value))])));
 }
@@ -61,27 +67,46 @@ function show(question) {
   document.querySelector("main").classList.remove("loading");
   current = question;
   const { event } = question;
-  for (const side of ["left", "right"]) find(side).classList.remove("picked");
+  for (const side of ["left", "right"]) card(side).classList.remove("picked");
   if (!event) {
-    find("cards").hidden = true;
-    find("question").textContent = question.reason;
+    find("cards").hidden = find("context").hidden = true;
+    find("question").textContent = question.done ? "Done. Thank you!" : question.reason;
+    end(question);
     return;
   }
   find("cards").hidden = false;
+  scrollTo(0, 0);
+  find("end").hidden = true;
+  for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = id === "tie" && parsing;
   if (question.parse) return showParse(question);
   const byId = Object.fromEntries(question.items.map((item) => [item.id, item]));
   const right = event.shown.map((one) => one.id).find((id) => id !== event.left) ?? null;
   current.sides = { left: event.left, right };
-  content(find("left").querySelector(".text"), byId[event.left]);
-  find("right").hidden = right === null;
-  if (right !== null) content(find("right").querySelector(".text"), byId[right]);
+  const pair = right === null ? [event.left] : [event.left, right];
+  // Both in the same size: the longer decides.
+  find("cards").classList.toggle("brief", pair.every((id) => byId[id].text?.length < 120));
+  content(text("left"), byId[event.left]);
+  card("right").hidden = right === null;
+  if (right !== null) content(text("right"), byId[right]);
   const context = question.context;
   find("context").hidden = context == null;
   find("context").textContent = typeof context === "string" ? context : JSON.stringify(context);
   find("progress").textContent = `${whole(question.answered)} answered by you`;
-  find("say").textContent = `Question ${question.answered + 1}. Left: ${find("left").innerText}. Right: ${find("right").innerText}`;
+  find("say").textContent = `Question ${question.answered + 1}. Left: ${text("left").innerText}. Right: ${text("right").innerText}`;
   since = performance.now();
   free(true);
+}
+
+// What a person sees when there is nothing to answer: why, and who has won where that is known.
+function end(question) {
+  find("progress").textContent = `${whole(question.answered)} answered by you`;
+  find("say").textContent = question.reason;
+  find("undo").disabled = !history.length;
+  for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = true;
+  find("end").hidden = !question.done;
+  if (!question.done) return;
+  busy = false;
+  find("end").replaceChildren(make("p", {}, question.reason), ...(question.board ? [drawBoard(question.board)] : []));
 }
 
 // The two candidate heads of one word; the root is "the sentence itself".
@@ -95,7 +120,7 @@ function showParse(question) {
   for (const side of ["left", "right"]) {
     const head = Number(current.sides[side]);
     const note = head === 0 ? "the main word of the sentence" : `word ${head} of ${parse.forms.length}`;
-    find(side).querySelector(".text").replaceChildren(make("strong", { dir: "auto" }, named(head)), make("span", { class: "note" }, ` ${note}`));
+    text(side).replaceChildren(make("strong", { dir: "auto" }, named(head)), make("span", { class: "note" }, ` ${note}`));
   }
   find("tree").hidden = false;
   drawTree(find("tree"), parse, Number(current.sides.left), Number(current.sides.right));
@@ -116,7 +141,7 @@ async function next() {
   const kept = localStorage.getItem(KEPT);
   if (kept) await send(JSON.parse(kept));
   const slow = setTimeout(() => { find("wait").hidden = false; }, 1500);
-  const question = await insist("POST", `${base}/next`, { voter });
+  const question = await insist("POST", `${base}/next`, { voter }).catch(stranded);
   clearTimeout(slow);
   find("wait").hidden = true;
   show(question);
@@ -135,7 +160,7 @@ async function send({ event, body }) {
 async function answer(winner, side) {
   if (busy || !current?.event) return;
   free(false);
-  if (side) find(side).classList.add("picked");
+  if (side) card(side).classList.add("picked");
   const seconds = Math.min(86400, (performance.now() - since) / 1000);
   const kept = { event: current.event.event_id, body: { winner, voter, seconds } };
   localStorage.setItem(KEPT, JSON.stringify(kept));
@@ -173,7 +198,7 @@ find("flagging").addEventListener("close", async () => {
 });
 
 const acts = {
-  left: () => answer(current.sides.left, "left"), right: () => current.sides.right && answer(current.sides.right, "right"),
+  left: () => current?.sides && answer(current.sides.left, "left"), right: () => current?.sides?.right && answer(current.sides.right, "right"),
   tie: () => answer("tie"), both_bad: () => answer("both_bad"), skip: () => answer("skip"), undo, flag, help: () => find("helping").showModal(),
 };
 for (const [id, act] of Object.entries(acts)) find(id).addEventListener("click", act);
@@ -182,6 +207,8 @@ if (parsing) delete keys[0];
 addEventListener("keydown", (event) => {
   const act = keys[event.key];
   if (!act || event.repeat || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input, textarea")) return;
+  // Shift and an arrow select text; space opens and closes the instructions that have the focus.
+  if ((event.shiftKey && event.key.startsWith("Arrow")) || (event.key === " " && event.target.matches("summary"))) return;
   event.preventDefault();
   acts[act]();
 });
@@ -200,4 +227,5 @@ if (!voter) {
   localStorage.setItem("conquer:voter", voter);
   find("me").textContent = voter;
 }
+localStorage.setItem(SEEN, task.instructions);
 await next();

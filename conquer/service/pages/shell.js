@@ -33,6 +33,17 @@ export async function api(method, path, body, raw = false) {
   throw new ApiError(reply.status, value?.error?.code ?? "unknown", value?.error?.message ?? `status ${reply.status}`);
 }
 
+// In place of a page that cannot be shown: why, and the way back. It never returns, so nothing after it runs.
+export function stranded(error) {
+  const gone = error.code === "unknown_model";
+  document.body.querySelector("main").classList.remove("loading");
+  document.body.querySelector("main").replaceChildren(make("section", { class: "card narrow stack", id: "stranded", role: "alert" },
+    make("h1", {}, gone ? "There is no such model" : "This page cannot be shown"),
+    make("p", { dir: "auto" }, gone ? `Nothing here is called “${pathPart(2)}”. It may have been deleted, or the address has a typing error.` : error.message),
+    make("p", { class: "row" }, make("a", { class: "button primary", href: "/" }, "All models"), gone ? null : make("a", { class: "button", href: location.pathname }, "Try again"))));
+  return new Promise(() => {});
+}
+
 export async function begin(crumb) {
   Object.assign(session, await (await fetch("/session")).json());
   const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");

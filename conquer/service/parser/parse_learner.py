@@ -21,10 +21,10 @@ from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.served import Draw
+from conquer.service.log.served import Draw, May
 from conquer.service.log.transaction import Turn
 from conquer.service.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
-from conquer.types import Choice, Query
+from conquer.types import Choice, Query, Source
 
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _MODEL = ("lam", "update")
@@ -53,6 +53,7 @@ class ParseLearner:
 
     ties = False
     draws = 1
+    pairwise = False
     exhausted = "every word has been asked about"
     unfitted = False
 
@@ -98,6 +99,10 @@ class ParseLearner:
             raise invalid(str(error)) from None
         return replace(choice, memo={**choice.memo, "sentence": read.sentence.id}), []
 
+    def enough(self, read: ReadSentence) -> bool:
+        """A parser never has enough."""
+        return False
+
     def names(self, read: ReadSentence, choice: Choice) -> tuple[str, ...]:
         """Heads are named by their place in the sentence, "0" is the root."""
         return tuple(str(ends_of(edge, len(read.sentence))[1]) for edge in choice.shown)
@@ -114,14 +119,23 @@ class ParseLearner:
         """Neither head may be right; the rule says whether that teaches something."""
         return self.learner.rule.neither != "skip"
 
-    def learn(self, read: ReadSentence, choice: Choice, value: float) -> None:
+    def learn(self, read: ReadSentence, choice: Choice, value: float, source: Source | None = None) -> None:
         self.learner.learn(read.sentence, choice, value)
+
+    def weigh(self, read: ReadSentence, choice: Choice, source: Source) -> None:
+        """A parser believes everyone alike."""
+        return None
 
     def expose(self, read: ReadSentence, choice: Choice) -> Choice:
         return self.learner.expose(read.sentence, choice)
 
     def draw(
-        self, rng: random.Random, pool: Sequence[Group], taken: Set[str], asked: Mapping[str, Collection[int]]
+        self,
+        rng: random.Random,
+        pool: Sequence[Group],
+        taken: Set[str],
+        asked: Mapping[str, Collection[int]],
+        may: May | None = None,
     ) -> Draw | None:
         return draw_sentence(rng, pool, taken, asked)
 
@@ -135,6 +149,10 @@ class ParseLearner:
             int(event.choice.memo["word"]),
             [int(name) for name in event.shown],
         )
+
+    def forget(self, voter: str) -> bool:
+        """A parser knows nobody by name."""
+        return False
 
     def insight(self) -> None:
         """Hashed edges have no names."""

@@ -78,16 +78,22 @@ async def choose(call: Call) -> ChooseReply:
     request: ChooseRequest = call.body
     events = (request.event_id,) if request.event_id is not None else ()
     # A large round is read where nobody else waits.
-    light = memoryview(request.items).nbytes + memoryview(request.context).nbytes <= SMALL
+    light = memoryview(request.items).nbytes + memoryview(request.context).nbytes <= SMALL and not _stops(call)
     reply = await call.on_model(lambda turn: choosing.choose(turn, request), events, light)
     call.server.meters.choice(call.model, reply.query)
     return reply
 
 
+def _stops(call: Call) -> bool:
+    """Whether a choice comes with a board of its items, which takes longer."""
+    folded = call.server.writer.models.get(call.model)
+    return folded is not None and folded.settings.stop is not None
+
+
 async def answer(call: Call) -> AnswerReply:
     request: AnswerRequest = call.body
     event_id = call.path["event_id"]
-    reply = await call.on_model(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
+    reply = await call.when_weighed(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
     call.server.meters.answer(call.model, reply)
     return reply
 
@@ -121,7 +127,7 @@ async def answer_batch(call: Call) -> BatchReply:
         return [_each(lambda one=one: answering.answer(turn, one.event_id, one)) for one in request.answers]
 
     try:
-        results = await call.on_model(work, tuple(one.event_id for one in request.answers))
+        results = await call.when_weighed(work, tuple(one.event_id for one in request.answers))
     except RefusalError as refusal:
         if not refusal.tainted:
             raise
@@ -133,7 +139,7 @@ async def answer_batch(call: Call) -> BatchReply:
 
 async def _alone(call: Call, one: BatchAnswer) -> Any:
     try:
-        return await call.on_model(lambda turn: answering.answer(turn, one.event_id, one), (one.event_id,))
+        return await call.when_weighed(lambda turn: answering.answer(turn, one.event_id, one), (one.event_id,))
     except RefusalError as refusal:
         return _told(refusal)
 

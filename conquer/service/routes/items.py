@@ -1,17 +1,25 @@
 """Uploading items and asking people, over HTTP."""
 
 import asyncio
+import functools
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from conquer.service import tasks
-from conquer.service.annotation.pool import Question, groups_of, next_question
+from conquer.service.annotation.asked import Asked
+from conquer.service.annotation.pool import Question, groups_of, next_question, read_asked
 from conquer.service.annotation.uploading import upload
+from conquer.service.annotation.uploads import Contents
+from conquer.service.annotation.voting import VotesReply, vote
+from conquer.service.commands.standings import BoardReply, Look
+from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
 from conquer.service.log.transaction import Turn
+
+_TRIES = 5
 
 
 class NextRequest(Strict):
@@ -21,9 +29,19 @@ class NextRequest(Strict):
     shared: bool = False
 
 
-class Uploaded(msgspec.Struct):
+class Uploaded(msgspec.Struct, omit_defaults=True):
+    """How much was added, and what was made of the file's columns where that is not plain.
+
+    `text` is the column that texts came from where it has another name, `features` are columns that became features,
+    `unused` columns that nothing was made of, `empty` counts rows left out because their text is empty.
+    """
+
     items: int
     groups: int
+    text: str = "text"
+    features: list[str] = []
+    unused: list[str] = []
+    empty: int = 0
 
 
 class Task(msgspec.Struct):
@@ -39,20 +57,97 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    writer, name, data = call.server.writer, call.model, call.body
+    writer, name, data, text = call.server.writer, call.model, call.body, call.query.get("text")
+    found: list[Contents] = []
 
     def read_file(settings: ModelSettings, first: int) -> list[Group]:
-        return tasks.find(settings.task).read_file(settings, data, held_out, first)
+        found.append(tasks.find(settings.task).read_file(settings, data, held_out, first, text))
+        return found[0].groups
 
     def work() -> tuple[int, int]:
         return upload(lambda step: writer.call_now(name, step), read_file)
 
-    return Uploaded(*await asyncio.get_running_loop().run_in_executor(call.server.long_work, work))
+    items, groups = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
+    read = found[0]
+    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty)
 
 
 async def next_event(call: Call) -> Question:
     body, seconds = call.body, call.server.settings.lease_seconds
-    return await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
+    enough = await _enough(call, body.voter)
+    if enough is not None:
+        return enough
+    for _ in range(_TRIES):
+        question = await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
+        if question is not None:
+            if question.done:
+                question.board = await _board(call)
+            return question
+        await _read_asked(call)
+    raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)
+
+
+async def _enough(call: Call, voter: str) -> Question | None:
+    """The end of a pool of one group whose board says enough, by the model's `stop`."""
+
+    def state(turn: Turn) -> tuple[bool, int]:
+        stops = turn.folded.settings.stop is not None and len(groups_of(turn)) == 1
+        return stops, turn.folded.tally.voters.get(voter, 0)
+
+    stops, answered = await call.on_model(state)
+    board = await _board(call) if stops else None
+    if board is None or board.stop is None or not board.stop.done:
+        return None
+    return Question(None, [], None, answered, board.stop.text, done=True, board=board)
+
+
+async def _board(call: Call) -> BoardReply | None:
+    """The model's own board, where it has one and there is room to make it."""
+    settings = await call.on_model(lambda turn: turn.folded.settings)
+    try:
+        look = Look(settings.delta, "anytime", settings.stop)
+        return await call.server.boards.read(call.model, look, call.key.id)
+    except RefusalError as refusal:
+        # A question does not wait for boards: it is asked, and the next one may hear that it was one too many.
+        if refusal.kind not in (Kind.CONFLICT, Kind.BUSY):
+            raise
+        return None
+
+
+async def _read_asked(call: Call) -> None:
+    """Read from a long log who answered about what, beside the writer, and hand it to the model."""
+    database = call.server.database
+    model, head = await call.on_model(lambda turn: (turn.folded.id, turn.folded.position))
+
+    def read() -> Asked:
+        with database.reading(patient=True) as connection:
+            return read_asked(connection, model, head)
+
+    def hand_over(turn: Turn, asked: Asked) -> None:
+        if turn.folded.id == model:
+            turn.folded.asked = asked
+
+    asked = await asyncio.get_running_loop().run_in_executor(None, read)
+    await call.on_model(lambda turn: hand_over(turn, asked))
+
+
+async def add_votes(call: Call) -> VotesReply:
+    """Learn a file of votes that another system gathered; sent again it changes nothing."""
+    query, writer, name, data = call.query, call.server.writer, call.model, call.body
+    kind, mark = query.get("kind", "person"), query.get("id")
+    if kind not in ("person", "judge"):
+        raise invalid(f"kind must be person or judge, got {kind[:80]!r}")
+    if mark is not None and not (1 <= len(mark) <= 100 and all(c.isalnum() or c in "._-" for c in mark)):
+        raise invalid(f"id must be 1 to 100 letters, digits, '.', '_' or '-', got {mark[:100]!r}")
+    if not data:
+        raise invalid("the body must be a file of votes, got nothing")
+
+    def work() -> VotesReply:
+        run = functools.partial(writer.call_now, name)
+        return vote(run, data, name=mark, kind=kind, things=query.get("things"))
+
+    reply = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
+    return reply
 
 
 async def task(call: Call) -> Task:
@@ -73,8 +168,12 @@ async def task(call: Call) -> Task:
 
 ENDPOINTS = (
     Endpoint(
-        "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON lines or CSV",
-        upload_items, bytes, Uploaded, upload=True, query=("held_out",),
+        "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON or a table",
+        upload_items, bytes, Uploaded, upload=True, query=("held_out", "text"),
+    ),
+    Endpoint(
+        "POST", "/v1/models/{name}/votes", "admin", "Learn a file of votes: CSV, JSON lines or a JSON array",
+        add_votes, bytes, VotesReply, upload=True, query=("id", "kind", "things"),
     ),
     Endpoint(
         "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question

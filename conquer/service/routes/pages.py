@@ -58,6 +58,10 @@ async def pick_page(call: Call) -> Reply:
     return _page("pick.html")
 
 
+async def board_page(call: Call) -> Reply:
+    return _page("board.html")
+
+
 async def login_page(call: Call) -> Reply:
     return _page("login.html")
 
@@ -106,6 +110,7 @@ ENDPOINTS = (
     Endpoint("GET", "/", None, "Models", models_page, page=True),
     Endpoint("GET", "/models/{name}", None, "A model", model_page, page=True),
     Endpoint("GET", "/pick/{name}", None, "Pick one of two", pick_page, page=True),
+    Endpoint("GET", "/board/{name}", None, "Who wins", board_page, page=True),
     Endpoint("GET", "/parse/{name}", None, "Which word is the head?", pick_page, page=True),
     Endpoint("GET", "/login", None, "Sign in", login_page, page=True),
     Endpoint("POST", "/login", None, "Sign in", login, SignIn, page=True, limit=1 << 10),

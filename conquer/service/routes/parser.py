@@ -1,6 +1,6 @@
 """A parser over HTTP: how good it is, its trees and its file.
 
-The parser's own modules are imported where they are used: they need the `parse` extra, which not every server has.
+The parser's own modules are imported where they are used: they take a while, and not every server asks parse questions.
 """
 
 import asyncio

@@ -57,7 +57,7 @@ class Database:
                 upgrade(connection)
         except (DBAPIError, OSError) as error:
             self.engine.dispose()
-            raise StoreError(f"cannot open the store {shown(url)}: {getattr(error, 'orig', error)}") from error
+            raise StoreError(f"cannot open the store {shown(url)}: {_why(error)}") from error
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -169,11 +169,17 @@ class Database:
             self._lock = None
 
 
+def _why(error: DBAPIError | OSError) -> str:
+    """What the driver or the system says, in one line."""
+    said = error.strerror if isinstance(error, OSError) else str(error.orig)
+    return " ".join((said or str(error)).split())
+
+
 def parsed(address: str) -> URL:
     """The address as a URL of a driver this package ships, or a StoreError."""
     try:
         url = make_url(address)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreError(f"a store is sqlite:///FILE or postgresql://USER@HOST/NAME, got {address!r}") from None
     if url.get_backend_name() == "postgresql":
         return url.set(drivername="postgresql+psycopg")

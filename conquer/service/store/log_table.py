@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
-from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, checksum, unsealed
+from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, Voted, checksum, unsealed
 from conquer.service.store.schema import log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -170,7 +170,7 @@ def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, 
         part = wanted[start : start + 500]
         for row in _rows(connection, _OF_EVENTS, {"model": model, "events": part}):
             entry = _entry(row)
-            if isinstance(entry.body, Decision):
+            if isinstance(entry.body, Decision | Voted):
                 found[row.event_id] = Event.of(entry)
             elif row.event_id in found:
                 found[row.event_id].follow(entry)
@@ -185,16 +185,52 @@ def bodies(connection: Connection, model: int, positions: Sequence[int]) -> Iter
             yield row.position, row.body
 
 
+def latest_votes(connection: Connection, model: int, count: int) -> list[Voted]:
+    """The last votes from elsewhere, newest first."""
+    found = [entry.body for entry in _latest(connection, model, count, "vote")]
+    return [body for body in found if isinstance(body, Voted)]
+
+
 def latest_choices(connection: Connection, model: int, count: int) -> list[Decision]:
     """The last rounds, newest first."""
+    found = [entry.body for entry in _latest(connection, model, count, "choose")]
+    return [body for body in found if isinstance(body, Decision)]
+
+
+def _latest(connection: Connection, model: int, count: int, kind: str) -> list[Entry]:
     found = connection.execute(
         select(log.c.body)
-        .where(log.c.model_id == model, log.c.kind == "choose")
+        .where(log.c.model_id == model, log.c.kind == kind)
         .order_by(log.c.position.desc())
         .limit(count)
     )
-    entries = [unsealed(0, 0.0, "choose", None, None, row.body) for row in found]
-    return [entry.body for entry in entries if isinstance(entry.body, Decision)]
+    return [unsealed(0, 0.0, kind, None, None, row.body) for row in found]
+
+
+def said(connection: Connection, model: int, after: int, last: int, count: int) -> list[Entry]:
+    """The next answers, corrections and erasures after a position, up to the row at `last`."""
+    statement = (
+        select(*_COLUMNS)
+        .where(
+            log.c.model_id == model,
+            log.c.position > after,
+            log.c.position <= last,
+            log.c.kind.in_(("answer", "vote", "correction", "erasure")),
+        )
+        .order_by(log.c.position)
+        .limit(count)
+    )
+    return [_entry(row) for row in _rows(connection, statement, {})]
+
+
+def decisions(connection: Connection, model: int, ids: Iterable[str | None]) -> Iterator[tuple[str, str]]:
+    """These events and the texts of the rows that began them, a few at a time."""
+    wanted = [one for one in ids if one is not None]
+    for start in range(0, len(wanted), _FEW):
+        begun = log.c.kind.in_(("choose", "vote")) & log.c.event_id.in_(wanted[start : start + _FEW])
+        here = (log.c.model_id == model) & begun
+        for row in _rows(connection, select(log.c.event_id, log.c.body).where(here), {}):
+            yield row.event_id, row.body
 
 
 def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from conquer.registry import find, groups, make, table
+from conquer.registry import find, groups, make, offered, table, unknown
 from conquer.study.arena.worlds import Setting
 
 Point = Mapping[str, Any]
@@ -153,9 +153,10 @@ def names_of(algorithms: tuple[str, ...]) -> tuple[str, ...]:
     ('ttg', 'rucb')
     """
     names = tuple(dict.fromkeys(name for given in algorithms for name in _expanded(given)))
-    known = {**table(), **VARIANTS, **published()}
-    if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are {', '.join(known)}")
+    entered = {**VARIANTS, **published()}
+    if nobodys := unknown(name for name in names if name not in entered):
+        there = (*table(), *offered(), *entered)
+        raise ValueError(f"no algorithm {', '.join(nobodys)}; there are {', '.join(there)}")
     return names
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from conquer.judges import LawJudge
+from conquer.metrics import half_width
 from conquer.registry import make
 from conquer.simulation import Trace, simulate
 from conquer.study.arena.contenders import Contender, contender
@@ -81,7 +82,8 @@ def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int) -> di
     entry = contender(algorithm)
     point = tune(setting, entry, seed)
     games = [meet(entry, point, setting.make(seed, "run", k), k, timed=k == 0) for k in range(repetitions)]
-    curve = np.mean([np.cumsum(game.weak) for game in games], axis=0)
+    runs = np.array([np.cumsum(game.weak) for game in games])
+    curve, half = runs.mean(axis=0), half_width(runs) if repetitions > 1 else np.zeros(setting.rounds)
     at = np.unique(np.linspace(1, setting.rounds, _POINTS).astype(int))
     return {
         "world": setting.name,
@@ -94,5 +96,9 @@ def cell(setting: Setting, algorithm: str, *, seed: int, repetitions: int) -> di
         "strong": [round(float(game.strong.sum()), 4) for game in games],
         "query_rate": round(float(np.mean([game.asked / setting.rounds for game in games])), 4),
         "microseconds": round(1e6 * games[0].seconds / setting.rounds, 1),
-        "curve": {"round": at.tolist(), "regret": [round(float(curve[t - 1]), 3) for t in at]},
+        "curve": {
+            "round": at.tolist(),
+            "regret": [round(float(curve[t - 1]), 3) for t in at],
+            "half": [round(float(half[t - 1]), 3) for t in at],
+        },
     }

@@ -58,13 +58,13 @@ def ratio_interval(ours: Sequence[float], rival: Sequence[float], *, seed: int =
 
 
 def thinned(cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The cells with curves for the eight best of each world and part that duel (of all, where none does), no other."""
+    """The cells with curves for the eight best of each world and part that duel (of all, if none does) and random."""
     kept = set()
     for world in dict.fromkeys(found["world"] for found in cells):
         for part in parts(found for found in cells if found["world"] == world).values():
             rows = ranking(part, world)
             best = [row for row in rows if not row["single"]] or rows
-            kept |= {(world, row["algorithm"]) for row in best[:CURVES]}
+            kept |= {(world, row["algorithm"]) for row in best[:CURVES]} | {(world, "random")}
     return [
         {
             name: value

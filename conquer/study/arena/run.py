@@ -10,7 +10,7 @@ from conquer.study.arena.games import cell
 from conquer.study.arena.page import write_arena_page
 from conquer.study.arena.ranking import parts, thinned, verdicts
 from conquer.study.arena.spec import ArenaSpec
-from conquer.study.arena.worlds import PRESETS, SETTINGS, Setting
+from conquer.study.arena.worlds import PRESETS, SETTINGS, ArenaPreset, Setting
 from conquer.study.backends import Backend, serial
 from conquer.study.cells.output import write_text
 from conquer.study.cells.runner import CellTask, missing, run
@@ -19,6 +19,8 @@ from conquer.study.progress import QUIET, RUNNING, StudyProgress
 
 _METHOD = 2
 """Counts up where the same contender gives other numbers, so that no cell of an older method is taken for a new one."""
+_COMPILED, _CALLED, _RIVAL, _KERNEL = 0.02, 0.2, 1.0, 10.0
+"""Milliseconds of a round, by how it is met; and how many times that where the model is a kernel's."""
 _REGRETS = {"Regret of the better shown": "weak", "Regret of both shown": "strong"}
 
 
@@ -46,10 +48,12 @@ class Match:
 
     @property
     def cost(self) -> float:
-        """Rounds to be met."""
-        setting = self.setting
-        tuning = setting.tuning * setting.share * len(contender(self.algorithm).grid)
-        return setting.rounds * (self.repetitions + tuning)
+        """Rounds to be met, each as long as it takes, about: so the time left falls evenly."""
+        setting, entry = self.setting, contender(self.algorithm)
+        tuning = setting.tuning * setting.share * len(entry.grid) if len(entry.grid) > 1 else 0
+        compiled = entry.ours and not setting.fixed and self.world != "corrupted"
+        one = _COMPILED if compiled else _CALLED if entry.ours else _RIVAL
+        return setting.rounds * (one * (self.repetitions + tuning) + _CALLED) * (_KERNEL if setting.kernel else 1.0)
 
 
 def _described(setting: Setting) -> dict[str, Any]:
@@ -62,17 +66,25 @@ def settings_of(spec: ArenaSpec) -> list[Setting]:
     >>> [setting.rounds for setting in settings_of(ArenaSpec(worlds=("linear", "arms"), rounds=60))]
     [60, 60]
     """
-    if spec.worlds is None and spec.preset not in PRESETS:
-        raise ValueError(f"no preset {spec.preset!r}; there are {', '.join(PRESETS)}")
-    chosen = PRESETS[spec.preset] if spec.worlds is None else spec.worlds
-    if unknown := [name for name in chosen if name not in SETTINGS]:
+    preset = _preset(spec)
+    if unknown := [name for name in preset.worlds if name not in SETTINGS]:
         raise ValueError(f"no world {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
-    return [replace(SETTINGS[name], rounds=spec.rounds or SETTINGS[name].rounds) for name in chosen]
+    rounds = spec.rounds or preset.rounds
+    return [replace(SETTINGS[name], rounds=rounds or SETTINGS[name].rounds) for name in preset.worlds]
+
+
+def _preset(spec: ArenaSpec) -> ArenaPreset:
+    """What a specification does not say itself."""
+    if spec.worlds is not None:
+        return ArenaPreset(spec.worlds)
+    if spec.preset not in PRESETS:
+        raise ValueError(f"no preset {spec.preset!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[spec.preset]
 
 
 def matches_of(spec: ArenaSpec) -> list[Match]:
     """Every cell of an arena, world by world."""
-    names = names_of(spec.algorithms)
+    names = names_of(spec.algorithms or _preset(spec).algorithms)
     return [
         Match(setting.name, setting.rounds, name, spec.seed, spec.repetitions)
         for setting in settings_of(spec)

@@ -11,19 +11,23 @@ class ArenaSpec:
     8
     """
 
-    preset: str = field(default="small", metadata={"help": "small, or standard: the literature's usual setting."})
+    preset: str = field(
+        default="small",
+        metadata={"help": "small: two minutes; standard: the literature's; long; worlds: all nine, hours."},
+    )
     worlds: tuple[str, ...] | None = field(
         default=None, metadata={"help": "Names of worlds, comma-separated, instead of a preset."}
     )
-    algorithms: tuple[str, ...] = field(
-        default=("all",), metadata={"help": "all, paper, rivals, published, or names, comma-separated."}
+    algorithms: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"help": "all, paper, rivals, published, or names, comma-separated, instead of the preset's."},
     )
-    rounds: int | None = field(default=None, metadata={"help": "Rounds of each world, instead of its own number."})
+    rounds: int | None = field(default=None, metadata={"help": "Rounds of each world, instead of the preset's."})
     repetitions: int = field(default=8, metadata={"help": "Worlds of each kind that every algorithm meets."})
     seed: int = field(default=0, metadata={"help": "What every draw depends on."})
 
     def __post_init__(self) -> None:
-        if not self.algorithms or self.worlds == ():
+        if self.algorithms == () or self.worlds == ():
             raise ValueError("algorithms and worlds must name at least one each, got nothing")
         if self.repetitions < 1:
             raise ValueError(f"repetitions must be at least 1, got {self.repetitions}")

@@ -164,4 +164,20 @@ SETTINGS = {
     )
 }
 _BIG = ("standard", "long")
-PRESETS = {"small": tuple(name for name in SETTINGS if name not in _BIG), **{name: (name,) for name in _BIG}}
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaPreset:
+    """Worlds, who meets there, and how many rounds; None: the worlds' own."""
+
+    worlds: tuple[str, ...]
+    algorithms: tuple[str, ...] = ("all",)
+    rounds: int | None = None
+
+
+PRESETS = {
+    "small": ArenaPreset(("linear", "logistic", "arms"), ("paper", "colstim", "pairucb"), 500),
+    "worlds": ArenaPreset(tuple(name for name in SETTINGS if name not in _BIG)),
+    **{name: ArenaPreset((name,)) for name in _BIG},
+}
+"""small takes about two minutes on two cores; worlds, which has everybody everywhere, hours."""

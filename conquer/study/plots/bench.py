@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from conquer.study.plots.canvas import MARKERS, panels
+from conquer.study.plots.canvas import MARKERS, panels, write_figure
 
 _COLOUR = "#0072B2"
 
@@ -21,4 +21,4 @@ def draw_growth(growth: Mapping[str, Mapping[str, Any]], path: Path) -> None:
         axis.set_xlabel(name, fontsize=7)
         if i % columns == 0:
             axis.set_ylabel("microseconds per round", fontsize=7)
-    figure.savefig(path, dpi=150)
+    write_figure(figure, path, dpi=150)

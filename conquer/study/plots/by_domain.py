@@ -1,5 +1,7 @@
 """The paper's figures of every single domain: test errors by K as bars, and regret as rounds go by."""
 
+import numpy as np
+
 from conquer.metrics import half_width
 from conquer.study.plots.canvas import Cast, Figure, Frames, domains_of, legend, panels, sizes_of
 
@@ -54,7 +56,7 @@ def bars(frames: Frames, cast: Cast) -> Figure:
 
 
 def cumulative_regret(frames: Frames, cast: Cast) -> Figure:
-    """Regret so far in each domain, round by round, at the middle K; the mean of all repetitions."""
+    """Regret so far in each domain, round by round, at the middle K; bands are 95 % intervals over repetitions."""
     import polars as pl
     from matplotlib.ticker import MaxNLocator
 
@@ -62,7 +64,8 @@ def cumulative_regret(frames: Frames, cast: Cast) -> Figure:
     sizes, domains = sizes_of(results), domains_of(results)
     items, floor = sizes[(len(sizes) - 1) // 2], next(iter(cast.references))
     curves = frames["curves"].filter(pl.col("items") == items)
-    means = curves.group_by("domain", "algorithm", "round").agg(pl.col("regret").mean()).sort("round")
+    means = curves.group_by("domain", "algorithm", "round").agg(pl.col("regret").mean(), runs=pl.col("regret"))
+    means = means.sort("round")
     lines = dict(means.group_by("domain", "algorithm", maintain_order=True))
     looks = {name: (cast.styles[name][0], "-", cast.styles[name][2]) for name in cast.names}
     looks[floor] = *cast.references[floor], ""
@@ -75,6 +78,10 @@ def cumulative_regret(frames: Frames, cast: Cast) -> Figure:
                     part["round"], part["regret"], line, color=colour, lw=1.0, marker=marker, ms=3, label=name,
                     markevery=(3 + i % 10, 12),
                 )  # fmt: skip
+                if part["runs"].list.len().min() > 2:  # the interval of two says nothing
+                    mean = part["regret"].to_numpy()
+                    half = np.array([float(half_width(np.array(runs))) for runs in part["runs"]])
+                    axis.fill_between(part["round"], mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
         axis.set_title(domain, fontsize=8, pad=3)
         axis.set_xlim(left=0)
         axis.set_ylim(bottom=0)

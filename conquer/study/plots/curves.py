@@ -6,17 +6,21 @@ from typing import Any
 import numpy as np
 
 from conquer.metrics import half_width
-from conquer.study.plots.canvas import Cast, Figure, Frame, Frames, legend, panels, sizes_of
+from conquer.study.plots.canvas import Cast, Figure, Frame, Frames, name_ends, panels, sizes_of
 
 
 def regret_curves(frames: Frames, cast: Cast) -> Figure:
     """Regret so far, divided by all rounds, against the share of rounds seen; bands are 95 % intervals over domains."""
     grid = np.linspace(0.02, 1.0, 50)
-    return _panels(frames, cast, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line)
+    figure = _panels(frames, cast, "share of the training rounds", "cumulative regret / all rounds", grid, _regret_line)
+    return _named(figure, cast)
 
 
 def sample_efficiency(frames: Frames, cast: Cast) -> Figure:
-    """Test error against the number of answers heard, both averaged over all domains and repetitions."""
+    """Test error against the number of answers heard, both averaged over all domains and repetitions.
+
+    Bands are 95 % intervals over domains.
+    """
     figure = _panels(frames, cast, "answers heard (mean over domains)", "test error", None, _efficiency_line)
     from matplotlib.ticker import LogLocator, NullLocator
 
@@ -25,6 +29,20 @@ def sample_efficiency(frames: Frames, cast: Cast) -> Figure:
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.xaxis.set_minor_locator(NullLocator())
         axis.xaxis.set_major_formatter("{x:g}")
+    return _named(figure, cast)
+
+
+def _named(figure: Figure, cast: Cast) -> Figure:
+    """The figure with each line's name at its end; scales must be final."""
+    _, ceiling = cast.references
+    for axis in figure.axes:
+        ends: list[tuple[str, float, float, str]] = []
+        for line in axis.get_lines():
+            x, y = line.get_data()
+            # The ceiling is a line across everything, as long as the longest.
+            last = max(end[1] for end in ends) if line.get_label() == ceiling and ends else float(x[-1])
+            ends.append((line.get_label(), last, float(y[-1]), line.get_color()))
+        name_ends(axis, [end for end in ends if not end[0].startswith("_")])
     return figure
 
 
@@ -47,7 +65,6 @@ def _panels(frames: Frames, cast: Cast, x: str, y: str, grid: Any, draw: Callabl
             axis.axhline(level, color="black", linestyle=":", linewidth=1.2, label=ceiling)
     figure.supxlabel(x, fontsize=8)
     figure.supylabel(y, fontsize=8)
-    legend(figure, axes[0], cast)
     return figure
 
 
@@ -77,7 +94,10 @@ def _efficiency_line(axis: Any, part: Frame, name: str, style: tuple[str, str, s
         return
     ranked = points.with_columns(pl.col("round").rank("ordinal").over("domain", "repetition").alias("step"))
     means = ranked.group_by("step").agg(pl.col("answers").mean(), pl.col("error").mean()).sort("step")
-    axis.plot(
-        means["answers"].to_numpy(), means["error"].to_numpy(), color=style[0], linewidth=1.1, marker=style[2],
-        linestyle=line, ms=3.5, label=name,
-    )  # fmt: skip
+    at, mean = means["answers"].to_numpy(), means["error"].to_numpy()
+    axis.plot(at, mean, color=style[0], linewidth=1.1, marker=style[2], linestyle=line, ms=3.5, label=name)
+    domains = ranked.group_by("step", "domain").agg(pl.col("error").mean()).sort("step", "domain")
+    values = [part["error"].to_numpy() for _, part in domains.group_by("step", maintain_order=True)]
+    if min(map(len, values)) > 1:
+        half = np.array([float(half_width(each)) for each in values])
+        axis.fill_between(at, mean - half, mean + half, color=style[0], alpha=0.12, linewidth=0)

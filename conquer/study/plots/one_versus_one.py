@@ -6,9 +6,10 @@ from conquer.study.plots.canvas import Cast, Figure, Frames, ink, new
 
 
 def competition(frames: Frames, cast: Cast) -> Figure:
-    """One versus one: in what share of the trials the row's error was below the column's; bold where significant.
+    """One versus one: in how many trials (domain, K and repetition) the row's test error was below the column's.
 
-    Behind the line: the references, choosing at random and full information.
+    Bold where a sign test over domains (over trials where there are fewer than five) finds p < 0.05 after Holm's
+    correction for all pairs. Behind the line: the references, choosing at random and full information.
     """
     found = {(row["row"], row["column"]): row for row in frames["one_versus_one_long"].iter_rows(named=True)}
     present = {name for pair in found for name in pair}
@@ -27,7 +28,7 @@ def competition(frames: Frames, cast: Cast) -> Figure:
         for j, two in enumerate(names):
             if i != j:
                 row = found[one, two]
-                weight = "bold" if row["p"] < 0.05 else "normal"
+                weight = "bold" if row["holm"] < 0.05 else "normal"
                 colour = ink(picture, share[i, j])
                 axis.text(j, i, row["wins"], ha="center", va="center", fontsize=7, color=colour, fontweight=weight)
     edge = len(cast.names) - 0.5
@@ -38,7 +39,11 @@ def competition(frames: Frames, cast: Cast) -> Figure:
     axis.spines[:].set_visible(False)
     axis.tick_params(length=0)
     trials = max((row["wins"] + row["losses"] + row["ties"] for row in found.values()), default=0)
-    figure.suptitle(f"trials (of {trials}) won by the row; bold: p < 0.05 in a sign test", fontsize=8)
+    units = max((row["units"] for row in found.values()), default=0)
+    counted = f"counted: trials (of {trials}) in which the row's test error was below the column's"
+    sample = f"{units} {'domains' if units < trials else 'trials'}"
+    tested = f"bold: sign test over {sample}, p < 0.05 after Holm's correction"
+    figure.suptitle(f"{counted}\n{tested} for {len(found) // 2} pairs", fontsize=7)
     bar = figure.colorbar(picture, ax=axis, shrink=0.7)
     bar.set_label("share of trials", fontsize=8)
     bar.ax.tick_params(labelsize=7)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from conquer.study.plots.canvas import name_ends, write_figure
+
 _STYLE = {
     "pair": ("#CC79A7", "P"),
     "gnc": ("#0072B2", "o"),
@@ -68,8 +70,17 @@ def curves(frame: Any, ceiling: str, error: float, refusal: float) -> Any:
     upper.set_xlabel("% of the training edges asked", fontsize=8)
     upper.xaxis.set_major_formatter("{x:g}")
     upper.tick_params(labelsize=7)
-    axis.legend(fontsize=8, frameon=False, loc="lower right")
+    _name_lines(axis, order)
     return figure
+
+
+def _name_lines(axis: Any, names: Sequence[str]) -> None:
+    """Each rule's name where its line ends; the ceiling keeps a legend of its own."""
+    lines = {line.get_label(): line for line in axis.get_lines()}
+    ends = [(name, *(float(v[-1]) for v in lines[name].get_data()), lines[name].get_color()) for name in names]
+    name_ends(axis, ends, gap=0.04)
+    ceiling = [line for name, line in lines.items() if name not in names]
+    axis.legend(handles=ceiling, fontsize=8, frameon=False, loc="lower right")
 
 
 def by_rate(frame: Any, ceiling: str, rate: str, label: str, **fixed: float) -> Any:
@@ -84,7 +95,7 @@ def by_rate(frame: Any, ceiling: str, rate: str, label: str, **fixed: float) -> 
     _ceiling_line(axis, frame, ceiling)
     axis.set_xlabel(label, fontsize=9)
     axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
-    axis.legend(fontsize=8, frameon=False)
+    _name_lines(axis, part["ask"].unique(maintain_order=True).to_list())
     return figure
 
 
@@ -126,5 +137,5 @@ def write(
 def save(figure: Any, path: Path) -> Path:
     """Write a figure as PNG and PDF; returns the path of the PNG."""
     for suffix in (".png", ".pdf"):
-        figure.savefig(path.with_suffix(suffix), dpi=160)
+        write_figure(figure, path.with_suffix(suffix), dpi=160)
     return path.with_suffix(".png")

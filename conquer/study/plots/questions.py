@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conquer.metrics import half_width
 from conquer.study.plots.canvas import MARKERS, Cast, Figure, Frames, new, sizes_of
 
 # The marker shows a single K, of which there is no line.
@@ -11,7 +12,7 @@ _REFERENCE: dict[str, Any] = {"color": "0.35", "linestyle": "--", "linewidth": 1
 def asked(frames: Frames, cast: Cast) -> Figure:
     """Left: rounds without a question by K (or by pass), and those with a single best item, the most it can rightly be.
 
-    Right: questions between equally good items by K.
+    Right: questions between equally good items by K. Bars at the left are 95 % intervals over domains.
     """
     figure, axes = new(1, 2, 2.6)
     left, right = axes[0]
@@ -44,12 +45,18 @@ def _silence_by_size(axis: Any, frames: Frames, cast: Cast) -> None:
 
     results = frames["results"]
     silent = results.filter(pl.col("algorithm").is_in(cast.names)).group_by("algorithm", "items")
-    table = silent.agg((100 * (1 - pl.col("query_rate").mean())).alias("silent"))
+    rate = (100 * (1 - pl.col("query_rate").mean())).alias("silent")
+    table, each = silent.agg(rate), results.group_by("algorithm", "items", "domain").agg(rate)
     for name in cast.names:
         part = table.filter(pl.col("algorithm") == name).sort("items")
         if (part["silent"].max() or 0) > 0:
             colour, _, marker = cast.styles[name]
-            axis.plot(part["items"], part["silent"], color=colour, marker=marker, ms=4, linewidth=1.1, label=name)
+            own = [each.filter(algorithm=name, items=k).sort("domain")["silent"].to_numpy() for k in part["items"]]
+            halves = [float(half_width(rates)) if rates.size > 1 else 0.0 for rates in own]
+            axis.errorbar(
+                part["items"], part["silent"], halves, color=colour, marker=marker, ms=4, lw=1.1, elinewidth=0.7,
+                capsize=1.5, label=name,
+            )  # fmt: skip
     single = results.group_by("items").agg(pl.col("unique_in_sets").mean() * 100).sort("items")
     axis.plot(single["items"], single["unique_in_sets"], label="rounds with a single best item", **_REFERENCE)
     axis.set_xticks(sizes_of(results))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conquer.study.plots.by_domain import bars, cumulative_regret
-from conquer.study.plots.canvas import Cast, Figure, Frames
+from conquer.study.plots.canvas import Cast, Figure, Frames, write_figure
 from conquer.study.plots.curves import regret_curves, sample_efficiency
 from conquer.study.plots.errors import errors_by_items
 from conquer.study.plots.one_versus_one import competition
@@ -32,6 +32,7 @@ def write(name: str, frames: Frames, cast: Cast, folder: Path) -> Path:
 def save(figure: Figure, name: str, folder: Path) -> Path:
     """Write a figure as PNG and PDF under this name; returns the path of the PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
-    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    write_figure(figure, folder / f"{name}.png", dpi=200, metadata={"Software": None})
+    plain = {"CreationDate": None, "Producer": None, "Creator": None}
+    write_figure(figure, folder / f"{name}.pdf", metadata=plain)
     return folder / f"{name}.png"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conquer.kernels.core import building
 from conquer.study.backends import choose
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
-from conquer.study.reviews import files
+from conquer.study.reviews.sources import check, sources
 from conquer.study.reviews.spec import CEILING, EMBEDDED, PAPER, Spec, preset
 
 if TYPE_CHECKING:
@@ -27,13 +27,15 @@ def run_study(
     cluster: str | None = None,
     out: str | Path = "study",
     publish: str | Path | None = None,
+    overwrite: bool = False,
     command: Sequence[str] = (),
     **changes: Any,
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
 
     `readings` are run in place of the preset's, `changes` are fields of `Spec` in place of theirs; `command` is what
-    the user typed, for the report. Tables and figures are also copied to the folder `publish`. What can be refused is
+    the user typed, for the report. Tables and figures are also copied to the folder `publish`. Where `out` has the
+    report of another study it is replaced only with `overwrite`. What can be refused is
     refused before anything is compiled, and what needs no look at the algorithms before they are imported.
     """
     from rich.console import Console
@@ -44,12 +46,17 @@ def run_study(
         backend = choose(jobs, cluster)
         given = {name: value for name, value in changes.items() if value is not None}
         data, names = given.get("data", "synthetic"), given.get("domains")
-        files.check(data, names, text=given.get("text"), rating=given.get("rating"))
+        check(data, names, text=given.get("text"), rating=given.get("rating"))
         specs = specifications(preset, readings, **given)
         if data in EMBEDDED:
-            from conquer.study.reviews.sources import sources
-
             sources(specs[0])
+        # What follows imports numpy: mistakes that need no look at files have been told by now.
+        from conquer.study.cells.identity import check_place, sign
+        from conquer.study.reviews.looking import look
+
+        check_place(out, "report.html", "reviews", specs, overwrite)
+        for line in look(specs[0]):
+            console.print(line, markup=False, highlight=False)
         for place in [Path(each) for each in (publish, out) if each is not None]:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place):
@@ -65,6 +72,7 @@ def run_study(
             compile_kernels(specs, bars)
         finished: Finished = study(specs, out, backend, bars)
         page = report.write(finished, shlex.join(command) or "conquer study", bars)
+        sign(out, "reviews", specs)
     summary.show(finished, console)
     if publish is not None:
         copied = output.publish(Path(out), Path(publish))
@@ -86,13 +94,13 @@ def rehearse(specs: Sequence[Spec]) -> None:
     """Call every kernel of a study with the types it will be called with: a repetition of a handful of reviews."""
     from conquer.features.vocabulary import tabulate
     from conquer.study.reviews.domains import store
-    from conquer.study.reviews.sources import Source
+    from conquer.study.reviews.sources import DomainSource
     from conquer.study.reviews.work import Repetition, repeat
 
     tabulate(["one text"])
     wanted: tuple[tuple[int, str, dict[str, Any]], ...] = ((3, "ttg", {}), (3, CEILING, {}))
     with tempfile.TemporaryDirectory() as folder:
-        source = Source("synthetic", "android", (), 40, 0, "none", "a rehearsal")
+        source = DomainSource("synthetic", "android", (), 40, 0, "none", "a rehearsal")
         store(source, Path(folder))
         for spec in specs:
             small = replace(spec, data="synthetic", judge="linear", domains=None, items=(3,), passes=1, test_sets=2)
@@ -111,13 +119,13 @@ def specifications(name: str, readings: tuple[str, ...] | None = None, **changes
 
 
 def _algorithms(names: tuple[str, ...]) -> tuple[str, ...]:
-    from conquer.registry import groups, table
+    from conquer.registry import groups, offered, table, unknown
 
     # Fixed arms mean nothing on reviews, and some rivals take few features only.
     rivals = tuple(name for name in groups()["contextual"] if name not in PAPER)
     known = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
     chosen = known.get(names[0], names) if len(names) == 1 else names
-    unknown = [name for name in chosen if name not in table()]
-    if unknown:
-        raise ValueError(f"no algorithm {', '.join(unknown)}; there are paper, rivals, all, {', '.join(table())}")
+    if nobodys := unknown(chosen):
+        there = ("paper", "rivals", "all", *table(), *offered())
+        raise ValueError(f"no algorithm {', '.join(nobodys)}; there are {', '.join(there)}")
     return chosen

@@ -63,10 +63,10 @@ def by_domain(domains: Any, values: Floats) -> Floats:
 
 
 def one_versus_one(results: Frame) -> Frame:
-    """(row, column, wins, losses, ties, p): in how many trials the row's test error was below the column's.
+    """(row, column, wins, losses, ties, p, holm, units): how many trials the row won by the smaller test error.
 
-    The two references, random and the ceiling, take part.
-    `p` is a sign test over domains, whose trials share data and tuning (over trials where there are fewer than five).
+    The two references, random and the ceiling, take part. `p` is a sign test over `units` domains, whose trials share
+    data and tuning (over trials where there are fewer than five); `holm` is p corrected for all pairs by Holm's rule.
     """
     import polars as pl
 
@@ -74,7 +74,7 @@ def one_versus_one(results: Frame) -> Frame:
         "domain", "items", "repetition"
     )
     names = ordered(results["algorithm"].to_list())
-    rows = []
+    rows: list[dict[str, Any]] = []
     for one in names:
         for two in names:
             if one == two:
@@ -86,14 +86,33 @@ def one_versus_one(results: Frame) -> Frame:
                 {
                     "row": one, "column": two, "wins": wins, "losses": losses,
                     "ties": int((gap == 0).sum()), "p": sign_test(int((units < 0).sum()), int((units > 0).sum())),
+                    "units": units.size,
                 }
             )  # fmt: skip
+    pairs = {frozenset((row["row"], row["column"])): row["p"] for row in rows}
+    corrected = dict(zip(pairs, holm(list(pairs.values())), strict=True))
+    rows = [row | {"holm": corrected[frozenset((row["row"], row["column"]))]} for row in rows]
     counts = dict.fromkeys(("wins", "losses", "ties"), pl.Int64)
-    return pl.DataFrame(rows, schema={"row": pl.String, "column": pl.String, **counts, "p": pl.Float64})
+    numbers = {"p": pl.Float64, "holm": pl.Float64, "units": pl.Int64}
+    return pl.DataFrame(rows, schema={"row": pl.String, "column": pl.String, **counts, **numbers})
+
+
+def holm(values: list[float]) -> list[float]:
+    """p-values of several tests, corrected so that any false one among them is as rare as a single test's.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(values)), key=values.__getitem__)
+    corrected, least = [1.0] * len(values), 0.0
+    for rank, place in enumerate(order):
+        least = max(least, min(1.0, (len(values) - rank) * values[place]))
+        corrected[place] = least
+    return corrected
 
 
 def matrix(duels: Frame) -> Frame:
-    """The one-versus-one table as a square of wins, a star where the sign test finds p < 0.05."""
+    """The one-versus-one table as a square of wins, a star where the sign test, corrected, finds p < 0.05."""
     import polars as pl
 
     names = ordered(duels["row"].to_list())
@@ -103,6 +122,6 @@ def matrix(duels: Frame) -> Frame:
         if one == two:
             return "-"
         row = found[one, two]
-        return f"{row['wins']}{'*' if row['p'] < 0.05 else ''}"
+        return f"{row['wins']}{'*' if row['holm'] < 0.05 else ''}"
 
     return pl.DataFrame([{"beat": one} | {two: cell(one, two) for two in names} for one in names])

@@ -10,7 +10,7 @@ from conquer.study.cells.output import write_text
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.study.reviews import learning, rounds
 from conquer.study.reviews.domains import Domain
-from conquer.study.reviews.files import check
+from conquer.study.reviews.sources import check
 from conquer.study.reviews.spec import CEILING, Spec, preset
 from conquer.study.reviews.trials import domains, trial, trials
 

@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from conquer.data import digits, reviews, splits, synthetic
 from conquer.data.compression import NoReviewsError
+from conquer.data.scales import STARS, Scale
 from conquer.features.vocabulary import tabulate
 from conquer.rows import SparseRows
-from conquer.study.reviews.sources import Source, fingerprint
+from conquer.study.reviews.sources import DomainSource, fingerprint
 from conquer.types import Floats, Ints
 
+_LEVELS = 11
+"""Different ratings, at most, that each have a share of their own in every part: 0 to 10."""
 _ARRAYS = ("indptr", "indices", "data", "stars", "ratings", "groups", "hashes")
 
 
@@ -28,7 +31,8 @@ class Domain:
 
     `groups` (U, K) are the rows of each fixed round; empty where rounds are drawn from single reviews.
     `hashes` has one content hash per review, or per group. `span`: how many stars lie between the best and the worst
-    there can be, where the error is 1.
+    there can be, where the error is 1. `whole`: ratings are a few whole numbers on their scale, so that parts can hold
+    each in proportion.
     """
 
     name: str
@@ -38,6 +42,7 @@ class Domain:
     groups: Ints
     hashes: NDArray[np.uint64]
     span: float = 4.0
+    whole: bool = True
 
     @property
     def units(self) -> int:
@@ -47,11 +52,10 @@ class Domain:
     @property
     def strata(self) -> Floats:
         """(units,): the stars that the development part keeps in proportion; one stratum where they are no whole."""
-        whole = self.groups.size == 0 and bool((self.stars == np.round(self.stars)).all())
-        return self.stars if whole else np.ones(self.units)
+        return self.stars if self.whole and self.groups.size == 0 else np.ones(self.units)
 
 
-def build(source: Source) -> tuple[Domain, dict[str, Any]]:
+def build(source: DomainSource) -> tuple[Domain, dict[str, Any]]:
     """The domain and what is worth knowing about how it was read."""
     if source.kind == "synthetic":
         documents = synthetic.generate(source.name, source.reviews, source.seed)
@@ -78,11 +82,11 @@ def _nothing() -> Ints:
     return np.empty((0, 0), np.int64)
 
 
-def _from_files(source: Source) -> tuple[Domain, dict[str, Any]]:
+def _from_files(source: DomainSource) -> tuple[Domain, dict[str, Any]]:
     found: list[reviews.Review] = []
     about: dict[str, Any] = {"unreadable": 0, "problems": []}
     for path in source.files:
-        reading = reviews.read(path, text=source.text, rating=source.rating)
+        reading = reviews.read(path, text=source.text, rating=source.rating, scale=source.scale)
         try:
             found.extend(reading)
         except NoReviewsError as error:
@@ -96,14 +100,21 @@ def _from_files(source: Source) -> tuple[Domain, dict[str, Any]]:
     first = np.sort(np.unique(hashes, return_index=True)[1])
     stars = np.array([review.stars for review in found])
     about |= {"read": len(found), "duplicates": len(found) - first.size}
+    about["scale"] = None if source.scale is None else str(source.scale)
     chosen = first
-    whole = bool((stars == np.round(stars)).all())
+    whole = _few_whole(stars, source.scale or STARS)
     if source.balance == "stars" and whole:
         chosen = first[splits.balanced(stars[first], hashes[first])]
     about["balanced"] = source.balance == "stars" and whole
     rows = local(tabulate([found[i].text for i in chosen], ngrams=source.ngrams)[1])
     ratings = _ratings([found[i].ratings for i in chosen])
-    return Domain(source.name, rows, stars[chosen], ratings, _nothing(), hashes[chosen]), about
+    return Domain(source.name, rows, stars[chosen], ratings, _nothing(), hashes[chosen], whole=whole), about
+
+
+def _few_whole(stars: Floats, scale: Scale) -> bool:
+    """Whether these stars were whole numbers on their scale, and few different ones."""
+    steps = scale.steps(stars)
+    return bool((np.abs(steps - np.round(steps)) < 1e-9).all()) and np.unique(np.round(steps)).size <= _LEVELS
 
 
 def _ratings(people: list[tuple[float, ...]]) -> Floats:
@@ -149,7 +160,7 @@ def local(rows: SparseRows) -> SparseRows:
     return SparseRows(matrix.indptr, matrix.indices, matrix.data, used)
 
 
-def store(source: Source, folder: Path) -> dict[str, Any]:
+def store(source: DomainSource, folder: Path) -> dict[str, Any]:
     """Build the domain into `folder` unless it is there; returns what is known about it. All or nothing."""
     place = folder / source.key
     if not place.exists():
@@ -160,8 +171,9 @@ def store(source: Source, folder: Path) -> dict[str, Any]:
             "features": domain.rows.dim,
             "entries": int(domain.rows.data.size),
             "stars": {f"{v:g}": int(n) for v, n in zip(*np.unique(domain.stars, return_counts=True), strict=True)}
-            if np.unique(domain.stars).size <= 9
+            if np.unique(domain.stars).size <= _LEVELS
             else {},
+            "whole": domain.whole,
             "rated": bool(domain.ratings.size),
             "grouped": bool(domain.groups.size),
             "span": domain.span,
@@ -193,12 +205,13 @@ def held(about: dict[str, Any], share: float) -> int:
     16
     """
     stars = {} if about["grouped"] else about["stars"]
-    whole = stars and all(float(value).is_integer() for value in stars)
+    # What an earlier version noted has stars from 1 to 5.
+    whole = stars and about.get("whole", all(float(value).is_integer() for value in stars))
     return sum(round(share * size) for size in (stars.values() if whole else [about["reviews"]]))
 
 
 @functools.lru_cache(maxsize=2)
-def load(source: Source, folder: str) -> Domain:
+def load(source: DomainSource, folder: str) -> Domain:
     """The domain, memory-mapped from `folder`; a worker that cannot see it builds its own from the source."""
     place = Path(folder) / source.key
     if not place.exists():
@@ -211,4 +224,5 @@ def load(source: Source, folder: str) -> Domain:
     about = json.loads((place / "about.json").read_text())
     rows = SparseRows(arrays["indptr"], arrays["indices"], arrays["data"], about["features"])
     plain = {name: np.array(arrays[name]) for name in ("stars", "ratings", "groups", "hashes")}
-    return Domain(source.name, rows, **plain, span=about["span"])
+    whole = about.get("whole", bool((plain["stars"] == np.round(plain["stars"])).all()))
+    return Domain(source.name, rows, **plain, span=about["span"], whole=whole)

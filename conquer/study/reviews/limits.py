@@ -14,8 +14,8 @@ from conquer.rows import SparseRows
 from conquer.study.cells.output import markdown
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.study.reviews import learning
-from conquer.study.reviews.files import check
 from conquer.study.reviews.rounds import rows_of
+from conquer.study.reviews.sources import check
 from conquer.study.reviews.spec import CEILING, Spec, preset
 from conquer.study.reviews.trials import Trial, domains, trial, trials
 from conquer.types import Floats, Ints

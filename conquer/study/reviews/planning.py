@@ -7,11 +7,11 @@ from conquer.study.cells.runner import CellTask, Plan
 from conquer.study.cells.store import Cells, Row, key
 from conquer.study.reviews.domains import held
 from conquer.study.reviews.readings import points as grid_of
-from conquer.study.reviews.sources import Source
+from conquer.study.reviews.sources import DomainSource
 from conquer.study.reviews.spec import CEILING, Spec
 from conquer.study.reviews.work import Repetition, Tuning, tuning_effort
 
-Known = Sequence[tuple[Source, dict[str, Any]]]
+Known = Sequence[tuple[DomainSource, dict[str, Any]]]
 """Domains and what is known about them."""
 Place = tuple[str, int, str]
 """(domain, items, algorithm)."""

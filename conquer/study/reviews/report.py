@@ -2,8 +2,9 @@
 
 import base64
 import inspect
-import json
+import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from conquer.study.reviews.spec import CEILING
 _TITLES = {
     "mean_error": "Mean test error by K",
     "online": "Mean regret per round and mean error of the first item shown, while learning",
-    "one_versus_one": "One versus one, trials won; a star where a sign test gives p < 0.05",
+    "one_versus_one": "One versus one: trials won by the row; a star: sign test, p < 0.05 after Holm's correction",
     "silence": "Rounds without a question, percent (GNC)",
     "equal_pairs": "Questions between equally good items, percent",
     "tuned": "Chosen grid points",
@@ -43,10 +44,11 @@ def write(finished: Finished, command: str, progress: StudyProgress = QUIET) -> 
     names = [reading_of(spec) for spec in finished.specs]
     progress.begin(REPORTING, len(names) * len(figures.FIGURES))
     parts = {name: (results.filter(reading=name), finished.curves.filter(reading=name)) for name in names}
-    sections = {}
+    sections: dict[str, _Section] = {}
+    numbers = itertools.count(2 if len(names) > 1 else 1)
     for name, part in parts.items():
         place = slug(name) if len(names) > 1 else ""
-        sections[name] = _section(folder, place, *part, progress)
+        sections[name] = _section(folder, place, *part, numbers, progress)
     claims = verdicts.compared({name: part for name, (part, _) in parts.items()})
     rows = [
         {"reading": name, "claim": c.claim, "verdict": c.verdict, "evidence": c.evidence, "why": each.why}
@@ -60,7 +62,8 @@ def write(finished: Finished, command: str, progress: StudyProgress = QUIET) -> 
         tables.write({"readings": both}, folder / "tables")
         means = {name: section.tables["mean_error"] for name, section in sections.items()}
         figure = errors_by_reading(means, cast(contenders(results), ordered(table()), "random", CEILING))
-        compared = _encoded(figures.save(figure, "readings", folder / "figures"))
+        path = figures.save(figure, "readings", folder / "figures")
+        compared = _picture(1, inspect.getdoc(errors_by_reading), path, folder)
     return write_page(
         folder / "report.html",
         Path(__file__).with_suffix(".html"),
@@ -72,41 +75,69 @@ def write(finished: Finished, command: str, progress: StudyProgress = QUIET) -> 
         claims=claims,
         classes={HOLDS: "holds", FAILS: "fails"},
         compared=compared,
-        caption=inspect.getdoc(errors_by_reading),
         readings=both,
         sections=sections,
         titles=_TITLES,
         domains=_domains(finished),
         left_out=finished.left_out,
         problems=[line for facts in finished.domains.values() for line in facts.get("problems", [])],
-        settings={name: json.dumps(s.described(), indent=1) for name, s in zip(names, finished.specs, strict=True)},
-        versions=json.dumps(versions(), indent=1),
+        settings={name: _in_words(s.described()) for name, s in zip(names, finished.specs, strict=True)},
+        versions=versions(),
     )
 
 
 @dataclass(frozen=True, slots=True)
+class _Picture:
+    """A figure of the page: its number, its caption, its PNG, and where its PDF lies beside the page."""
+
+    number: int
+    caption: str
+    encoded: str
+    pdf: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Section:
-    """What the page shows of one reading: its tables by file name, its pictures by caption."""
+    """What the page shows of one reading: its name in links, its tables by file name, its pictures."""
 
+    slug: str
     tables: dict[str, Any]
-    pictures: dict[str | None, str]
+    pictures: list[_Picture]
 
 
-def _section(folder: Path, place: str, results: Any, curves: Any, progress: StudyProgress) -> _Section:
+def _section(
+    folder: Path, place: str, results: Any, curves: Any, numbers: Iterator[int], progress: StudyProgress
+) -> _Section:
     made = tables.all_tables(results)
     tables.write(made, folder / "tables" / place)
     frames = made | {"results": results, "curves": curves}
     looks = cast(contenders(results), ordered(table()), "random", CEILING)
-    pictures = {}
+    pictures = []
     for name, figure in figures.FIGURES.items():
         path = figures.write(name, frames, looks, folder / "figures" / place)
-        pictures[inspect.getdoc(figure)] = _encoded(path)
+        pictures.append(_picture(next(numbers), inspect.getdoc(figure), path, folder))
         progress.advance(1)
-    return _Section(made, pictures)
+    return _Section(place or "all", made, pictures)
 
 
-def _encoded(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode()
+def _picture(number: int, caption: str | None, path: Path, folder: Path) -> _Picture:
+    encoded, pdf = base64.b64encode(path.read_bytes()).decode(), path.relative_to(folder).with_suffix(".pdf")
+    return _Picture(number, " ".join((caption or "").split()), encoded, pdf.as_posix())
+
+
+def _in_words(settings: dict[str, Any]) -> dict[str, str]:
+    """Settings as a reader reads them.
+
+    >>> _in_words({"items": (5, 10), "lam": None, "test_sets": 50, "cold": True})
+    {'items': '5, 10', 'lam': 'none', 'test sets': '50', 'cold': 'yes'}
+    """
+
+    def words(value: Any) -> str:
+        if isinstance(value, tuple | list):
+            return ", ".join(map(words, value))
+        return "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+    return {name.replace("_", " "): words(value) for name, value in settings.items()}
 
 
 def slug(name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conquer.data.compression import NoReviewsError
-from conquer.registry import table
+from conquer.registry import find
 from conquer.study.backends import Backend, serial
 from conquer.study.cells.output import write_frame
 from conquer.study.cells.runner import CellTask, Plan, joined, missing, run
@@ -15,10 +15,11 @@ from conquer.study.cells.store import Cells, Row
 from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, TUNING, StudyProgress
 from conquer.study.reviews import planning
 from conquer.study.reviews.domains import held, store
+from conquer.study.reviews.looking import refuse_unreadable
 from conquer.study.reviews.planning import Known, Place, place
 from conquer.study.reviews.readings import reading_of
 from conquer.study.reviews.results import frames
-from conquer.study.reviews.sources import Source, ignored, sources
+from conquer.study.reviews.sources import DomainSource, ignored, sources
 from conquer.study.reviews.spec import Spec
 from conquer.study.reviews.work import repeat, tune
 
@@ -49,7 +50,7 @@ class _Store:
 
     folder: Path
 
-    def __call__(self, source: Source) -> list[Row]:
+    def __call__(self, source: DomainSource) -> list[Row]:
         try:
             return [store(source, self.folder)]
         except NoReviewsError as error:
@@ -67,13 +68,15 @@ def study(
     """
     every = (specs,) if isinstance(specs, Spec) else tuple(specs)
     for algorithm in (algorithm for spec in every for algorithm in spec.algorithms):
-        if algorithm not in table():
-            raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(table())}")
+        find(algorithm)  # or a ValueError that lists them
     found = [sources(spec) for spec in every]
     out = Path(folder).resolve()  # workers may stand elsewhere
     out.mkdir(parents=True, exist_ok=True)
     cells, work = Cells(out / "cells"), out / "work"
     facts = _read({source.key: source for each in found for source in each}, out, work, backend, progress)
+    named = {source.name: facts[source.key] for each in found for source in each}
+    if not all(spec.allow_unreadable for spec in every):
+        refuse_unreadable(named)
     fit = [_fit_for_study(spec, [(s, facts[s.key]) for s in each]) for spec, each in zip(every, found, strict=True)]
     left_out = {name: why for _, left in fit for name, why in left.items()}
     ways = [_Way(spec, known) for spec, (known, _) in zip(every, fit, strict=True)]
@@ -108,7 +111,7 @@ def _points(way: _Way, plan: Plan, tuned: Mapping[str, Row]) -> dict[Place, Row]
 
 
 def _read(
-    found: Mapping[str, Source], out: Path, work: Path, backend: Backend, progress: StudyProgress
+    found: Mapping[str, DomainSource], out: Path, work: Path, backend: Backend, progress: StudyProgress
 ) -> dict[str, Row]:
     """What is known of each domain by its key, from an earlier run or by building it."""
     notes = Cells(out / "domains")
@@ -116,7 +119,7 @@ def _read(
     return run(_Store(work), plan, notes, READING, backend, progress)
 
 
-def _build(known: Iterable[Source], work: Path, backend: Backend, progress: StudyProgress) -> None:
+def _build(known: Iterable[DomainSource], work: Path, backend: Backend, progress: StudyProgress) -> None:
     """The feature matrices of these domains, in `work`."""
     absent = [source for source in known if not (work / source.key).exists()]
     if absent:

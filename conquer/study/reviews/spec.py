@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from conquer.data.scales import read_scale
 from conquer.study.reviews.readings import PRESETS, READINGS, TUNED_AT, TUNINGS
 
 if TYPE_CHECKING:
@@ -62,6 +63,12 @@ class Spec:
     minimum: int = field(default=500, metadata={"help": "Leave out domains with fewer reviews."})
     text: str | None = field(default=None, metadata={"help": "The column of your files that holds the text."})
     rating: str | None = field(default=None, metadata={"help": "The column of your files that holds the stars."})
+    scale: str | None = field(
+        default=None, metadata={"help": "What your ratings run from and to, such as 1:10; else it is seen from them."}
+    )
+    allow_unreadable: bool = field(
+        default=False, metadata={"help": "Go on where more than 5 % of the rows cannot be read."}
+    )
     test_sets: int = field(default=1000, metadata={"help": "Sets of K items that the test error is a mean of."})
     development: float = field(default=0.15, metadata={"help": "Share of the reviews for tuning, 0.15."})
     test: float = field(default=0.10, metadata={"help": "Share of the reviews for testing, 0.10."})
@@ -100,11 +107,18 @@ class Spec:
             raise ValueError(f"digits come in rounds of their 10 labels: items must be (10,), got {self.items}")
         if self.data in EMBEDDED and self.judge == "raters":
             raise ValueError(f"{self.data} has no individual ratings for judge 'raters'")
+        if self.scale is not None:
+            read_scale(self.scale)
+            if self.data in EMBEDDED:
+                raise ValueError(_UNUSED.format("scale", self.scale, f"{self.data} has stars from 1 to 5"))
         for name, known in _choices().items():
             if getattr(self, name) not in (*known,):
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         from conquer.checks import positive
+        from conquer.judges import LAWS, known_judge
 
+        if not known_judge(self.judge):
+            raise ValueError(f"judge must be one of {', '.join(LAWS)}, got {self.judge!r}")
         positive("lam", self.lam)
 
     def settings(self) -> dict[str, Any]:
@@ -130,12 +144,11 @@ class Spec:
 def _choices() -> dict[str, Iterable[str]]:
     """The names a field may have. Where they stand takes long to import, so everything else is looked at first."""
     from conquer.features.kinds import KINDS
-    from conquer.judges import LAWS
     from conquer.models.diagonal import UPDATES
     from conquer.registry import MODELS
 
     own: dict[str, Iterable[str]] = {"balance": ("stars", "none"), "tuning": TUNINGS, "tune_at": TUNED_AT}
-    return own | {"features": KINDS, "model": MODELS, "update": UPDATES, "judge": LAWS}
+    return own | {"features": KINDS, "model": MODELS, "update": UPDATES}
 
 
 def preset(name: str, readings: tuple[str, ...] | None = None, **changes: Any) -> tuple[Spec, ...]:

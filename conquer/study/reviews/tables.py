@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.registry import table
+from conquer.registry import unknown
 from conquer.study.cells.output import markdown, write_text
 from conquer.study.reviews.comparison import Frame, contenders, interval, matrix, one_versus_one, ordered
 from conquer.study.reviews.readings import in_order, points
@@ -129,7 +129,7 @@ def tuned(results: Frame) -> Frame:
     rows = []
     for name in contenders(results):
         part = chosen.filter(pl.col("algorithm") == name)
-        for point in points(spec, name) if name in table() else ():
+        for point in points(spec, name) if not unknown([name]) else ():
             text = json.dumps(point, sort_keys=True)
             here = part.filter(pl.col("parameters") == text)
             counts = {f"K={items}": here.filter(pl.col("items") == items).height for items in sizes}

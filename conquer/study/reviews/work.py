@@ -13,7 +13,7 @@ from conquer.study.cells.store import Row, versions
 from conquer.study.reviews import learning, rounds
 from conquer.study.reviews.domains import Domain, load
 from conquer.study.reviews.readings import points
-from conquer.study.reviews.sources import Source
+from conquer.study.reviews.sources import DomainSource
 from conquer.study.reviews.spec import CEILING, Spec
 from conquer.tickets import stream
 from conquer.types import Ints
@@ -27,7 +27,7 @@ class Tuning:
     """Choose a grid point for each (items, algorithm) of a domain, on its development part alone."""
 
     spec: Spec
-    source: Source
+    source: DomainSource
     folder: str
     wanted: tuple[tuple[int, str], ...]
 
@@ -37,7 +37,7 @@ class Repetition:
     """Run each (items, algorithm, chosen point) of a domain on one split of its other reviews."""
 
     spec: Spec
-    source: Source
+    source: DomainSource
     folder: str
     number: int
     wanted: tuple[tuple[int, str, dict[str, Any]], ...]

@@ -12,7 +12,7 @@ from conquer.rows import Rounds
 from conquer.study.arena.worlds import SETTINGS, unit
 from conquer.study.reviews.domains import build
 from conquer.study.reviews.rounds import draw, restricted
-from conquer.study.reviews.sources import Source
+from conquer.study.reviews.sources import DomainSource
 from conquer.tickets import stream
 
 _ITEMS, _DIM, _DOMAIN = 10, 20, "electronics"
@@ -47,7 +47,7 @@ def _catalogue(rounds: int, seed: int) -> Rounds:
 
 def _reviews(rounds: int, seed: int) -> Rounds:
     """As many rounds as there are reviews, drawn as a study draws them."""
-    domain, _ = build(Source("synthetic", _DOMAIN, (), rounds, seed, "stars", ""))
+    domain, _ = build(DomainSource("synthetic", _DOMAIN, (), rounds, seed, "stars", ""))
     everything = np.arange(domain.units)
     part = restricted(domain, everything, everything, "idf")
     return Rounds(part.X, draw(part, everything, rounds, _ITEMS, stream("rounds", seed)), rewards_of(part.stars))

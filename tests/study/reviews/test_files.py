@@ -80,3 +80,20 @@ def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "report.html").exists()
     with pytest.raises(ValueError, match="no algorithm nobody"):
         run_study(algorithms=("nobody",), out=tmp_path)
+
+
+def test_the_report_has_contents_numbered_figures_and_no_raw_json(folder: Path, tmp_path: Path) -> None:
+    spec = tiny(data=str(folder / "books.jsonl"), domains=None, minimum=100, repetitions=1, items=(3,))
+    page = report.write(study(spec, tmp_path), "conquer study").read_text()
+    anchors = set(re.findall(r'id="([^"]+)"', page))
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert len(links) >= 5
+    assert set(links) <= anchors
+    numbers = [int(number) for number in re.findall(r"<b>Figure (\d+)\.</b>", page)]
+    assert numbers == list(range(1, len(FIGURES) + 1))
+    pdfs = re.findall(r'href="([^"#]+\.pdf)"', page)
+    assert len(pdfs) == len(FIGURES)
+    assert all((tmp_path / pdf).exists() for pdf in pdfs)
+    assert "prefers-color-scheme:dark" in page
+    assert '"algorithms":' not in page
+    assert re.search(r"<details><summary>Settings of the reading", page)

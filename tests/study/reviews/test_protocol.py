@@ -80,8 +80,8 @@ def test_shares_are_the_parts_and_are_shown(tmp_path: Path) -> None:
     held = domains.held(finished.domains["android"], 0.3)
     assert set(finished.results["rounds"]) == {size - held - round(0.25 * size)}
     page = unescape(report.write(finished, "conquer study").read_text())
-    assert '"development": 0.3' in page
-    assert '"test": 0.25' in page
+    assert "<th>development</th><td>0.3</td>" in page
+    assert "<th>test</th><td>0.25</td>" in page
 
 
 def test_a_part_too_small_for_a_round_leaves_its_domain_out(tmp_path: Path) -> None:

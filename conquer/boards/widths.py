@@ -1,0 +1,102 @@
+"""How far a difference of two scores may be from the truth: three intervals, and the answers that would narrow them."""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from conquer.checks import LARGEST, number, positive
+from conquer.types import Floats
+
+INTERVALS = ("anytime", "proved", "fixed")
+"""`anytime`, Robbins' mixture with a term for the penalty's pull; `proved`, an ellipsoid that holds for every rule of
+choosing pairs; `fixed`, the textbook's, right for one look at answers to pairs planned beforehand."""
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """One kind of interval with its constants: half-widths from V = x' A^-1 x and B = ||A^-1 x||^2, x a difference.
+
+    `lam` is the model's penalty, `U` a bound on ||w*||, `spread` the sum S = E - Y + b' A^-1 b, `answers` how many were
+    learnt: before the first, every half-width is infinite.
+
+    >>> width = Width("anytime", delta=0.05, tau2=0.25, lam=0.0, U=1.0, spread=0.0, answers=10)
+    >>> width.half(np.array([0.01]), np.zeros(1), 1).round(3).tolist()
+    [0.31]
+    >>> width.more(np.array([2.0]), np.zeros(1), np.array([0.5]), 1).round().tolist()
+    [145.0]
+    """
+
+    interval: str
+    delta: float
+    tau2: float
+    lam: float
+    U: float
+    spread: float
+    answers: int
+
+    def __post_init__(self) -> None:
+        if self.interval not in INTERVALS:
+            raise ValueError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {self.interval!r}")
+        number("delta", self.delta, 0, 1, above=True, below=True)
+        positive("tau2", self.tau2)
+        number("U", self.U, 0, LARGEST)
+
+    def half(self, V: Floats, B: Floats, tests: int) -> Floats:
+        """Half-widths of any shape; `tests` is how many statements share the chance delta (`anytime` only)."""
+        if self.answers == 0:
+            return np.full(V.shape, np.inf)
+        if self.interval != "anytime":
+            root: Floats = np.sqrt(V * self._factor())
+            return root
+        wide: Floats = self._bias(B) + self._mixture(V, tests)
+        return wide
+
+    def more(self, V: Floats, B: Floats, gap: Floats, tests: int) -> Floats:
+        """About how many direct questions would bring the half-widths down to `gap`; infinite where it is 0.
+
+        n questions about the pair itself turn V into V/(1 + nV/4) and A^-1 x into A^-1 x/(1 + nV/4), so both terms are
+        known functions of the new V. What the answers will add to `spread` is left out.
+        """
+        aim = self._aim(np.maximum(V, _TINY), B, np.maximum(gap, 0.0), tests)
+        with np.errstate(divide="ignore"):
+            needed: Floats = np.maximum(0.0, 4.0 * (1.0 / aim - 1.0 / np.maximum(V, _TINY)))
+        return np.where(gap > 0.0, needed, np.inf)
+
+    def _factor(self) -> float:
+        """The square of the half-width over V, of the two intervals that are roots of V."""
+        if self.interval == "fixed":
+            return NormalDist().inv_cdf(1.0 - self.delta / 2.0) ** 2
+        return self.lam * self.U**2 + self.spread + 2.0 * math.log(1.0 / self.delta)
+
+    def _bias(self, B: Floats) -> Floats:
+        pull: Floats = self.lam * self.U * np.sqrt(B)
+        return pull
+
+    def _log(self, V: Floats, tests: int) -> Floats:
+        # A difference of logarithms: the quotient of tau2 and a V near 0 could be beyond all numbers.
+        rest: Floats = 2.0 * math.log(tests / self.delta) + np.log(V + self.tau2) - np.log(np.maximum(V, _TINY))
+        return rest
+
+    def _mixture(self, V: Floats, tests: int) -> Floats:
+        root: Floats = np.sqrt(V * ((V + self.tau2) / self.tau2) * self._log(V, tests))
+        return root
+
+    def _aim(self, V: Floats, B: Floats, gap: Floats, tests: int) -> Floats:
+        """The variance at which the half-width is `gap`."""
+        if self.interval != "anytime":
+            return gap * gap / self._factor()
+        goal, pull = np.log(np.maximum(gap, _TINY)), self._bias(B) / V
+        at = np.log(np.minimum(V, np.maximum(gap * gap, _TINY)))
+        for _ in range(60):
+            # Newton's, both sides in logarithms: there the half-width is nearly a line, of slope 1/4 to 1.
+            now = np.exp(at)
+            noise, bias = self._mixture(now, tests), pull * now
+            rise = 0.5 * (1.0 + now / (now + self.tau2) - self.tau2 / ((now + self.tau2) * self._log(now, tests)))
+            step = (np.log(bias + noise) - goal) * (bias + noise) / (bias + noise * rise)
+            at = np.maximum(at - step, math.log(_TINY))
+            if np.abs(step).max(initial=0.0) < 1e-12:
+                break
+        return np.exp(at)

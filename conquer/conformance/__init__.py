@@ -1,0 +1,1 @@
+"""What every algorithm promises, as checks that a test or `conquer check-algorithm` runs."""

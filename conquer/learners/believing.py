@@ -1,0 +1,253 @@
+"""Whom to believe: a learner that learns each voter's pull to a side, and how far their answers can be relied on."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.checks import checked_answer, positive, whole
+from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
+from conquer.learners.conquer import Conquer
+from conquer.learners.halves import Fresh, Halves, Models
+from conquer.learners.voters import GAINED, Voter, Voters, checked_source
+from conquer.rows import SparseRows, as_rows
+from conquer.types import Choice, Floats, Source
+
+Rest = list[tuple[Any, Any, float]]
+"""Rows of an answer that are no item's: features, values, and the factor of each."""
+_NOBODY = Source()
+
+
+class Believing:
+    """A learner whose model has columns for the side and for each voter's side, and a reliability per voter.
+
+    Rows keep their D features; column D is the side, the next `voters` ones are the voters' own, given in the order of
+    first appearance. Scores and choices never see them. `believe="people"`: judges are weighed by what people's answers
+    foretell, and never by each other's, and the first two (`judges`) have copies of all features: what a judge likes
+    and people do not is the judge's own. `nuisance` names the features to copy, "all" or a list such as a length's.
+    `trust`: how much speaks for a new voter, in squared predictions.
+
+    >>> from conquer.registry import make
+    >>> learner = make("gnr", dim=3, model="full", believe="voters")
+    >>> for ticket in range(40):
+    ...     choice, side = learner.choose(np.eye(3), ticket), 1 - 2 * (ticket % 2)
+    ...     learner.learn(np.eye(3), choice, side, Source("lefty", side=side))
+    >>> learner.voters()[0].left, learner.scores(np.eye(3)).shape
+    (1.0, (3,))
+    """
+
+    compiled = False
+    duels = True
+    fixed_arms = False
+
+    def __init__(
+        self,
+        learner: Conquer,
+        believe: str,
+        *,
+        dim: int,
+        fresh: Fresh,
+        voters: int = 64,
+        trust: float = 1.0,
+        nuisance: Sequence[int] | str = (),
+        judges: int = 2,
+    ) -> None:
+        self.learner, self.believe, self.dim, self.width = learner, believe, dim, learner.dim
+        self.places, self.judges = whole("voters", voters, 0, MOST_PLACES), whole("judges", judges, 0, MOST_JUDGES)
+        self.copies = copied(dim, nuisance)
+        self.table = Voters(positive("trust", trust))
+        self.halves = Halves(learner.model, fresh, apart=believe == "people")
+        self.parameters: Mapping[str, Any] = {
+            **learner.parameters,
+            "believe": believe,
+            "voters": self.places,
+            "trust": self.table.trust,
+            "nuisance": nuisance if isinstance(nuisance, str) else list(self.copies),
+            "judges": self.judges,
+        }
+
+    @property
+    def name(self) -> str:
+        return self.learner.name
+
+    @property
+    def model(self) -> Any:
+        """The model with all columns; an item's row has none of the side's."""
+        return self.learner.model
+
+    @property
+    def policy(self) -> Any:
+        return self.learner.policy
+
+    @property
+    def eta(self) -> float:
+        return self.learner.eta
+
+    @property
+    def shows(self) -> int:
+        return 2
+
+    @property
+    def answers(self) -> int:
+        return self.learner.answers
+
+    @property
+    def fresh(self) -> bool:
+        return self.learner.fresh
+
+    def _wide(self, X: Any) -> SparseRows:
+        return as_rows(X, self.dim).widened(self.width)
+
+    def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
+        """The learner's choice."""
+        return self.learner.choose(self._wide(X), rng)
+
+    def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
+        return self.learner.choose_and_score(self._wide(X), rng)
+
+    def scores(self, X: Any, ticket: int = 0) -> Floats:
+        """(K,): the model's scores."""
+        return self.learner.scores(self._wide(X), ticket)
+
+    def check(self, choice: Choice, count: int) -> tuple[int, int]:
+        return self.learner.check(choice, count)
+
+    def expose(self, X: Any, choice: Choice) -> Choice:
+        """Count a shown pair in the widths, as an answer of full weight: who will answer is not known yet."""
+        return self.learner.expose(self._wide(X), choice)
+
+    def begin_exposing(self) -> None:
+        self.learner.begin_exposing()
+
+    def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
+        """The learner's board: it speaks of the items alone."""
+        inner: Any = self.learner
+        return inner.board(self._wide(X), *arguments, **options)
+
+    def weigh(self, X: Any, choice: Choice, source: Source) -> float:
+        """rho in [0, 1]: the weight with which an answer of this source would enter now. Changes nothing."""
+        return self._weight(checked_source(source))
+
+    def _weight(self, source: Source) -> float:
+        return 1.0 if source.voter is None else self.table.weight(self.table.find(source))
+
+    def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
+        """One step along rho (phi_m - phi_n)/2 and the side's columns towards the answer.
+
+        rho is the source's weight where a log has one, else `weigh`'s. Without a source it is 1 and no side enters.
+        """
+        wide, source = self._wide(X), checked_source(source or _NOBODY)
+        pair, answer = self.check(choice, wide.rows.size), checked_answer(answer)
+        weight = self._weight(source) if source.weight is None else float(source.weight)
+        two = wide.view(wide.rows[list(pair)])
+        voter, extra = self.table.find(source), self._extra(two, source)
+        rows = _joined(two, extra)
+        values = np.array([weight / 2, -weight / 2, *(factor for *_, factor in extra)])
+        foretold, net, known, models = 0.0, answer, 0.0, Models()
+        if source.voter is not None:
+            models = self.halves.ready(voter, self.table)
+            foretold = self.halves.foretell(models, voter, source.kind, two)
+            known = self._known(two, source)
+            if source.side:
+                net -= min(1.0, max(-1.0, float(self.model.scores(rows.take([2]))[0])))
+        step = rows, np.arange(len(rows)), values, answer, choice.ticket
+        self.model.move(*step, bool(choice.memo.get("exposed")))
+        if source.voter is not None:
+            gained = self._known(two, source) - known
+            self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
+            self.halves.learn(models, voter, source.kind, step)
+
+    def _extra(self, two: SparseRows, source: Source) -> Rest:
+        """The part of u that is no item's: rows of features and values, each with its factor."""
+        if source.voter is None:
+            return [([self.dim], [source.side / 2], 1.0)] if source.side else []
+        rows: Rest = []
+        voter = self.table.find(source)
+        if source.side:
+            sides = [self.dim, self.dim + 1 + voter][: 2 if voter < self.places else 1]
+            rows.append((sides, [source.side / 2] * len(sides), 1.0))
+        if source.kind == "judge" and len(self.copies) and (judge := self.table.judge(voter)) < self.judges:
+            start = self.dim + 1 + self.places + judge * len(self.copies)
+            for row, factor in zip(two.rows.tolist(), (TASTE / 2, -TASTE / 2), strict=True):
+                entries = slice(two.indptr[row], two.indptr[row + 1])
+                ids = two.indices[entries]
+                data = two.data[entries]
+                if len(self.copies) < self.dim:
+                    kept = np.isin(ids, self.copies)
+                    places, data = np.searchsorted(self.copies, ids[kept]), data[kept]
+                    rows.append((places + start, data, factor))
+                else:
+                    rows.append((ids + start, data, factor))
+        return rows
+
+    def _known(self, two: SparseRows, source: Source) -> float:
+        """What is known of this pair, in answers of people to it: one over the variance; of judges on exact models."""
+        if source.kind != "judge" or not self.model.exact:
+            return 0.0
+        variance = float(self.model.contrasts(two, 1)[0]) / 4
+        return 1.0 / variance if variance > 0 else 0.0
+
+    def voters(self) -> tuple[Voter, ...]:
+        """Every named voter, in the order of first appearance."""
+        return self.table.reports(*self.sides())
+
+    def sides(self) -> tuple[list[float], list[float] | None]:
+        """What the left is worth to each voter, and its standard deviation where the model is exact.
+
+        It is the global side and their own, which only the penalty tells apart. Whoever has no column of their own has
+        the last in the list, with all others like them.
+        """
+        count = min(len(self.table), self.places + 1)
+        if not count:
+            return [], None
+        ids = [[self.dim, self.dim + 1 + voter] if voter < self.places else [self.dim] for voter in range(count)]
+        starts = np.cumsum([0, *map(len, ids)])
+        rows = SparseRows(starts, np.concatenate(ids), np.full(starts[-1], 0.5), self.width)
+        deviations = np.sqrt(self.model.variances(rows)).tolist() if self.model.exact else None
+        return self.model.scores(rows).tolist(), deviations
+
+    def worth(self) -> float:
+        """How many people's answers the judges' ones were worth; for full and kernel models.
+
+        An answer's worth is how often a person would have had to answer the same pair for it to be as well known.
+        """
+        if not self.model.exact:
+            raise ValueError("a diagonal model cannot say what judges were worth: it keeps no variances of pairs")
+        return float(self.table.sums[list(self.table.judges), GAINED].sum())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The model's arrays, the voters' sums, and the halves' models."""
+        return self.learner.arrays() | self.table.arrays() | self.halves.arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the state of `arrays()`, checked; a fresh learner only."""
+        self.table.restore(arrays)
+        self.halves.restore(arrays, [kind for kind, _ in self.table.names])
+        self.learner.restore(arrays)
+
+
+def _joined(two: SparseRows, extra: Rest) -> SparseRows:
+    """The two rows, and more with these entries."""
+    if not extra:
+        return two
+    kept = [slice(two.indptr[row], two.indptr[row + 1]) for row in two.rows.tolist()]
+    ids = [two.indices[part] for part in kept] + [np.asarray(ids, np.int32) for ids, *_ in extra]
+    data = [two.data[part] for part in kept] + [np.asarray(values, np.float64) for _, values, _ in extra]
+    indptr = np.zeros(len(ids) + 1, np.int64)
+    np.cumsum([one.size for one in ids], out=indptr[1:])
+    return SparseRows.made(indptr, np.concatenate(ids), np.concatenate(data), two.dim)
+
+
+def believer(learner: Any) -> Believing | None:
+    """The learner that weighs voters, where this one is it or is wrapped around it.
+
+    >>> from conquer.registry import make
+    >>> believer(make("gnr", dim=3)) is None, believer(make("gnr", dim=3, believe="voters", explore=0.1)) is None
+    (True, False)
+    """
+    while not isinstance(learner, Believing):
+        learner = getattr(learner, "learner", None)
+        if learner is None:
+            return None
+    return learner

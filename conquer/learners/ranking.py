@@ -1,0 +1,140 @@
+"""A learner's board: its model's scores and how well it tells items apart, checked and put together."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from conquer.boards import Board, board_of
+from conquer.checks import LARGEST, number
+from conquer.kernels.models.pairs import ENTRIES
+from conquer.kernels.rounds import settings as st
+from conquer.learners.conquer import USUAL_U, Conquer
+from conquer.models.kernel import Kernel
+from conquer.rows import SparseRows, as_rows
+from conquer.types import Floats
+
+
+def check_board(learner: Conquer, interval: str = "anytime") -> None:
+    """Raise, with the reason, where this learner's answers make no board."""
+    model = learner.model
+    if not learner.duels:
+        raise ValueError(f"{learner.name} asks about one item, which says nothing of differences: it has no board")
+    if learner.policy.reply == st.REPLY_IGNORE:
+        raise ValueError(f"{learner.name} learns nothing, so it has no board")
+    if not model.exact:
+        raise ValueError(
+            f"a board needs model='full' or model='kernel', got a {type(model).__name__.lower()} one: what it keeps "
+            "per feature is no variance of a difference; learn the answers again with such a model"
+        )
+    if model.plan[st.BUDGET] > 0:
+        raise ValueError(
+            f"a board needs all answers, and budget={model.plan[st.BUDGET]} lets the model forget pairs: "
+            "learn them again without a budget"
+        )
+    if model.projection is not None and interval != "proved":
+        raise ValueError(
+            f"with projection={model.projection!r} only interval='proved' holds, got {interval!r}: the others are for "
+            "weights that are linear in the answers"
+        )
+
+
+def board_of_learner(
+    learner: Conquer,
+    X: Any,
+    *,
+    delta: float = 0.05,
+    interval: str = "anytime",
+    tau2: float = 0.25,
+    U: float | None = None,
+    names: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
+    among: int = 0,
+) -> Board:
+    """`Conquer.board`, apart from it: few learners need it. `among`: how many items are known, listed or not."""
+    check_board(learner, interval)
+    rows, model = as_rows(X, learner.dim), learner.model
+    bound = own_bound(learner, rows, among) if U is None else number("U", U, 0, LARGEST)
+    weights = None
+    if groups is not None:
+        if names is not None:
+            raise ValueError("the names of a board of groups are the groups: give groups or names, not both")
+        names, weights = shares(groups, len(rows))
+        if not isinstance(model, Kernel) or model.plan[st.KERNEL] == st.LINEAR:
+            # The score of a mean is the mean of the scores, so very many items may be listed.
+            rows, weights = averaged(weights, rows), None
+    scores = learner.scores(rows)
+    V, B = model.pairs(rows)
+    if weights is not None:
+        scores, V, B = weights @ scores, mean_gaps(weights, V), mean_gaps(weights, B)
+    spread = float(model.stats[st.SUM_LOSS_H])
+    return board_of(
+        scores, V, B, lam=model.lam, U=bound, spread=spread, answers=learner.answers, delta=delta, interval=interval,
+        tau2=tau2, names=names,
+    )  # fmt: skip
+
+
+def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
+    """The bound on ||w*|| that the learner was made with; without, sqrt(K), that of K items of worth within [-1, 1].
+
+    K counts the listed items, or all that are known. Where each has one column of its own, as ids have, answers about
+    others pull on their scores too: then K counts at least the columns that answers have touched.
+    """
+    bound = float(learner.knobs[st.RADIUS])
+    # The usual one is meant where it was given, or where the widths follow a bound.
+    if bound != USUAL_U or "U" in learner.given or learner.plan[st.ETA_MODE] != st.CONSTANT:
+        return bound
+    own = rows.packed()
+    places = np.repeat(np.arange(len(own)), np.diff(own.indptr))
+    alone = bool((np.bincount(places[own.data != 0.0], minlength=len(own)) == 1).all())
+    return math.sqrt(max(len(rows), among, touched(learner.model) if alone else 0))
+
+
+def touched(model: Any) -> int:
+    """How many columns the answers of a full or kernel model speak of.
+
+    >>> from conquer.models.full import Full
+    >>> model = Full(3)
+    >>> model.update([[1.0, 0.0, 0.0]], {0: 0.5}, +1)
+    >>> touched(model)
+    1
+    """
+    if isinstance(model, Kernel):
+        return int(np.unique(model.indices[: int(model.counts[ENTRIES])]).size)
+    # A^-1 starts as I/lam, and an answer lowers the diagonal wherever its row is not 0; sums are inverted by rounding.
+    return int((model.inverse.diagonal() * model.lam < 1.0 - 1e-12).sum())
+
+
+def shares(groups: Sequence[str], count: int) -> tuple[list[str], Any]:
+    """(names, matrix): the groups in the order of their first items, and (G, K) what each item is of its group's mean.
+
+    >>> names, matrix = shares(["x", "y", "x"], 3)
+    >>> names, matrix.toarray().tolist()
+    (['x', 'y'], [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
+    """
+    from scipy.sparse import csr_array
+
+    listed = list(groups)
+    if len(listed) != count:
+        raise ValueError(f"need one group per item, got {len(listed)} groups for {count} items")
+    if bad := [group for group in listed if not isinstance(group, str) or not group]:
+        raise ValueError(f"a group must be a non-empty string, got {bad[0]!r:.80}")
+    names = list(dict.fromkeys(listed))
+    places = {name: place for place, name in enumerate(names)}
+    own = np.array([places[group] for group in listed])
+    return names, csr_array((1.0 / np.bincount(own)[own], (own, np.arange(count))), shape=(len(names), count))
+
+
+def averaged(weights: Any, rows: SparseRows) -> SparseRows:
+    """The groups' mean rows."""
+    means = (weights @ rows.csr()).tocsr()
+    return SparseRows(means.indptr, means.indices, means.data, rows.dim)
+
+
+def mean_gaps(weights: Any, squares: Floats) -> Floats:
+    """(G, G): squared distances of weighted means, from those (K, K) of their points; each row of weights sums to 1."""
+    mixed = weights @ (weights @ squares).T
+    own = mixed.diagonal()
+    gaps: Floats = np.maximum(0.0, 0.5 * (mixed + mixed.T) - 0.5 * (own[:, None] + own))
+    return gaps

@@ -1,0 +1,73 @@
+"""Every answer as a row of a table, for people who use spreadsheets."""
+
+import csv
+import io
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from conquer.service.http.schemas import Item
+from conquer.service.log.event import Event
+from conquer.service.log.records import Answered, Entry, Voted
+
+_COLUMNS = (
+    "position", "at", "event_id", "voter", "kind", "winner", "value", "weight", "learnt", "reason", "seconds", "left",
+    "first_id", "first", "first_score", "second_id", "second", "second_score", "context", "source",
+)  # fmt: skip
+
+
+def _line(cells: list[Any]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([_safe(cell) for cell in cells])
+    return text.getvalue().encode()
+
+
+def _safe(cell: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it, also where blanks come first.
+
+    >>> _safe("=1+1"), _safe("\\n =1"), _safe(-0.5), _safe("tea"), _safe(" tea")
+    ("'=1+1", "'\\n =1", -0.5, 'tea', ' tea')
+    """
+    if not isinstance(cell, str):
+        return cell
+    formula = cell[:1] in ("\t", "\r", "\n") or cell.lstrip()[:1] in ("=", "+", "-", "@")
+    return f"'{cell}" if formula else cell
+
+
+CSV_HEADER = _line(list(_COLUMNS))
+
+
+def table_row(entry: Entry, event: Event) -> bytes:
+    """An answer or a vote with its question. Scores are those of the moment in which the question was chosen."""
+    vote = isinstance(entry.body, Voted)
+    said: Answered = entry.body.said if vote else entry.body
+    contents = {item.id: item for item in msgspec.json.decode(bytes(event.chosen.items), type=list[Item])}
+    scores = event.chosen.scores
+    cells: list[Any] = [
+        entry.position,
+        datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds"),
+        event.id,
+        entry.voter,
+        said.kind,
+        said.winner,
+        said.value,
+        said.weight,
+        said.value is not None,
+        said.reason,
+        said.seconds,
+        event.chosen.left if event.sided else None,
+    ]
+    for k in range(2):
+        name = event.shown[k] if k < len(event.shown) else None
+        place = event.chosen.shown[k] if k < len(event.chosen.shown) else -1
+        cells += [name, _content(contents.get(name or "")), scores[place] if 0 <= place < len(scores) else None]
+    context = msgspec.json.decode(bytes(event.chosen.context))
+    cells += [context if isinstance(context, str) or context is None else msgspec.json.encode(context).decode()]
+    return _line([*cells, "vote" if vote else "planted" if event.chosen.planted else "question"])
+
+
+def _content(item: Item | None) -> str | None:
+    if item is None:
+        return None
+    return item.text if item.text is not None else msgspec.json.encode(item.features or item.vector).decode()

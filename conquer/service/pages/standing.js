@@ -1,0 +1,35 @@
+// A board as rows: rank, item, a bar from low to high, and what is sure. Used by the board's page and at the end of a pool.
+import { make, percent, whole } from "/static/shell.js";
+
+const infinite = (value) => value === null;
+
+// All that is finite decides the axis; what is infinite goes to its ends.
+function axis({ items, mean }) {
+  const ends = items.flatMap((one) => [one.low, one.high, one.score - mean]).filter((value) => !infinite(value));
+  const low = Math.min(...ends, 0), high = Math.max(...ends, 0), width = high - low || 1;
+  return { mean, place: (value, end) => (infinite(value) ? end : ((value - low) / width) * 100) };
+}
+
+function interval(one, { mean, place }) {
+  const from = place(one.low, 0), to = place(one.high, 100);
+  const bar = make("i", { class: "span" }), dot = make("i", { class: "dot" }), middle = make("i", { class: "mean" });
+  bar.style.left = `${from}%`; bar.style.width = `${Math.max(0.5, to - from)}%`;
+  dot.style.left = `${place(one.score - mean, 50)}%`; middle.style.left = `${place(0, 50)}%`;
+  return make("span", { class: "interval", "aria-hidden": "true" }, middle, bar, dot);
+}
+
+const between = (one) => (infinite(one.low) ? "anything" : `${one.low.toFixed(2)} to ${one.high.toFixed(2)}`);
+const separating = (more) => (infinite(more) ? "no number of answers tells these two apart" : more < 1 ? "surely in this order" : `about ${whole(Math.ceil(more))} answers to tell these two apart`);
+
+export function drawBoard(board) {
+  const scale = axis(board), last = board.items.length;
+  const rows = board.items.map((one) => make("li", { class: one.best ? "may" : "" },
+    make("b", { class: "rank" }, String(one.rank)),
+    make("span", { class: "what" }, make("span", { dir: "auto", class: "name" }, one.text ?? one.id), one.text ? make("span", { class: "note" }, one.id) : null),
+    interval(one, scale),
+    make("span", { class: "sure note" }, one.best ? make("span", { class: "tag best" }, "may be best") : null, ` surely better than ${whole(one.better)} · ${between(one)}`),
+    one.rank < last ? make("span", { class: "gap note" }, separating(one.more)) : null));
+  const level = percent(1 - board.delta);
+  return make("div", { class: "standings" }, make("ol", {}, ...rows),
+    make("p", { class: "note" }, `Scores less the mean of all, with ${level} intervals (${board.interval}) from ${whole(board.answers)} answers: ${whole(board.pairs[0])} of ${whole(board.pairs[1])} pairs are told apart. The line is the mean.`));
+}

@@ -1,0 +1,111 @@
+"""The worlds of the study: what K items are worth, and who says which of two is better."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from conquer.judges import LawJudge
+from conquer.tickets import Draws, draw_ticket, stream
+from conquer.types import Choice, Floats, Judge
+
+PENALTIES = {"linear": 1.0, "bradley-terry": 0.3, "narrow": 1.0, "equal": 1.0, "votes": 1.0}
+"""lam where answers are counted: 1, but where pairs drawn at random do better with less (decision 63)."""
+SPREAD = 3.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoardWorld:
+    """K items: `truth` (K,) orders them, `rewards` (K,) in [-1, 1] is what the judge goes by."""
+
+    truth: Floats
+    rewards: Floats
+    judge: Judge
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """Answers drawn from real ones: `votes` has, for positions i < j, answers from i's side."""
+
+    votes: Mapping[tuple[int, int], tuple[float, ...]]
+
+    def __call__(self, choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None:
+        if len(choice.shown) != 2:
+            return None
+        first, second = choice.shown
+        given = self.votes[min(first, second), max(first, second)]
+        answer = given[Draws(draw_ticket(rng)).below(0, len(given))]
+        return answer if first < second else -answer
+
+
+def world_of(name: str, count: int, seed: int, run: int, data: str | None = None) -> BoardWorld:
+    """A world of `count` items.
+
+    linear: rewards even over [-1, 1], a law linear in their difference. bradley-terry: utilities normal with standard
+    deviation 3, the logistic law. narrow: the same law, utilities even over a range of 3. equal: all rewards 0. votes:
+    items of a file whose pairs were all voted on; they are as good as their mean vote against each other.
+
+    >>> world_of("equal", 3, 0, 0).truth.tolist()
+    [0.0, 0.0, 0.0]
+    """
+    rng = np.random.default_rng(stream("boards", seed, name, count, run))
+    if name == "votes":
+        return _of_votes(str(data), count)
+    if name in ("linear", "equal"):
+        truth = rng.uniform(-1.0, 1.0, count) if name == "linear" else np.zeros(count)
+        return BoardWorld(truth, truth, LawJudge("linear"))
+    truth = SPREAD * (rng.normal(size=count) if name == "bradley-terry" else rng.random(count) - 0.5)
+    scale = float(np.abs(truth).max())
+    return BoardWorld(truth, truth / scale, LawJudge("logistic", scale))
+
+
+@cache
+def _of_votes(path: str, count: int) -> BoardWorld:
+    votes = read_votes(path)
+    chosen = compared(votes, count)
+    given = {
+        (i, j): (*votes.get((one, two), ()), *(-vote for vote in votes.get((two, one), ())))
+        for i, one in enumerate(chosen)
+        for j, two in enumerate(chosen)
+        if i < j
+    }
+    means = np.zeros((count, count))
+    for (i, j), answers in given.items():
+        means[i, j] = np.mean(answers)
+        means[j, i] = -means[i, j]
+    truth = means.sum(axis=1) / count
+    return BoardWorld(truth, np.clip(truth, -1.0, 1.0), Resampled(given))
+
+
+def read_votes(path: str) -> dict[tuple[str, str], list[float]]:
+    """{(left, right): answers, +1 for left}, from a file with columns left, right and winner (left, right, tie)."""
+    import polars as pl
+
+    frame = pl.read_csv(path, columns=["left", "right", "winner"])
+    meaning = {"left": 1.0, "right": -1.0, "tie": 0.0}
+    found: dict[tuple[str, str], list[float]] = {}
+    for left, right, winner in frame.iter_rows():
+        if winner not in meaning or left == right:
+            raise ValueError(f"{path}: a vote is between two and for left, right or tie, got {(left, right, winner)}")
+        found.setdefault((left, right), []).append(meaning[winner])
+    return found
+
+
+def compared(votes: Mapping[tuple[str, str], list[float]], count: int) -> list[str]:
+    """`count` items with votes between any two of them, those with most votes first; a ValueError without so many."""
+    number: dict[str, int] = {}
+    for pair, answers in votes.items():
+        for item in pair:
+            number[item] = number.get(item, 0) + len(answers)
+    order = sorted(number, key=lambda item: (-number[item], item))
+    most: list[str] = []
+    for start in order:
+        chosen = [start]
+        for item in order:
+            if item not in chosen and all((item, other) in votes or (other, item) in votes for other in chosen):
+                chosen.append(item)
+        if len(chosen) >= count:
+            return chosen[:count]
+        most = max(most, chosen, key=len)
+    raise ValueError(f"no {count} items were all compared with each other; {len(most)} were")

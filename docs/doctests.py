@@ -1,0 +1,25 @@
+"""Examples of docstrings as code on the site: Markdown would take their prompts for quotations."""
+
+import re
+from typing import Any
+
+import griffe
+
+_EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\n).+)*", re.MULTILINE)
+
+
+def fenced(text: str) -> str:
+    r"""The text with each run of lines from a prompt on inside a fence.
+
+    >>> fenced("Adds.\n\n>>> 1 + 1\n2\n\nEnd.").count("```")
+    2
+    """
+    return _EXAMPLE.sub(lambda match: f"```pycon\n{match[0]}\n```", text)
+
+
+class Doctests(griffe.Extension):
+    """Every docstring, as it is read."""
+
+    def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = fenced(obj.docstring.value)

@@ -1,0 +1,179 @@
+"""A board against its definition: known answers for two and three items, brute force, permutations, refusals."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from conquer.boards import board_of
+
+COMMON = {"lam": 1.0, "U": 1.5, "spread": 2.0, "answers": 12}
+
+
+def distances(points):
+    gaps = points[:, None] - points
+    return (gaps**2).sum(axis=2)
+
+
+def drawn_at_random(seed, count):
+    """(scores, V, B) of `count` items whose spread makes some pairs certain and others not."""
+    rng = np.random.default_rng(seed)
+    return (
+        rng.normal(size=count) * 3,
+        distances(rng.normal(size=(count, 4)) * 0.2),
+        distances(rng.normal(size=(count, 4)) * 0.1),
+    )
+
+
+def half(V, B, tests, delta=0.05, tau2=0.25):
+    log = 2 * math.log(tests / delta) + math.log((V + tau2) / V)
+    return COMMON["lam"] * COMMON["U"] * math.sqrt(B) + math.sqrt(V * (V + tau2) / tau2 * log)
+
+
+def test_two_items_by_hand():
+    V, B = np.array([[0.0, 0.04], [0.04, 0.0]]), np.array([[0.0, 0.01], [0.01, 0.0]])
+    wide = half(0.04, 0.01, 1)
+    sure, unsure = board_of([0.0, wide + 0.01], V, B, **COMMON), board_of([0.0, wide - 0.01], V, B, **COMMON)
+    assert sure.better.tolist() == [[False, False], [True, False]]
+    assert sure.best.tolist() == [1]
+    assert sure.more.tolist() == [0.0]
+    assert not unsure.better.any()
+    assert unsure.best.tolist() == [0, 1]
+    assert 0 < unsure.more[0] < 10
+    assert sure.upper == pytest.approx([-0.01, 0.0])
+    # Each item is half of the difference away from the mean, its interval that of half the difference, two statements.
+    middle = half(0.01, 0.0025, 2)
+    assert sure.high - sure.low == pytest.approx([2 * middle] * 2)
+    assert (sure.high + sure.low) / 2 == pytest.approx([-(wide + 0.01) / 2, (wide + 0.01) / 2])
+
+
+def test_three_items_by_hand():
+    V = np.array([[0.0, 0.01, 4.0], [0.01, 0.0, 4.0], [4.0, 4.0, 0.0]])
+    board = board_of([1.0, 0.0, 0.9], V, 0 * V, **COMMON)
+    assert half(0.01, 0.0, 3) < 1.0 < half(4.0, 0.0, 3)
+    assert board.better.tolist() == [[False, True, False], [False] * 3, [False] * 3]
+    assert board.best.tolist() == [0, 2]
+    assert board.order.tolist() == [0, 2, 1]
+    assert board.more[0] > 1000
+    assert board.low == pytest.approx(board.scores - board.scores.mean() - [half(v, 0.0, 3) for v in to_mean(V)])
+
+
+def to_mean(V):
+    return V.mean(axis=1) - V.mean() / 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_better_and_best_are_their_definitions(seed):
+    count = 2 + seed % 7
+    s, V, B = drawn_at_random(seed, count)
+    board = board_of(s, V, B, **COMMON)
+    pairs = count * (count - 1) // 2
+    for i, j in itertools.permutations(range(count), 2):
+        assert board.better[i, j] == (s[i] - s[j] > half(V[i, j], B[i, j], pairs))
+    beaten = {j for i, j in itertools.permutations(range(count), 2) if s[i] - s[j] > half(V[i, j], B[i, j], count - 1)}
+    assert board.best.tolist() == sorted(set(range(count)) - beaten)
+    leader = int(s.argmax())
+    for j in range(count):
+        expected = 0.0 if j == leader else s[j] - s[leader] + half(V[j, leader], B[j, leader], count - 1)
+        assert board.upper[j] == pytest.approx(expected)
+    assert not board.better.diagonal().any()
+    assert not (board.better & board.better.T).any()
+
+
+@pytest.mark.parametrize("interval", ["anytime", "proved", "fixed"])
+def test_permuted_items_make_the_permuted_board(interval):
+    s, V, B = drawn_at_random(3, 8)
+    one, order = board_of(s, V, B, **COMMON, interval=interval), np.random.default_rng(0).permutation(8)
+    two = board_of(s[order], V[np.ix_(order, order)], B[np.ix_(order, order)], **COMMON, interval=interval)
+    assert order[two.order].tolist() == one.order.tolist()
+    assert (two.better == one.better[np.ix_(order, order)]).all()
+    assert sorted(order[two.best]) == one.best.tolist()
+    for name in ("low", "high", "upper"):
+        assert getattr(two, name) == pytest.approx(getattr(one, name)[order])
+    assert two.more == pytest.approx(one.more)
+
+
+def test_nothing_is_known_before_the_first_answer():
+    _, V, B = drawn_at_random(0, 4)
+    board = board_of(np.zeros(4), V, B, **COMMON | {"answers": 0})
+    assert np.isneginf(board.low).all()
+    assert np.isposinf(board.high).all()
+    assert not board.better.any()
+    assert board.best.tolist() == [0, 1, 2, 3]
+    assert np.isinf(board.more).all()
+    stop = board.stop(0.5)
+    assert not stop.done
+    assert "by any amount" in stop.text
+    assert 100 < stop.more < math.inf
+
+
+def test_the_same_item_twice_is_never_better_than_itself():
+    V = np.zeros((2, 2))
+    board = board_of([1.0, 1.0 + 1e-15], V, V, **COMMON)
+    assert not board.better.any()
+    assert board.best.tolist() == [0, 1]
+
+
+def test_stopping_is_about_the_upper_bounds():
+    s, V, B = drawn_at_random(5, 6)
+    board = board_of(s / 10, V, B, **COMMON, names=list("abcdef"))
+    least = board.upper.max()
+    done, not_yet = board.stop(least + 1e-9), board.stop(least - 1e-3)
+    assert done.done
+    assert done.more == 0.0
+    assert done.text.startswith(f"you may stop: nothing is better than {board.name(board.leader)} by more than")
+    assert not not_yet.done
+    assert 0 < not_yet.more < math.inf
+    assert not_yet.text.startswith("not yet: ")
+    assert done.leader == board.order[0]
+    assert done.chance == min(1.0, (1 + done.tolerance / 2) / 2)
+
+
+def test_one_item_is_a_board():
+    board = board_of([0.3], np.zeros((1, 1)), np.zeros((1, 1)), **COMMON)
+    assert board.order.tolist() == board.best.tolist() == [0]
+    assert board.more.size == 0
+    assert board.stop(0.1).done
+
+
+def test_a_thousand_items_fit():
+    s, V, B = drawn_at_random(0, 1000)
+    board = board_of(s, V, B, **COMMON)
+    assert board.better.shape == (1000, 1000)
+    assert board.more.shape == (999,)
+
+
+def test_a_board_is_a_frame_a_text_and_a_table():
+    s, V, B = drawn_at_random(1, 3)
+    board = board_of(s, V, B, **COMMON, names=["<b>x</b>", "a name too long for its column in the text", "c\nd"])
+    frame = board.to_frame()
+    assert frame.columns == ["rank", "item", "score", "low", "high", "beats", "may_be_best", "more"]
+    assert frame["item"].to_list() == [board.names[k] for k in board.order]
+    assert frame["more"].to_list()[-1] is None
+    lines = repr(board).splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 80
+    assert "&lt;b&gt;" in board._repr_html_()
+    assert "<b>x" not in board._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scores": []}, "a board has 1 to 5,000 items"),
+        ({"scores": [[1.0, 2.0]]}, "a board has 1 to 5,000 items"),
+        ({"V": np.zeros((3, 3))}, "V and B must be 2 x 2"),
+        ({"names": ["a"]}, "one name per item, got 1 names for 2 items"),
+        ({"names": ["a", "a"]}, "names must be unique, got 'a' twice"),
+        ({"delta": 2.0}, "delta must be"),
+    ],
+)
+def test_bad_boards_are_refused(changes, message):
+    good = {"scores": [0.0, 1.0], "V": np.zeros((2, 2)), "B": np.zeros((2, 2))}
+    with pytest.raises(ValueError, match=message):
+        board_of(**good | COMMON | changes)
+    with pytest.raises(TypeError, match="must be strings"):
+        board_of(**good, **COMMON, names=[1, 2])
+    with pytest.raises(ValueError, match="tolerance must be"):
+        board_of(**good, **COMMON).stop(-1.0)

@@ -1,0 +1,76 @@
+"""What the shell says: a version, and one plain line for every mistake."""
+
+from importlib import metadata
+
+import pytest
+
+from conquer import cli
+from conquer.models.full import Full
+from conquer.service.http.decoding import in_words
+from conquer.service.http.schemas import NewModel, decoder
+from conquer.study.arena.run import matches_of
+from conquer.study.arena.spec import ArenaSpec
+
+
+def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    monkeypatch.setattr("sys.argv", ["conquer", *words])
+    status = cli.main()
+    captured = capsys.readouterr()
+    return status, captured.out + captured.err
+
+
+def test_the_version(monkeypatch, capsys):
+    assert told(monkeypatch, capsys, "--version") == (0, f"conquer {metadata.version('conquer-bandits')}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["serve", "--port", "99999"], "port must be a number from 0 to 65535, got 99999"),
+        (["serve", "--host", "no.such.host.invalid"], "--host must be an address of this machine"),
+        (["serve", "--items", "gone.csv", "--port", "0", "--store", "STORE"], "gone.csv: no such file or directory"),
+        (["keys", "list", "--store", "postgresql://u@h:abc/x"], "a store is sqlite:///FILE or postgresql://"),
+        (["keys", "list", "--store", "sqlite:////gone/away/x.db"], "cannot open the store sqlite"),
+        (["replay", "LEDGER", "--name", "a b", "--store", "STORE"], "a model's name is 1 to 64 letters, digits"),
+        (["replay", "gone.jsonl", "--name", "a"], "gone.jsonl: no such file or directory"),
+        (["replay", "LEDGER", "--name", "a", "--parameters", "{x"], "--parameters must be JSON"),
+        (["parse", "evaluate", "gone.conllu", "also.conllu"], "gone.conllu: no such file or directory"),
+        (["study", "--data", "gone"], "no such file or folder gone"),
+        (["study", "--scale", "ten"], "a scale is two numbers, the lower first, such as 1:10; got 'ten'"),
+    ],
+)
+def test_mistakes_are_one_plain_line(monkeypatch, capsys, tmp_path, words, line):
+    (tmp_path / "ledger.jsonl").write_text('{"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}\n')
+    places = {"STORE": f"sqlite:///{tmp_path}/s.db", "LEDGER": str(tmp_path / "ledger.jsonl")}
+    monkeypatch.chdir(tmp_path)
+    status, said = told(monkeypatch, capsys, *(places.get(word, word) for word in words))
+    assert status == 2
+    assert said.startswith(f"conquer: {line}")
+    assert said.count("\n") == 1
+    assert "Errno" not in said
+    assert "invalid literal" not in said
+
+
+def test_a_full_model_that_does_not_fit_says_how_large_it_is():
+    with pytest.raises(MemoryError, match=r"dim 10000000 needs 800,000 GB: take model='diagonal', or a smaller dim"):
+        Full(10_000_000)
+
+
+def test_no_refusal_shows_a_pattern():
+    for body in (b'{"name": "a b"}', b'{"name": ""}'):
+        with pytest.raises(ValueError, match="Expected") as caught:
+            decoder(NewModel)(body)
+        assert "regex" not in in_words(str(caught.value))
+    said = in_words('Expected `str` matching regex "^[^\\\\x00/?#\'x]+$" - at `$.voter`')
+    assert said == (
+        "Expected `str` without control characters, slashes, backslashes, ? and #, and not . or .. alone - at `$.voter`"
+    )
+
+
+def test_a_small_arena_is_the_papers_and_two_rivals_in_three_worlds():
+    """About two minutes on two cores: the work is less than a twentieth of all nine worlds'."""
+    small, whole = (matches_of(ArenaSpec(preset=name)) for name in ("small", "worlds"))
+    assert {match.world for match in small} == {"linear", "logistic", "arms"}
+    assert {match.rounds for match in small} == {500}
+    assert {"gnc", "random", "colstim", "pairucb"} <= {match.algorithm for match in small}
+    assert sum(match.cost for match in small) < sum(match.cost for match in whole) / 20

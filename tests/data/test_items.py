@@ -1,0 +1,78 @@
+"""Files of items to rank: read as `fit` reads them, groups beside them, and errors that name the line."""
+
+import pytest
+
+from conquer.data.items import listed_items
+from conquer.data.votes.items import read_items
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,text\na,good tea\nb,bad tea\n",
+        "name;text\na;good tea\nb;bad tea\n",
+        '\ufeff{"id": "a", "text": "good tea"}\n\n{"id": "b", "text": "bad tea"}\n',
+        '[{"id": "a", "text": "good tea"}, {"id": "b", "text": "bad tea"}]',
+    ],
+)
+def test_all_forms_say_the_same(tmp_path, text):
+    (tmp_path / "items").write_text(text)
+    assert listed_items(tmp_path / "items") == ({"a": "good tea", "b": "bad tea"}, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'id,vector\na,"[1, 2]"\nb,"[3, 4]"\n',
+        'id,features\na,"{""x"": 1}"\nb,"{""y"": 2}"\n',
+        "id,price,group,prompt,context,question\na,1,x,p,c,q\nb,2,y,p,c,q\n",
+    ],
+)
+def test_items_are_read_as_fit_reads_them(tmp_path, text):
+    (tmp_path / "items.csv").write_text(text)
+    assert listed_items(tmp_path / "items.csv")[0] == read_items(tmp_path / "items.csv")
+
+
+def test_numbers_vectors_and_groups(tmp_path):
+    (tmp_path / "items").write_text('{"id": 1, "vector": [1, 2], "by": "x"}\n{"id": "b", "vector": [3, 4], "by": 7}')
+    assert listed_items(tmp_path / "items", "by") == ({"1": [1, 2], "b": [3, 4]}, {"1": "x", "b": "7"})
+
+
+def test_a_group_stays_a_feature(tmp_path):
+    (tmp_path / "items.csv").write_text("id,price,brand\ntea,0.5,x\nmug,0.7,y\n")
+    items, groups = listed_items(tmp_path / "items.csv", "brand")
+    assert items == {"tea": {"price": 0.5, "brand": "x"}, "mug": {"price": 0.7, "brand": "y"}}
+    assert groups == {"tea": "x", "mug": "y"}
+    (tmp_path / "items").write_text('{"id": "a", "features": {"by": "x"}}\n{"id": "b", "features": {"by": "y"}}')
+    assert listed_items(tmp_path / "items", "by")[1] == {"a": "x", "b": "y"}
+
+
+def test_ids_alone(tmp_path):
+    (tmp_path / "ids").write_text("name\ntea\nmug\n")
+    assert listed_items(tmp_path / "ids", known=True) == (["tea", "mug"], None)
+    with pytest.raises(ValueError, match="no column says what an item is"):
+        listed_items(tmp_path / "ids")
+    (tmp_path / "more").write_text("maker,id\nx,tea\ny,mug\n")
+    assert listed_items(tmp_path / "more", "maker", known=True, closed=True) == (
+        ["tea", "mug"],
+        {"tea": "x", "mug": "y"},
+    )
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("id,text\n", "there is no item"),
+        ("id,text\na,x\na,y\n", "line 3: the item 'a' is there twice"),
+        ("text,by\nx,y\n", "no column is an id"),
+        ("id,text\n,x\n", "line 2: a thing is missing"),
+        ('{"id": "a", "text": "x"}', "line 1: 'a' has no 'by'"),
+    ],
+)
+def test_errors_name_file_and_line(tmp_path, text, message, closed):
+    (tmp_path / "items").write_text(text)
+    with pytest.raises(ValueError, match="items") as refused:
+        listed_items(tmp_path / "items", "by" if "has no" in message else None, known=closed, closed=closed)
+    assert message in str(refused.value)

@@ -1,0 +1,245 @@
+"""The same votes in every form: what is read does not depend on the file that holds it."""
+
+import gzip
+import io
+import json
+import lzma
+import tempfile
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conquer.answers import RESERVED
+from conquer.data.votes import Vote, VoteReading, read_votes
+from conquer.data.votes.parts import FilePart, cut
+from conquer.data.votes.tables import header_of
+
+ROWS = [
+    {"model_a": "tea", "model_b": "mug, blue", "winner": "model_a", "judge": "ann", "prompt": "p1"},
+    {"model_a": "mug, blue", "model_b": "pot", "winner": "model_b", "judge": "bob", "prompt": "p1"},
+    {"model_a": "pot", "model_b": 'an "old" can', "winner": "tie", "judge": "ann", "prompt": "p 2"},
+]
+EXPECTED = [
+    ("tea", "mug, blue", 1.0, "ann", "p1"),
+    ("mug, blue", "pot", -1.0, "bob", "p1"),
+    ("pot", 'an "old" can', 0.0, "ann", "p 2"),
+]
+
+
+def table(rows, delimiter, quote=True):
+    names = list(rows[0])
+    cell = (lambda text: '"' + text.replace('"', '""') + '"') if quote else str
+    return "\n".join(delimiter.join(map(cell, line)) for line in [names, *(row.values() for row in rows)]) + "\n"
+
+
+def parquet(rows):
+    room = io.BytesIO()
+    pl.DataFrame(rows).write_parquet(room)
+    return room.getvalue()
+
+
+FORMS = {
+    "votes.csv": lambda rows: table(rows, ",").encode(),
+    "crlf.csv": lambda rows: table(rows, ",").replace("\n", "\r\n").encode(),
+    "bom.csv": lambda rows: b"\xef\xbb\xbf" + table(rows, ",").encode(),
+    "semicolons.csv": lambda rows: table(rows, ";").encode(),
+    "votes.tsv": lambda rows: table(rows, "\t", quote=False).encode(),
+    "votes.jsonl": lambda rows: "".join(json.dumps(row) + "\n" for row in rows).encode(),
+    "votes.json": lambda rows: json.dumps(rows).encode(),
+    "wide.json": lambda rows: json.dumps(rows, indent=2).encode(),
+    "votes.parquet": parquet,
+}
+PACKED = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
+
+
+def said(votes):
+    return [(vote.first, vote.second, vote.value, vote.voter, vote.context) for vote in votes]
+
+
+@pytest.mark.parametrize("packing", PACKED)
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_says_the_same(name, packing, tmp_path):
+    if packing and name.endswith("parquet"):
+        pytest.skip("Parquet is compressed inside")
+    path = tmp_path / f"{name}{packing}"
+    path.write_bytes(PACKED[packing](FORMS[name](ROWS)))
+    reading = read_votes(path)
+    assert said(reading) == EXPECTED
+    assert (reading.found.votes, reading.found.ties) == (3, 1)
+    assert reading.things == "ids"
+
+
+HEADERS = [
+    ("left,right,winner", "tea,mug,left", 1.0),
+    ("Left;Right;Winner", "tea;mug;RIGHT", -1.0),
+    ("model_x,model_y,winner", "tea,mug,model_y", -1.0),
+    ("model_1,model_2,label", "tea,mug,2", -1.0),
+    ("a1,a2,label", "tea,mug,a2", -1.0),
+    ("item_a,item_b,winner", "tea,mug,mug", -1.0),
+    ("first,second,answer", "tea,mug,-0.5", -0.5),
+    ("option_a,option_b,choice", "tea,mug,A", 1.0),
+    ("Model A,Model B,Vote", "tea,mug,[[B]]", -1.0),
+    ("chosen,rejected", "tea,mug", 1.0),
+    ("winner,loser", "tea,mug", 1.0),
+    ("chosen,rejected,strength", "tea,mug,0.25", 0.25),
+    ("model_a,model_b,winner_model_a,winner_model_b,winner_tie", "tea,mug,0,0,1", 0.0),
+    ("model_a,model_b,winner_model_a,winner_model_b,winner_tie", "tea,mug,0,1,0", -1.0),
+]
+
+
+@pytest.mark.parametrize(("header", "row", "value"), HEADERS)
+def test_columns_are_found_by_their_usual_names(header, row, value, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(f"{header}\n{row}\n")
+    (vote,) = read_votes(path)
+    assert (vote.first, vote.second, vote.value, vote.line) == ("tea", "mug", value, 2)
+
+
+@pytest.mark.parametrize("name", ["voter", "worker", "worker_id", "Judge", "annotator", "rater", "user id"])
+def test_voters_have_many_names(name, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text(f"left,right,winner,{name},kind,weight,votes\ntea,mug,left,ann,human,0.5,3\ntea,mug,left,,llm,,1\n")
+    one, two = read_votes(path)
+    assert (one.voter, one.kind, one.weight, one.count, one.left) == ("ann", "person", 0.5, 3, "first")
+    assert (two.voter, two.kind, two.weight, two.count) == (None, "judge", None, 1)
+
+
+def test_columns_can_be_named(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("model_a,model_b,answer one,answer two,who won\nm,n,green tea,a mug,left\n")
+    named = {"first": "answer one", "second": "Answer Two", "winner": "who won"}
+    (vote,) = read_votes(path, columns=named, things="texts")
+    assert (vote.first, vote.second, vote.value) == ("green tea", "a mug", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("cells", "things", "first"),
+    [
+        (("green tea", "a mug"), "texts", "green tea"),
+        (("tea", "mug"), "ids", "tea"),
+        (({"price": 1}, {"price": 2}), "dicts", {"price": 1}),
+        (([1, 2], [3, 4]), "vectors", [1.0, 2.0]),
+        (([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}],
+          [{"role": "assistant", "content": "no"}]), "texts", "hi\nyes"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_things_are_ids_texts_dicts_or_vectors(cells, things, first, form, tmp_path):
+    path = tmp_path / "votes"
+    if form == "jsonl":
+        path.write_text(json.dumps({"chosen": cells[0], "rejected": cells[1]}) + "\n")
+    else:
+        written = [cell if isinstance(cell, str) else json.dumps(cell) for cell in cells]
+        path.write_text(table([dict(zip(("chosen", "rejected"), written, strict=True))], ","))
+    reading = read_votes(path)
+    (vote,) = reading
+    assert (reading.things, vote.first) == (things, first)
+
+
+def test_orders_of_preference_are_votes(tmp_path):
+    path = tmp_path / "some.toc"
+    path.write_text("# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME 1: tea\n2: 1,{2,3}\n1: 3,2\n")
+    found = [(vote.first, vote.second, vote.value, vote.count, vote.line) for vote in read_votes(path)]
+    assert found == [("tea", "2", 1.0, 2, 3), ("tea", "3", 1.0, 2, 3), ("2", "3", 0.0, 2, 3), ("3", "2", 1.0, 1, 4)]
+
+
+LEDGER = [
+    {"kind": "open", "body": {"name": "teas", "settings": {}}},
+    {"kind": "choose", "position": 1, "event_id": "e1", "voter": "ann",
+     "body": {"names": ["tea", "mug"], "left": "mug", "context": {"time": "noon"},
+              "items": [{"id": "tea", "text": "green tea"}, {"id": "mug", "text": "a mug"}]}},
+    {"kind": "answer", "position": 2, "event_id": "e1", "voter": "ann", "body": {"winner": "mug", "value": -1.0}},
+    {"kind": "choose", "position": 3, "event_id": "e2", "body": {"names": ["tea", "mug"], "items": [
+        {"id": "tea", "text": "green tea"}, {"id": "mug", "text": "a mug"}]}},
+    {"kind": "answer", "position": 4, "event_id": "e2", "body": {"winner": "both_bad", "reason": "both_bad"}},
+    {"kind": "choose", "position": 5, "event_id": "e3", "body": {"names": ["mug", "tea"], "items": [
+        {"id": "tea", "text": "green tea"}, {"id": "mug", "text": "a mug"}]}},
+    {"kind": "answer", "position": 6, "event_id": "e3", "body": {"winner": "mug", "value": 1.0}},
+    {"kind": "correction", "position": 7, "event_id": "e3", "body": {"undone": 6}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+def test_a_ledger_of_ours_is_votes(from_file, tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in LEDGER))
+    reading = read_votes(path) if from_file else VoteReading(LEDGER)
+    (vote,) = reading
+    assert (vote.first, vote.second, vote.value, vote.voter, vote.line) == ("green tea", "a mug", -1.0, "ann", 3)
+    assert (vote.context, vote.left) == ('{"time": "noon"}', "second")
+    assert (reading.things, reading.found.both_bad, reading.found.refused) == ("texts", 1, 0)
+
+
+NAMES = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=12).filter(
+    lambda name: name.strip() == name and name not in RESERVED and not name.startswith(("{", "["))
+)
+
+
+@given(st.data())
+def test_what_is_written_is_read(data):
+    """Any ids, voters and contexts come back from JSON lines and from CSV."""
+    names = data.draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
+    pairs = data.draw(st.lists(st.permutations(names).map(lambda p: p[:2]), min_size=1, max_size=8))
+    sides = st.sampled_from([("left", 1.0), ("right", -1.0), ("tie", 0.0)])
+    rows = [(*pair, *data.draw(sides), data.draw(st.none() | NAMES)) for pair in pairs]
+    dicts = [{"left": a, "right": b, "winner": w, "voter": v} for a, b, w, _, v in rows]
+    expected = [(a, b, value, v) for a, b, _, value, v in rows]
+    assert [(v.first, v.second, v.value, v.voter) for v in VoteReading(dicts)] == expected
+    again = [Vote(a, b, value, voter=v) for a, b, _, value, v in rows]
+    assert [(v.first, v.second, v.value, v.voter) for v in VoteReading(again)] == expected
+
+
+@given(st.lists(st.sampled_from(["tea,mug,left", "mug,pot,tie", 'tea,"a ""b"" c",right', "pot,tea,left"]), min_size=1),
+       st.integers(1, 80), st.booleans())  # fmt: skip
+def test_parts_of_a_file_are_the_file(lines, size, ends):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "votes.csv"
+        path.write_text("left,right,winner\n" + "\n".join(lines) + ("\n" if ends else ""))
+        whole = FilePart(path, "csv")
+        parts = cut(whole, tuple(header_of(path, "csv")), size)
+        found = []
+        for part in parts:
+            found += list(VoteReading(part))
+        assert found == list(VoteReading(whole))
+
+
+def test_a_table_with_cells_of_several_lines_stays_whole(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text('left,right,winner\ntea,"a\nmug",left\n' * 5)
+    whole = FilePart(path, "csv")
+    assert cut(whole, ("left", "right", "winner"), 10) == [whole]
+    assert [vote.line for vote in read_votes(path, strict=False)][:2] == [2, 5]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
+def test_many_rows_are_streamed(form, tmp_path):
+    """50 MB of votes are never in memory at once."""
+    row = {"left": "tea", "right": "mug", "winner": "left", "note": "x" * 1000}
+    line = ",".join(row.values()).encode() if form == "csv" else json.dumps(row).encode()
+    begin, joint, end = {"csv": (b",".join(map(str.encode, row)) + b"\n", b"\n", b"\n"), "jsonl": (b"", b"\n", b""),
+                         "json": (b"[", b",\n", b"]")}[form]  # fmt: skip
+    path = tmp_path / f"votes.{form}.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(begin + line)
+        for _ in range(50):
+            file.write(joint + joint.join([line] * 1000))
+        file.write(end)
+    tracemalloc.start()
+    reading = read_votes(path)
+    assert sum(len(block) for block in reading.blocks()) == 50_001
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 48e6
+
+
+def test_blocks_are_the_votes():
+    reading = VoteReading([("tea", "mug", 1), ("mug", "pot", 0)])
+    (block,) = reading.blocks()
+    assert np.array_equal(block.values, [1.0, 0.0])
+    assert [vote.value for vote in block] == [1.0, 0.0]

@@ -1,0 +1,193 @@
+"""What `fit` learns is what the same votes teach one by one, and the session goes on from there."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import conquer
+from conquer.fitting import fitted
+from conquer.kernels.rounds import settings
+from conquer.session import replay
+from conquer.types import Choice, Query
+
+NAMES = ("tea", "mug", "pot", "cup", "can")
+VALUES = st.sampled_from([1.0, -1.0, 0.0, 0.5, -0.25])
+
+
+@st.composite
+def some_votes(draw):
+    pairs = draw(st.lists(st.permutations(NAMES).map(lambda p: (p[0], p[1])), min_size=1, max_size=30))
+    return [(one, two, draw(VALUES)) for one, two in pairs]
+
+
+def stepwise(votes, rows, places, **parameters):
+    """A learner that learnt the votes one after the other."""
+    learner = conquer.make("gnr", dim=rows.dim, **parameters)
+    for one, two, value in votes:
+        learner.learn(rows.take([places[one], places[two]]), Choice((0, 1), Query.DUEL, 0), value)
+    return learner
+
+
+@given(some_votes(), st.sampled_from([0.1, 1.0, 10.0]))
+def test_ids_give_what_one_by_one_learning_gives(votes, lam):
+    session = conquer.fit(votes, lam=lam)
+    known = session.known
+    expected = stepwise(votes, known.rows, known.places, model="full", lam=lam)
+    np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
+    np.testing.assert_allclose(session.learner.model.inverse, expected.model.inverse, atol=1e-9, rtol=0)
+    assert session.learner.answers == expected.answers == len(votes)
+
+
+@given(some_votes(), st.sampled_from(["full", "coordinate"]))
+def test_items_give_what_one_by_one_learning_gives(votes, how):
+    parameters = {"model": "full"} if how == "full" else {"model": "diagonal", "update": "coordinate"}
+    rng = np.random.default_rng(3)
+    items = {name: rng.normal(size=3).tolist() for name in NAMES}
+    session = conquer.fit(votes, items, **parameters)
+    expected = stepwise(votes, session.known.rows, session.known.places, **parameters)
+    np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
+    assert session.known.names == NAMES
+
+
+@pytest.mark.parametrize("how", [{"dim": 64}, {"dim": 64, "model": "diagonal", "update": "coordinate"}])
+def test_texts_give_what_one_by_one_learning_gives(how):
+    texts = ["green leaf tea", "a blue mug", "an old iron pot", "tea in a mug"]
+    votes = [{"chosen": texts[i], "rejected": texts[j]} for i, j in [(0, 1), (1, 2), (3, 2), (0, 3), (1, 0)]]
+    session = conquer.fit(votes, **how)
+    expected = conquer.make("gnr", dim=64, **{"model": "full", **{k: v for k, v in how.items() if k != "dim"}})
+    for vote in votes:
+        rows = conquer.featurize([vote["chosen"], vote["rejected"]], dim=64)
+        expected.learn(rows, Choice((0, 1), Query.DUEL, 0), 1)
+    np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
+    assert set(session.known.names) == set(texts)
+
+
+def test_other_learners_learn_in_the_order_of_the_votes():
+    votes = [("tea", "mug", 1), ("mug", "pot", -1), ("tea", "pot", 0), ("pot", "tea", 1)]
+    session = conquer.fit(votes, model="diagonal", update="implicit")
+    expected = stepwise(votes, session.known.rows, session.known.places, model="diagonal", update="implicit")
+    assert np.array_equal(session.learner.model.weights(), expected.model.weights())
+    kernel = conquer.fit(votes, model="kernel", kernel="linear")
+    full = conquer.fit(votes)
+    rows = full.known.rows
+    np.testing.assert_allclose(kernel.learner.scores(rows), full.learner.scores(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["rucb", "double-thompson", "maxinp", "colstim", "toptwo"])
+def test_rivals_learn_votes_too(name):
+    votes = [("tea", "mug", 1), ("mug", "pot", 1), ("tea", "pot", 1)] * 5
+    session = conquer.fit(votes, algorithm=name)
+    assert session.learner.answers == 15
+    assert session.learner.name == name
+
+
+def test_statistics_are_those_of_sums():
+    votes = [("tea", "mug", 1), ("mug", "pot", -1), ("tea", "pot", 0), ("pot", "tea", 0.5)]
+    session = conquer.fit(votes, lam=0.5)
+    model = session.learner.model
+    A = np.linalg.inv(model.inverse)
+    b = A @ model.weights()
+    assert model.stats[settings.LEARNT] == 4
+    assert model.stats[settings.SUM_LOSS_H] == pytest.approx(b @ model.inverse @ b)
+    assert model.stats[settings.SUM_H] == pytest.approx(np.linalg.slogdet(A / 0.5)[1])
+
+
+def test_several_equal_votes_on_a_line_are_that_many():
+    one = conquer.fit([{"left": "a1x", "right": "b1x", "winner": "left", "votes": 3}])
+    three = conquer.fit([("a1x", "b1x", "first")] * 3)
+    assert np.array_equal(one.learner.model.inverse, three.learner.model.inverse)
+    assert one.learner.answers == 3
+
+
+def test_weights_scale_the_row():
+    session = conquer.fit([{"left": "tea", "right": "mug", "winner": "left", "weight": 0.5}])
+    expected = conquer.make("gnr", dim=2, model="full")
+    expected.model.update(np.eye(2), {0: 0.25, 1: -0.25}, 1.0)
+    np.testing.assert_allclose(session.learner.model.inverse, expected.model.inverse, atol=1e-12)
+    slow = conquer.fit([{"left": "tea", "right": "mug", "winner": "left", "weight": 0.5}], model="diagonal")
+    expected = conquer.make("gnr", dim=2)
+    expected.model.update(np.eye(2), {0: 0.25, 1: -0.25}, 1.0)
+    np.testing.assert_allclose(slow.learner.model.weights(), expected.model.weights(), atol=1e-12)
+
+
+def test_a_fitted_session_is_asked_told_saved_loaded_and_continued(tmp_path):
+    session = conquer.fit([("tea", "mug", "tea"), ("mug", "pot", "mug"), ("tea", "pot", "tea")], algorithm="gnc")
+    conquer.save(session, tmp_path / "one.safetensors")
+    again = conquer.load(tmp_path / "one.safetensors")
+    assert again.known.names == session.known.names == ("tea", "mug", "pot")
+    assert again.known.closed
+    for one in (session, again):
+        for items in (one.known, ["pot", "tea"], {"x": "mug", "y": "tea"}):
+            offer = one.ask(items)
+            if offer.choice.query == Query.DUEL:
+                assert one.tell(offer.id, "first") == "learnt"
+    assert np.array_equal(session.learner.model.weights(), again.learner.model.weights())
+    assert np.array_equal(replay(session.ledger).model.weights(), session.learner.model.weights())
+
+
+def test_a_session_of_ids_refuses_what_it_cannot_know():
+    session = conquer.fit([("tea", "mug", "tea")])
+    for items in (["tea", "can"], {"tea": "tea", "x": "green tea"}, [{"a": 1}, {"a": 2}]):
+        with pytest.raises(ValueError, match="by their ids|nobody knows"):
+            session.ask(items)
+    with pytest.raises(ValueError, match="context"):
+        session.ask(["tea", "mug"], context="noon")
+    assert session.ordinal == 0
+    assert session.ask(np.eye(2)).shown
+
+
+def test_a_session_of_texts_takes_new_texts():
+    session = conquer.fit([{"chosen": "green tea", "rejected": "a blue mug"}] * 5)
+    offer = session.ask({"one": "a green mug", "two": "blue pot"})
+    assert set(offer.shown) == {"one", "two"}
+    assert session.ask(["green tea", "a blue mug"]).shown[0] == "green tea"
+
+
+def test_the_model_is_full_up_to_a_stated_dimension():
+    many = [(f"i{k}", f"i{k + 1}", "first") for k in range(2049)]
+    assert conquer.fit(many[:2047]).learner.parameters["model"] == "full"
+    big = conquer.fit(many)
+    assert big.learner.parameters["model"] == "diagonal"
+    assert big.learner.answers == 2049
+
+
+def test_contexts_are_crossed_where_asked():
+    items = {"tea": {"hot": 1.0}, "ice": {"cold": 1.0}}
+    votes = [
+        {"first": "tea", "second": "ice", "winner": w, "context": c} for c, w in (("winter", "tea"), ("july", "ice"))
+    ]
+    session = conquer.fit(votes * 20, items, context=True, dim=256)
+    contents = list(items.values())
+    for context, best in (("winter", 0), ("july", 1)):
+        rows = session.featurizer(contents, context)
+        assert int(session.learner.scores(rows).argmax()) == best
+
+
+def test_what_was_found_is_told():
+    found = fitted(
+        [("tea", "mug", "tie"), ("tea", "mug", "skip"), ("tea", "pot", "both_bad"), ("tea", "pot", "pot")]
+    ).found
+    assert (found.votes, found.ties, found.skips, found.both_bad, found.refused) == (2, 1, 1, 1, 0)
+    assert fitted([("tea", "pot", "both_bad"), ("tea", "pot", "pot")], both_bad="tie").found.ties == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"algorithm": "confidit"}, "which of two"),
+        ({"algorithm": "no-such"}, "algorithm must be one of"),
+        ({"model": "cubic"}, "model must be one of"),
+        ({"lam": -1}, "lam"),
+        ({"context": True}, "features"),
+        ({"dim": 1}, "dim must be at least"),
+        ({"jobs": 0}, "jobs"),
+        ({"things": "cars"}, "things must be one of"),
+        ({"both_bad": "win"}, "both_bad"),
+        ({"kind": "dog"}, "kind"),
+        ({"lam": 1e-30}, "sixteen digits"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_by_name(change, message):
+    with pytest.raises((ValueError, TypeError, ArithmeticError), match=message):
+        conquer.fit([("tea", "mug", "tea")], **change)

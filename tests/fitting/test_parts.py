@@ -1,0 +1,110 @@
+"""Sums over parts: the same bits wherever the parts are summed, in processes, on a cluster, with a worker killed."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import conquer
+from conquer.data.votes import VoteError
+from conquer.fitting.sources import sources_of
+from conquer.fitting.sums import PartTask, merged, sum_part
+from conquer.fitting.workers import spread
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Three files of votes with strengths, whose sums depend on the order in which they are added."""
+    rng = np.random.default_rng(5)
+    for k in range(3):
+        lines = [
+            f"m{a},m{(a + d) % 12},{y:.6f},{w:.6f}"
+            for a, d, y, w in zip(
+                rng.integers(12, size=400), rng.integers(1, 12, size=400), rng.uniform(-1, 1, 400),
+                rng.uniform(0, 1, 400), strict=True
+            )
+        ]  # fmt: skip
+        (tmp_path / f"{k}.csv").write_text("\n".join(["left,right,answer,weight", *lines]) + "\n")
+    return [tmp_path / f"{k}.csv" for k in range(3)]
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    rng = np.random.default_rng(6)
+    path = tmp_path / "vectors.jsonl"
+    rows = [
+        f'{{"chosen": {rng.normal(size=4).tolist()}, "rejected": {rng.normal(size=4).tolist()}}}' for _ in range(300)
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def state(session):
+    model = session.learner.model
+    return model.weights().tobytes(), model.inverse.tobytes(), model.stats.tobytes(), session.known.names
+
+
+def test_parts_give_the_same_bits_in_any_order_of_arrival(log):
+    tasks = [PartTask(source, {"things": "ids"}) for source in sources_of(log, 2_000)]
+    assert len(tasks) > 9
+    results = list(enumerate(map(sum_part, tasks)))
+    expected = merged(tasks, iter(results))
+    for order in (reversed(results), [results[k] for k in np.random.default_rng(0).permutation(len(results))]):
+        found = merged(tasks, iter(order))
+        assert found.sums.squares.tobytes() == expected.sums.squares.tobytes()
+        assert found.sums.gains.tobytes() == expected.sums.gains.tobytes()
+        assert found.found == expected.found
+
+
+def test_the_sum_of_parts_is_that_of_the_whole(log):
+    whole, parts = conquer.fit(log), conquer.fit(log, part_bytes=2_000)
+    np.testing.assert_allclose(whole.learner.model.inverse, parts.learner.model.inverse, atol=1e-9)
+    assert whole.known.names == parts.known.names
+    assert whole.learner.answers == parts.learner.answers == 1200
+
+
+def test_processes_give_the_same_bits(log, vectors):
+    assert state(conquer.fit(log, part_bytes=4_000, jobs=2)) == state(conquer.fit(log, part_bytes=4_000))
+    assert state(conquer.fit(vectors, part_bytes=9_000, jobs=2)) == state(conquer.fit(vectors, part_bytes=9_000))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as running:
+        yield running
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_same_bits(log, vectors, cluster):
+    address = cluster.scheduler_address
+    assert state(conquer.fit(log, part_bytes=4_000, cluster=address)) == state(conquer.fit(log, part_bytes=4_000))
+    assert state(conquer.fit(vectors, part_bytes=9_000, cluster=address)) == state(
+        conquer.fit(vectors, part_bytes=9_000)
+    )
+    log[1].write_text("left,right,answer,weight\nm1,m2,0.5,7\n")
+    with pytest.raises(VoteError, match=r"1.csv, line 2: a weight must be"):
+        conquer.fit(log, cluster=address)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_that_dies_changes_no_bit(log, cluster):
+    tasks = [PartTask(source, {"things": "ids"}) for source in sources_of(log, 4_000)]
+    expected = merged(tasks, spread(sum_part, tasks))
+    worker, results = next(iter(cluster.workers.values())), []
+    for result in spread(sum_part, tasks, cluster=cluster.scheduler_address):
+        if not results:
+            os.kill(worker.process.pid, signal.SIGKILL)
+        results.append(result)
+    found = merged(tasks, iter(results))
+    assert found.sums.squares.tobytes() == expected.sums.squares.tobytes()
+    assert found.sums.gains.tobytes() == expected.sums.gains.tobytes()
+
+
+def test_no_scheduler_is_told_at_once(log):
+    with pytest.raises(OSError, match="no Dask scheduler answers"):
+        conquer.fit(log, cluster="tcp://127.0.0.1:9")

@@ -1,0 +1,182 @@
+"""Boards over HTTP are the session's, null where infinite; ranking uses no round; a model that has enough says done."""
+
+import asyncio
+import json
+
+import numpy as np
+import pytest
+
+from conquer.learners.conquer import Conquer
+from conquer.registry import make
+from conquer.service.commands import pick_learner
+from conquer.service.jobs import boards
+
+from .conftest import run
+
+NAMES = ["ash", "birch", "cedar", "elm"]
+ITEMS = [{"id": name, "vector": [float(name == other) for other in NAMES]} for name in NAMES]
+FULL = {"name": "m", "algorithm": "gnr", "model": "full", "features": {"dim": 4}, "believe": None}
+
+
+async def answers(client, count, name="m"):
+    """The alphabetically first of two always wins; returns the rounds as a learner sees them."""
+    seen = []
+    for _ in range(count):
+        offer = (await client.post(f"/v1/models/{name}/choose", json={"items": ITEMS})).json()
+        shown = [one["id"] for one in offer["shown"]]
+        await client.post(f"/v1/models/{name}/events/{offer['event_id']}/answer", json={"winner": min(shown)})
+        seen.append((shown, 1.0 if min(shown) == shown[0] else -1.0))
+    return seen
+
+
+def serving(local, work, **settings):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            made = await client.post("/v1/models", json={**FULL, **settings})
+            assert made.status_code == 201, made.text
+            return await work(client, app.server)
+
+    return run(go())
+
+
+@pytest.mark.parametrize("believe", [None, "voters"])
+def test_the_board_is_the_learners_own(local, believe):
+    async def work(client, server):
+        empty = (await client.get("/v1/models/m/board")).json()
+        assert empty["error"]["code"] == "no_items"
+        await client.post("/v1/models/m/choose", json={"items": ITEMS})
+        first = (await client.get("/v1/models/m/board?stop=0.5")).json()
+        assert [(one["low"], one["high"], one["best"]) for one in first["items"]] == [(None, None, True)] * 4
+        assert first["stop"]["done"] is False
+        assert first["stop"]["more"] is None or first["stop"]["more"] > 0
+        await answers(client, 60)
+        learner = server.writer.models["m"].learner.learner
+        for interval in ("anytime", "proved", "fixed"):
+            told = (await client.get(f"/v1/models/m/board?interval={interval}&delta=0.1&stop=0.5")).json()
+            board = learner.board(np.eye(4), delta=0.1, interval=interval, names=NAMES)
+            assert [one["id"] for one in told["items"]] == [NAMES[k] for k in board.order]
+            for one in told["items"]:
+                k = NAMES.index(one["id"])
+                assert (one["score"], one["low"], one["high"]) == (board.scores[k], board.low[k], board.high[k])
+                assert one["better"] == board.better[k].sum()
+                assert one["best"] == (k in board.best)
+            assert told["pairs"] == [int(board.better.sum()), 6]
+            assert told["stop"]["text"] == board.stop(0.5).text
+        short = (await client.get("/v1/models/m/board?limit=2")).json()
+        assert [one["rank"] for one in short["items"]] == [1, 2]
+        # Intervals are about the mean of all, which the first two do not tell.
+        assert short["mean"] == pytest.approx(board.scores.mean())
+        for one in short["items"]:
+            assert one["low"] <= one["score"] - short["mean"] <= one["high"]
+
+    serving(local, work, believe=believe)
+
+
+def test_ranking_uses_no_round(local):
+    async def work(client, server):
+        await answers(client, 12)
+        before = (await client.get("/v1/models/m")).json()["position"]
+        ranked = (await client.post("/v1/models/m/rank", json={"items": ITEMS})).json()["items"]
+        scores = server.writer.models["m"].learner.learner.scores(np.eye(4))
+        assert [one["id"] for one in ranked] == [NAMES[k] for k in np.argsort(-scores, kind="stable")]
+        assert (await client.get("/v1/models/m")).json()["position"] == before
+        assert (await client.post("/v1/models/m/rank", json={"items": []})).status_code == 422
+
+    serving(local, work)
+
+
+@pytest.mark.parametrize("query", ["delta=0", "delta=1", "delta=x", "interval=wide", "stop=-1", "limit=0", "group=x"])
+def test_bad_questions_about_a_board(local, query):
+    async def work(client, _server):
+        reply = await client.get(f"/v1/models/m/board?{query}")
+        assert reply.status_code == 422, reply.text
+
+    serving(local, work)
+
+
+def test_a_diagonal_model_ranks_and_refuses_a_board_with_the_remedy(local):
+    async def work(client, _server):
+        await answers(client, 5)
+        reply = await client.get("/v1/models/m/board")
+        assert (reply.status_code, reply.json()["error"]["code"]) == (409, "no_board")
+        assert "kernel" in reply.json()["error"]["message"]
+        assert (await client.post("/v1/models/m/rank", json={"items": ITEMS})).status_code == 200
+        body = {"name": "n", "algorithm": "gnr", "stop": 0.5, "features": {"dim": 4}}
+        assert (await client.post("/v1/models", json=body)).status_code == 422
+
+    serving(local, work, model="diagonal")
+
+
+def test_a_choice_says_done_when_its_items_are_told_apart(local):
+    async def work(client, server):
+        done = []
+        for _ in range(250):
+            offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS[:2]})).json()
+            learner = server.writer.models["m"].learner.learner
+            assert offer["done"] == learner.board(np.eye(4)[:2], delta=0.1).stop(0.9).done
+            done.append(offer["done"])
+            event = offer["event_id"]
+            await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": "ash"})
+        again = (await client.post("/v1/models/m/choose", json={"items": ITEMS[:2], "event_id": event})).json()
+        assert again["done"] == done[-1]
+        assert done[0] is False
+        assert done[-1] is True
+
+    serving(local, work, stop=0.9, delta=0.1)
+
+
+def test_a_pool_that_has_enough_ends_with_its_board(local):
+    async def work(client, _server):
+        lines = "\n".join(json.dumps(item) for item in ITEMS[:2])
+        await client.post("/v1/models/m/items", content=lines.encode())
+        for number in range(400):
+            voter = f"v{number}"
+            question = (await client.post("/v1/models/m/next", json={"voter": voter})).json()
+            if question["event"] is None:
+                break
+            event = question["event"]["event_id"]
+            await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": "ash", "voter": voter})
+        assert question["done"] is True
+        assert question["reason"].startswith("you may stop: nothing is better than ash")
+        assert question["board"]["items"][0]["id"] == "ash"
+        assert 1 < number < 399
+
+    serving(local, work, stop=0.9)
+
+
+def test_boards_wait_apart_and_not_without_end(local, monkeypatch):
+    monkeypatch.setattr(boards, "WAITING", 0)
+
+    async def work(client, _server):
+        await answers(client, 2)
+        replies = await asyncio.gather(client.get("/v1/models/m/board"), client.get("/healthz"))
+        assert [reply.status_code for reply in replies] == [429, 200]
+
+    serving(local, work)
+
+
+def test_an_unlearnt_learner_of_the_same_kind():
+    assert np.isinf(make("gnr", dim=4, model="full").board(np.eye(4)).high).all()
+
+
+def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):
+    """A board inside the turn makes everybody wait: large rounds, large models and later rounds go without."""
+    looked = []
+    board = Conquer.board
+    monkeypatch.setattr(Conquer, "board", lambda self, X, **options: looked.append(len(X)) or board(self, X, **options))
+
+    async def work(client, server):
+        many = [{"id": f"i{k}", "vector": [k / 100, 1.0]} for k in range(pick_learner.STOP_ITEMS + 1)]
+        looked.clear()
+        rounds = [{"items": many}, *({"items": ITEMS} for _ in range(20))]
+        told = (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
+        assert ["done" in one for one in told] == [False, *[True] * 4, *[False] * 16]
+        assert looked == [4] * 4
+        monkeypatch.setattr(pick_learner, "STOP_BYTES", 100)
+        assert "done" not in (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
+        assert looked == [4] * 4
+        # The model's own board says it, whatever its size.
+        assert (await client.get("/v1/models/m/board")).json()["stop"]["done"] is False
+
+    serving(local, work, stop=0.3)

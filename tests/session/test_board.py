@@ -1,0 +1,148 @@
+"""Sessions that rank and may stop: no round is used, files keep the tolerance."""
+
+import numpy as np
+import pytest
+
+import conquer
+from conquer.session import restore
+
+ITEMS = {"tea": [1.0, 0.0, 0.0], "mug": [0.0, 1.0, 0.0], "pot": [0.0, 0.0, 1.0]}
+
+
+def session(**options):
+    made = conquer.Session(conquer.make("gnr", dim=3, model="full"), seed=3, **options)
+    for _ in range(60):
+        offer = made.ask(ITEMS)
+        made.tell(offer.id, min(offer.shown, key=list(ITEMS).index))
+    return made
+
+
+def test_boards_and_rankings_use_no_round():
+    made, twin = session(), session()
+    before, rows = made.dumps(), len(list(made.ledger.rows()))
+    board = made.board(ITEMS)
+    assert made.rank(ITEMS) == ["tea", "mug", "pot"] == [board.names[k] for k in board.order]
+    assert made.dumps() == before
+    assert len(list(made.ledger.rows())) == rows
+    assert made.ask(ITEMS) == twin.ask(ITEMS)
+
+
+def test_a_list_has_numbers_for_ids():
+    made = session()
+    assert made.rank(np.eye(3)) == ["0", "1", "2"]
+    assert made.board(list(ITEMS.values()), ids=list("abc")).names == ("a", "b", "c")
+
+
+def test_groups_by_id():
+    board = session().board(ITEMS, groups={"tea": "drink", "mug": "thing", "pot": "thing"}, interval="proved")
+    assert board.names == ("drink", "thing")
+    with pytest.raises(ValueError, match="groups must have one group for every item, got none for 'pot'"):
+        session().board(ITEMS, groups={"tea": "drink", "mug": "thing"})
+
+
+def test_a_session_that_knows_no_items_says_so():
+    for ask in (session().board, session().rank):
+        with pytest.raises(ValueError, match="knows no items of its own"):
+            ask()
+
+
+def test_an_offer_is_done_once_the_board_says_so():
+    made = conquer.Session(conquer.make("gnr", dim=3, model="full"), stop=1.5, delta=0.1)
+    seen = []
+    for _ in range(400):
+        expected = made.board(ITEMS, delta=0.1).stop(1.5).done
+        offer = made.ask(ITEMS)
+        assert offer.done == expected
+        seen.append(offer.done)
+        made.tell(offer.id, min(offer.shown, key=list(ITEMS).index))
+    assert not seen[0]
+    assert seen[-1]
+    assert not session().ask(ITEMS).done
+
+
+def test_files_keep_the_tolerance():
+    again = restore(session(stop=0.5, delta=0.2).dumps())
+    assert (again.stop, again.delta) == (0.5, 0.2)
+    plain = restore(session().dumps())
+    assert (plain.stop, plain.delta) == (None, 0.05)
+    assert b'"stop"' not in session().dumps()
+
+
+def test_stopping_is_refused_where_there_is_no_board():
+    with pytest.raises(ValueError, match="got a diagonal one"):
+        conquer.Session(conquer.make("gnr", dim=3), stop=0.5)
+    with pytest.raises(ValueError, match="stop must be"):
+        conquer.Session(conquer.make("gnr", dim=3, model="full"), stop=-1)
+    with pytest.raises(ValueError, match="delta must be"):
+        conquer.Session(conquer.make("gnr", dim=3, model="full"), delta=0)
+
+
+def two_stars(seed, each):
+    """Votes of two groups never compared with each other: i0 and i30 are worth 0, i1 to i29 -1, i31 to i59 +1."""
+    rng = np.random.default_rng(seed)
+    pairs = [
+        (f"i{centre}", f"i{centre + k}", chance) for centre, chance in ((0, 0.75), (30, 0.25)) for k in range(1, 30)
+    ]
+    return [(a, b, a if rng.random() < chance else b) for a, b, chance in pairs for _ in range(each)]
+
+
+@pytest.mark.parametrize("model", ["full", "kernel"])
+def test_groups_never_compared_are_not_told_apart_by_a_board_of_a_part(model):
+    options = {"kernel": "linear"} if model == "kernel" else {}
+    made = conquer.fit(two_stars(0, 60 if model == "full" else 8), model=model, **options)
+    whole, part = made.board(), made.board(["i0", "i30"])
+    assert part.width.U == whole.width.U == np.sqrt(60)
+    assert not part.better.any()
+    # The learner alone sees which columns its answers have touched.
+    rows = made.known.rows.take([0, 30])
+    assert np.sqrt(60) == made.learner.board(rows).width.U
+
+
+def test_a_board_of_other_rows_counts_what_is_listed():
+    learner = conquer.make("gnr", dim=4, model="full")
+    assert np.sqrt(2) == learner.board(np.ones((2, 4))).width.U
+    assert np.sqrt(2) == learner.board(np.eye(4)[:2]).width.U
+    made = conquer.fit([("a", "b", "a")], {"a": [1.0, 2.0], "b": [2.0, 1.0], "c": [3.0, 1.0]}, model="full")
+    assert np.sqrt(3) == made.board(["a", "b"]).width.U
+
+
+def test_a_session_says_how_it_looks():
+    options = {"delta": 0.1, "U": 3.0, "interval": "proved", "tau2": 0.5}
+    made = session(stop=0.5, **options)
+    board = made.board(ITEMS)
+    assert (board.delta, board.width.U, board.interval, board.width.tau2) == (0.1, 3.0, "proved", 0.5)
+    assert made.board(ITEMS, U=1.0, interval="fixed").width.U == 1.0
+    again = restore(made.dumps())
+    assert again.looks == made.looks
+    assert again.dumps() == made.dumps()
+    old = session(stop=0.5, delta=0.1).dumps()
+    assert not any(name in old for name in (b'"U"', b'"interval"', b'"tau2"'))
+
+
+def test_offers_are_done_by_the_sessions_own_interval():
+    made = conquer.Session(conquer.make("gnr", dim=3, model="full"), stop=1.5, interval="fixed")
+    strict = conquer.Session(conquer.make("gnr", dim=3, model="full"), stop=1.5, U=1000.0)
+    rounds = []
+    for one in (made, strict):
+        rounds.append(0)
+        while rounds[-1] < 60 and not (offer := one.ask(ITEMS)).done:
+            one.tell(offer.id, min(offer.shown, key=list(ITEMS).index))
+            rounds[-1] += 1
+    assert rounds[0] < rounds[1] == 60
+    projected = conquer.make("gnr", dim=3, model="full", projection="exact")
+    assert conquer.Session(projected, stop=0.5, interval="proved").stop == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"U": -1}, "U must be"), ({"interval": "wald"}, "interval must be one of"), ({"tau2": 0}, "tau2 must be")],
+)
+def test_looks_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        conquer.Session(conquer.make("gnr", dim=3), **options)
+
+
+def test_names_stand_for_the_ids():
+    assert session().board(ITEMS, names=["Tea", "Mug", "Pot"]).names == ("Tea", "Mug", "Pot")
+    with pytest.raises(ValueError, match="one name per item"):
+        session().board(ITEMS, names=["Tea"])

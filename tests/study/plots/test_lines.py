@@ -1,0 +1,113 @@
+"""Names at the ends of lines, sorted bars, intervals, fonts, and the correction for many comparisons."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conquer.study.arena.chart import chart_of, look_of, ticks
+from conquer.study.plots.canvas import cast, name_ends, new, spread, write_figure
+from conquer.study.plots.errors import errors_by_items
+from conquer.study.reviews.comparison import holm, matrix, one_versus_one
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 0.1))
+def test_names_are_apart_in_order_and_stay_about_where_they_were(places: list[float], gap: float) -> None:
+    rising = sorted(places)
+    moved = spread(rising, gap)
+    assert all(after - before >= gap - 1e-9 for before, after in itertools.pairwise(moved))
+    assert np.mean(moved) == pytest.approx(np.mean(rising))
+    if all(after - before >= gap for before, after in itertools.pairwise(rising)):
+        assert moved == pytest.approx(rising)
+
+
+def test_a_name_stands_beside_its_line_in_its_colour() -> None:
+    _, axes = new(1, 1, 2.0)
+    axis = axes[0, 0]
+    for height, colour in ((0.2, "red"), (0.9, "blue")):
+        axis.plot([0, 1], [0, height], color=colour)
+    name_ends(axis, [("low", 1.0, 0.2, "red"), ("high", 1.0, 0.9, "blue")])
+    assert [(text.get_text(), text.get_color(), text.xy) for text in axis.texts] == [
+        ("low", "red", (1.0, 0.2)), ("high", "blue", (1.0, 0.9)),
+    ]  # fmt: skip
+
+
+def test_bars_go_from_best_to_worst_with_their_intervals() -> None:
+    table = pl.DataFrame(
+        {"algorithm": ["ttg", "gnc", "all"], "K=5": [0.2, 0.3, 0.1], "±5": [0.01, 0.02, None],
+         "K=10": [0.4, 0.3, 0.1], "±10": [0.03, 0.04, None]}
+    )  # fmt: skip
+    frames = {"mean_error": table, "results": pl.DataFrame({"items": [5, 10]})}
+    figure = errors_by_items(frames, cast(["ttg", "gnc"], ["ttg", "gnc"], "random", "all"))
+    shown = [[label.get_text() for label in axis.get_yticklabels()] for axis in figure.axes]
+    assert shown == [["ttg", "gnc"], ["gnc", "ttg"]]
+    for axis, means, halves in zip(figure.axes, ([0.2, 0.3], [0.3, 0.4]), ([0.01, 0.02], [0.04, 0.03]), strict=True):
+        assert [bar.get_width() for bar in axis.patches] == means
+        drawn = [one.lines[2][0].get_segments()[0] for one in axis.containers[1::2]]
+        assert [(high - low) / 2 for (low, _), (high, _) in drawn] == pytest.approx(halves)
+        assert axis.get_xlim()[1] >= 0.43
+        assert [text.get_text() for text in axis.texts] == ["all"]
+
+
+def test_fonts_of_a_pdf_are_true_type(tmp_path: Path) -> None:
+    figure, axes = new(1, 1, 2.0)
+    axes[0, 0].set_title("regret")
+    write_figure(figure, tmp_path / "x.pdf")
+    content = (tmp_path / "x.pdf").read_bytes()
+    assert b"/CIDFontType2" in content
+    assert b"/Type3" not in content
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holms_correction_lies_between_none_and_bonferronis(values: list[float]) -> None:
+    found = holm(values)
+    assert all(p <= q <= min(1.0, len(values) * p) + 1e-12 for p, q in zip(values, found, strict=True))
+    order = np.argsort(values, kind="stable")
+    assert all(
+        before <= after for before, after in zip(np.array(found)[order], np.array(found)[order][1:], strict=False)
+    )
+
+
+def test_a_star_needs_to_survive_the_correction() -> None:
+    """Six domains, all won: p = 2/64 alone, but not among the three pairs of three algorithms."""
+    rows = [
+        {"domain": f"d{d}", "items": 5, "repetition": 0, "algorithm": name, "error": error}
+        for d in range(6)
+        for name, error in (("ttg", 0.1), ("gnr", 0.2), ("gnc", 0.2005))
+    ]  # fmt: skip
+    duels = one_versus_one(pl.DataFrame(rows))
+    won = duels.filter(row="ttg", column="gnr").row(0, named=True)
+    assert (won["wins"], won["units"]) == (6, 6)
+    assert (won["p"], won["holm"]) == pytest.approx((2 / 64, 6 / 64))
+    assert not any("*" in cell for row in matrix(duels).iter_rows() for cell in row)
+
+
+def test_the_arena_draws_bands_and_random_leaves_the_picture() -> None:
+    at = [1, 50, 100]
+    rows = [
+        {"algorithm": name, "single": False, "curve": {"round": at, "regret": [0.0, end / 2, end], "half": [0, 1, 2]}}
+        for name, end in (("gnc", 10.0), ("ttg", 10.1), ("random", 90.0))
+    ]
+    chart = chart_of(rows)
+    assert [line["name"] for line in chart["lines"]] == ["gnc", "ttg", "random"]
+    assert all(line["band"] for line in chart["lines"])
+    heights = [line["label"] for line in chart["lines"]]
+    assert heights[0] - heights[1] >= 16 - 1e-9
+    tops = [min(float(point.split(",")[1]) for point in line["points"].split()) for line in chart["lines"]]
+    assert min(tops[:2]) > chart["top"] > tops[2]
+    assert [text for _, text in chart["ticks"]] == ["0", "20", "40", "60", "80", "100"]
+    assert {name: look_of(name) for name in ("gnc", "ttg")} == {
+        line["name"]: (line["colour"], line["dash"]) for line in chart["lines"][:2]
+    }
+
+
+@given(st.floats(1e-3, 1e6))
+def test_ticks_are_four_to_nine_and_reach_far(most: float) -> None:
+    found = ticks(most)
+    assert 4 <= len(found) <= 9
+    assert found[0] == 0
+    assert 0.7 * most <= found[-1] <= most * (1 + 1e-9)
