@@ -106,7 +106,7 @@ def staleness(
 ) -> None:
     """What it costs to choose with old weights: late answers, batches, regions that merge."""
     need("study", *(["cluster"] if cluster else []))
-    from conquer.study.staleness.command import run_staleness
+    from conquer.study.staleness.run import run_staleness
 
     run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
 
@@ -139,7 +139,7 @@ def boards(
     need("study")
     if cluster:
         need("cluster")
-    from conquer.study.boards.command import run_boards
+    from conquer.study.boards.run import run_boards
 
     run_boards(BoardsSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
 
