@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from conquer.client import AsyncClient, Client, ServiceError
+from conquer.client import Acknowledged, AsyncClient, Client, ServiceError
 
 ITEMS = [{"id": "a", "vector": [1.0, 0.0]}, {"id": "b", "vector": [0.0, 1.0]}]
 
@@ -44,6 +44,43 @@ def test_a_model_from_its_making_to_its_end(start):
         client.delete("teas")
         with pytest.raises(ServiceError, match="404 unknown_model"):
             client.get("teas")
+
+
+def test_many_at_once_each_standing_for_itself(start):
+    with Client(start().address) as client:
+        client.create("teas", "gnr", features={"dim": 2})
+        first, second, refused = client.choose_batch(
+            "teas", [{"items": ITEMS, "event_id": "one"}, {"items": ITEMS}, {"items": []}]
+        )
+        assert first.event_id == "one"
+        assert len(second.event_id) == 32
+        assert isinstance(refused, ServiceError)
+        assert (refused.status, refused.code) == (422, "invalid")
+        told = client.answer_batch(
+            "teas", [{"event_id": "one", "winner": "a"}, {"event_id": second.event_id, "winner": "skip"}]
+        )
+        assert told == [Acknowledged("learnt"), Acknowledged("ignored", "skip")]
+        assert [one["name"] for one in client.models()] == ["teas"]
+        assert client.log("teas", format="csv").count("\n") == 3
+        assert isinstance(client.get("teas", "file"), bytes)
+
+
+def test_votes_make_a_board_and_people_are_asked(start):
+    votes = "left,right,winner,voter\nblue,red,left,ann\nred,green,tie,bob\ngreen,blue,right,ann\n"
+    with Client(start().address) as client:
+        client.create("mugs", "gnr", model="full", features={"dim": 64})
+        assert client.votes("mugs", votes)["learnt"] == 3
+        assert client.votes("mugs", votes.encode())["repeated"] == 3
+        board = client.board("mugs", interval="fixed", limit=1, stop=None)
+        assert [one["id"] for one in board["items"]] == ["blue"]
+        assert board["stop"] is None
+        assert [one["name"] for one in client.voters("mugs")["voters"]] == ["ann", "bob"]
+        client.create("teas")
+        assert client.upload("teas", "id,text\nx,green tea\ny,black tea\n")["items"] == 2
+        question = client.next("teas", "ann")
+        assert client.next("teas", "ann")["event"] == question["event"]
+        event = question["event"]
+        assert client.answer("teas", event["event_id"], event["left"], voter="gpt", kind="judge").status == "learnt"
 
 
 def test_a_flaky_network_asks_and_learns_once(start):
