@@ -164,7 +164,8 @@ export interface Item {
 /**
  * Items best first. null stands for infinity. `pairs`: how many pairs are told apart, of how many.
  *
- * `mean`: of all scores, from which `low` and `high` are counted.
+ * `mean`: of all scores, from which `low` and `high` are counted. `groups`: the feature by whose values the items are
+ * grouped, null where they stand for themselves.
  */
 export interface BoardReply {
   items: BoardItem[];
@@ -175,12 +176,14 @@ export interface BoardReply {
   interval: "anytime" | "fixed" | "proved";
   delta: number;
   stop: StopReply | null;
+  groups?: string | null;
 }
 
 /**
  * `low` and `high`: of the score less the mean, null where infinite. `better`: how many are worse, surely.
  *
  * `best`: whether it may be the best. `more`: about how many answers would separate it from the next, null if none do.
+ * On a board of groups `id` is the group and `count` how many items its mean is of.
  */
 export interface BoardItem {
   id: string;
@@ -192,6 +195,7 @@ export interface BoardItem {
   best: boolean;
   more: number | null;
   text?: string | null;
+  count?: number | null;
 }
 
 /** Whether one may stop asking; `more`: about how many answers are still needed, null where no number is enough. */
@@ -503,7 +507,7 @@ export interface Routes {
   };
   /** Who wins, how sure that is, and whether one may stop */
   "GET /v1/models/{name}/board": {
-    given: { path: { name: string }; query?: { delta?: Word; interval?: Word; stop?: Word; group?: Word; limit?: Word } };
+    given: { path: { name: string }; query?: { delta?: Word; interval?: Word; stop?: Word; group?: Word; groups?: Word; limit?: Word } };
     reply: BoardReply;
   };
   /** Each voter's pull to a side, agreement and weight */

@@ -92,7 +92,10 @@ class AsyncClient:
         return await self.send(calls.rank(name, items, context))
 
     async def board(self, name: str, **query: Word) -> dict[str, Any]:
-        """Who wins and how sure that is: `delta`, `interval`, `stop`, `group`, `limit` as in the HTTP reference."""
+        """Who wins and how sure that is: `delta`, `interval`, `stop`, `group`, `limit` as in the HTTP reference.
+
+        `groups`, a feature: a board of the means of the items that share its value.
+        """
         found: dict[str, Any] = await self.send(calls.reading(name, "board", query))
         return found
 

@@ -97,7 +97,10 @@ class Client:
         return self.send(calls.rank(name, items, context))
 
     def board(self, name: str, **query: Word) -> dict[str, Any]:
-        """Who wins and how sure that is: `delta`, `interval`, `stop`, `group`, `limit` as in the HTTP reference."""
+        """Who wins and how sure that is: `delta`, `interval`, `stop`, `group`, `limit` as in the HTTP reference.
+
+        `groups`, a feature: a board of the means of the items that share its value.
+        """
         found: dict[str, Any] = self.send(calls.reading(name, "board", query))
         return found
 

@@ -75,6 +75,11 @@ def test_votes_make_a_board_and_people_are_asked(start):
         assert [one["id"] for one in board["items"]] == ["blue"]
         assert board["stop"] is None
         assert [one["name"] for one in client.voters("mugs")["voters"]] == ["ann", "bob"]
+        with pytest.raises(ServiceError, match="409 no_group: groups must name a feature of every item"):
+            client.board("mugs", groups="brand")
+        assert {one["id"]: one["count"] for one in client.board("mugs", groups="id")["items"]} == dict.fromkeys(
+            ("blue", "red", "green"), 1
+        )
         client.create("teas")
         assert client.upload("teas", "id,text\nx,green tea\ny,black tea\n")["items"] == 2
         question = client.next("teas", "ann")

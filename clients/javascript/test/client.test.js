@@ -80,6 +80,18 @@ test("votes make a board, a ranking and voters", async () => {
   assert.ok((await client.get(name, "file")) instanceof ArrayBuffer);
 });
 
+test("a board of groups", async () => {
+  const name = await fresh("gnr", { model: "full", features: { dim: 64 } });
+  const items = ["x", "y", "x"].map((brand, k) => ({ id: `i${k}`, features: { brand, place: k } }));
+  for (let k = 0; k < 5; k++) {
+    const { event_id, shown } = await client.choose(name, items);
+    await client.answer(name, event_id, shown.some((one) => one.id === "i1") ? "i1" : "tie");
+  }
+  const board = await client.board(name, { groups: "brand" });
+  assert.deepEqual(board.items.map((one) => [one.id, one.count]), [["y", 1], ["x", 2]]);
+  await assert.rejects(client.board(name, { groups: "colour" }), refused(409, "no_group"));
+});
+
 test("people are asked about an uploaded pool", async () => {
   const name = await fresh("gnr", {});
   assert.equal((await client.upload(name, "id,text\nx,green tea\ny,black tea\n")).items, 2);

@@ -20,6 +20,7 @@ export async function many(client: Client): Promise<number> {
 
 export async function looked(client: Client): Promise<(number | null)[]> {
   const board: BoardReply = await client.board("teas", { interval: "anytime", delta: 0.05, limit: 3 });
+  const brands = await client.board("teas", { groups: "kind" });
   const info = await client.get("teas");
   const task = await client.get("teas", "task");
   const ranked = await client.rank("teas", items, { context: "morning" });
@@ -30,7 +31,7 @@ export async function looked(client: Client): Promise<(number | null)[]> {
   });
   const text: string = await client.log("teas", { format: "csv" });
   const models = await client.models();
-  return [board.items[0]?.low ?? null, names.length, undone.event_id.length, text.length, models.length];
+  return [board.items[0]?.low ?? null, brands.items[0]?.count ?? null, names.length, undone.event_id.length, text.length, models.length];
 }
 
 export async function refused(client: Client): Promise<void> {
