@@ -1,17 +1,21 @@
 """The JavaScript client: its types are the service's own, its tests run under Node against a running server."""
 
+import http.server
 import json
 import os
 import re
 import runpy
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 import conquer
 from conquer.client import AsyncClient, Client
+
+from .test_pages import BROWSER, browser, page  # noqa: F401 - fixtures
 
 FOLDER = Path(__file__).resolve().parents[2] / "clients" / "javascript"
 TOOLS = Path("/usr/local/lib/conquer-tests/node_modules/typescript/bin/tsc")
@@ -66,3 +70,42 @@ def test_what_the_types_allow(tmp_path, resolution):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+class Shop(http.server.SimpleHTTPRequestHandler):
+    """A page of another origin, with the client's file beside it."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments, directory=str(FOLDER))
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def shop():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+
+
+IN_A_PAGE = """async ({ server, key }) => {
+  const { Client, ServiceError } = await import("/client.js");
+  const client = new Client(server, { key, timeout: 120 });
+  await client.create("teas", "gnr", { features: { dim: 2 } });
+  const question = await client.choose("teas", [{ id: "a", vector: [1, 0] }, { id: "b", vector: [0, 1] }]);
+  const { status } = await client.answer("teas", question.event_id, question.left);
+  const refused = await client.get("none").catch((error) => error);
+  const stranger = await new Client(server, { key: "wrong" }).get("teas").catch((error) => error);
+  return [status, refused instanceof ServiceError, refused.code, stranger.status];
+}"""
+
+
+@pytest.mark.skipif(not Path(BROWSER).exists(), reason=f"needs Chromium at {BROWSER}")
+@pytest.mark.filterwarnings("default")
+def test_the_client_in_a_browser_on_a_page_of_another_origin(page, start, shop):  # noqa: F811
+    key = "k" * 40
+    server = start(cors=shop, key=key)
+    page.goto(f"{shop}/package.json")
+    assert page.evaluate(IN_A_PAGE, {"server": server.address, "key": key}) == ["learnt", True, "unknown_model", 401]
