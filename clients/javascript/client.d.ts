@@ -8,7 +8,7 @@ export type * from "./service.d.ts";
 
 export interface Options {
   /** For servers that want one. */
-  key?: string;
+  key?: string | undefined;
   /** Seconds that one try may take, 30 unless told. */
   timeout?: number;
   /** How often a call is sent again that failed on the way or found the server busy, 5 unless told. */
@@ -17,7 +17,7 @@ export interface Options {
 
 export interface Sent {
   /** Ends the call, whatever it waits for, with the signal's own reason: `AbortSignal.timeout(5000)`, for instance. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** What the query of a route may hold. */

@@ -3,6 +3,8 @@
 
 // After these the same call may be sent again: nothing has happened, or it is safe to repeat.
 const AGAIN = new Set([429, 502, 503, 504]);
+// Those of them that do not say whether it has happened.
+const UNSURE = new Set([502, 504]);
 // Seconds between two tries at most.
 const LONGEST = 30;
 
@@ -51,7 +53,7 @@ export class Client {
       if (reply) {
         if (reply.status >= 200 && reply.status < 300) return reply.told;
         // A call that may not be repeated goes again only where the server says that nothing has happened.
-        const final = !AGAIN.has(reply.status) || (reply.status === 504 && !repeats);
+        const final = !AGAIN.has(reply.status) || (UNSURE.has(reply.status) && !repeats);
         if (final || tried >= this.#retries) throw refusal(reply.status, reply.told);
       }
       await pause(waiting(tried, reply?.after), signal);
@@ -163,7 +165,8 @@ async function contents(reply) {
   const kind = reply.headers.get("content-type") ?? "";
   if (kind.startsWith("application/octet-stream")) return reply.arrayBuffer();
   const text = await reply.text();
-  return kind.startsWith("application/json") && text ? JSON.parse(text) : text || undefined;
+  if (reply.status === 204) return undefined;
+  return kind.startsWith("application/json") ? JSON.parse(text) : text;
 }
 
 // Seconds until the next try. Half of it by chance: many clients that failed together do not come back together.

@@ -29,6 +29,8 @@ def kind(schema: Mapping[str, Any]) -> str:
 
     >>> kind({"anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}]})
     'number[] | null'
+    >>> kind({"type": "array", "items": {"anyOf": [{"type": "object"}, {"type": "null"}]}})
+    '(Record<string, unknown> | null)[]'
     >>> kind({"type": "object", "additionalProperties": {"enum": ["a", "b"]}})
     'Record<string, "a" | "b">'
     """
@@ -41,8 +43,8 @@ def kind(schema: Mapping[str, Any]) -> str:
     if "prefixItems" in schema:
         return f"[{', '.join(map(kind, schema['prefixItems']))}]"
     if schema.get("type") == "array":
-        inner = kind(schema.get("items", {}))
-        return f"({inner})[]" if " " in inner and not inner.startswith("Record") else f"{inner}[]"
+        items = schema.get("items", {})
+        return f"({kind(items)})[]" if "anyOf" in items or "enum" in items else f"{kind(items)}[]"
     if schema.get("type") == "object":
         values = schema.get("additionalProperties")
         return f"Record<string, {kind(values) if isinstance(values, dict) else 'unknown'}>"

@@ -12,6 +12,8 @@ Word = str | float | bool | None
 """What may stand in a query; None is not sent."""
 AGAIN = frozenset({429, 502, 503, 504})
 """Statuses after which the same call may be sent again: nothing has happened, or it is safe to repeat."""
+UNSURE = frozenset({502, 504})
+"""Those of them that do not say whether it has happened."""
 
 
 class ServiceError(Exception):

@@ -7,7 +7,7 @@ import httpx
 
 from conquer.checks import number, whole
 from conquer.client import calls
-from conquer.client.calls import AGAIN, Request
+from conquer.client.calls import AGAIN, UNSURE, Request
 
 Result = TypeVar("Result")
 _LONGEST = 30.0
@@ -32,7 +32,7 @@ class Sending:
     def again(self, call: Request[Any], tried: int, reply: httpx.Response | None) -> float | None:
         """Seconds until the next try; None: this was the last one."""
         # A call that may not be repeated goes again only where the server says that nothing has happened.
-        repeats = call.repeats if reply is None or reply.status_code == 504 else True
+        repeats = call.repeats if reply is None or reply.status_code in UNSURE else True
         if tried >= self.retries or not repeats or (reply is not None and reply.status_code not in AGAIN):
             return None
         said = "" if reply is None else reply.headers.get("retry-after", "")
@@ -52,9 +52,9 @@ class Sending:
 
 
 def _told(reply: httpx.Response) -> Any:
-    """JSON as it is meant, files as bytes, everything else as text."""
+    """JSON as it is meant, files as bytes, everything else as text; nothing is an empty object."""
     kind = reply.headers.get("content-type", "")
-    if not reply.content:
+    if reply.status_code == 204:
         return {}
     if kind.startswith("application/octet-stream"):
         return reply.content

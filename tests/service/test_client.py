@@ -30,6 +30,7 @@ class Flaky(httpx.HTTPTransport):
 def test_a_model_from_its_making_to_its_end(start):
     with Client(start().address) as client:
         assert client.create("teas", "gnr", features={"dim": 2})["name"] == "teas"
+        assert client.log("teas") == ""
         question = client.choose("teas", ITEMS, event_id="one", voter="ann")
         assert question.query == "duel"
         assert sorted(question.shown) == ["a", "b"]
@@ -109,6 +110,20 @@ def test_what_may_not_be_repeated_is_sent_once(start):
         with pytest.raises(httpx.ConnectError):
             client.create("teas")
         assert flaky.calls == 1
+
+
+@pytest.mark.parametrize(("status", "sent"), [(429, 3), (502, 1), (503, 3), (504, 1)])
+def test_a_call_that_may_not_be_repeated_goes_again_only_where_nothing_has_happened(status, sent):
+    asked = []
+    answers = httpx.MockTransport(lambda request: asked.append(request) or httpx.Response(status, text="<h1>no</h1>"))
+    with Client("http://shop.example", retries=2) as client:
+        client._http = httpx.Client(transport=answers, **client._sending.options)
+        with pytest.raises(ServiceError, match=f"{status} unknown: <h1>no"):
+            client.create("teas")
+        assert len(asked) == sent
+        with pytest.raises(ServiceError):
+            client.get("teas")
+        assert len(asked) == sent + 3
 
 
 def test_awaiting(start):

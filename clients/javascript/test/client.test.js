@@ -26,6 +26,7 @@ const refused = (status, code) => (error) => {
 
 test("a model from its making to its end", async () => {
   const name = await fresh();
+  assert.equal(await client.log(name), "");
   const question = await client.choose(name, ITEMS, { event_id: "one", voter: "ann" });
   assert.equal(question.query, "duel");
   assert.deepEqual(question.shown.map((one) => one.id).sort(), ["a", "b"]);
@@ -146,10 +147,12 @@ describe("a network that fails", () => {
     await assert.rejects(through.create("js-lost"), TypeError);
     middle.faults.push("indeterminate");
     await assert.rejects(through.delete("js-none"), refused(504, "indeterminate"));
-    assert.equal(middle.requests.length, before + 2);
+    middle.faults.push("gateway");
+    await assert.rejects(through.delete("js-none"), refused(502, "unknown"));
+    assert.equal(middle.requests.length, before + 3);
     middle.faults.push("busy");
     await through.delete(await fresh());
-    assert.equal(middle.requests.length, before + 4);
+    assert.equal(middle.requests.length, before + 5);
   });
 
   test("the last try says what was wrong", async () => {
