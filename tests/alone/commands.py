@@ -18,10 +18,10 @@ _TREES = "".join(
 )
 _EXAMPLE = """
 import conquer
-session = conquer.Session("gnr", seed=1)
+session = conquer.Session(conquer.make("gnr", dim=2**10), seed=1)
 offer = session.ask(["good tea", "bad tea", "cold tea"])
 session.tell(offer.id, "first")
-print(session.scores(["good tea", "bad tea"]))
+print(session.rank(["good tea", "bad tea"]))
 """
 
 _CLIENT = """
