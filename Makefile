@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help install study results test test-long test-release alone check coverage bench serve docs dist test-deps soak clean
+.PHONY: help install study results test test-long test-release alone check coverage bench serve docs dist test-deps soak client-types clean
 
 help:
 	@echo "make study      run a small study on embedded data and write its report to out/study"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench      measure speed beside other packages; writes out/bench"
 	@echo "make serve      start the service on http://127.0.0.1:8000"
 	@echo "make check      lint, types and layers only"
+	@echo "make client-types  the JavaScript client's types, anew from the routes"
 	@echo "make test-deps  install the system packages that some tests need (Debian, as root)"
 
 $(BIN)/python:
@@ -90,12 +91,23 @@ bench: $(VENV)/.bench
 serve: $(VENV)/.serve
 	$(BIN)/conquer serve
 
+# The types of the JavaScript client, after a route or a schema has changed.
+client-types: $(VENV)/.serve
+	$(BIN)/python clients/javascript/generate.py
+
+TYPESCRIPT := 5.9.3
+NODE_TOOLS := /usr/local/lib/conquer-tests
+
 test-deps:
-	@command -v apt-get >/dev/null || { echo "no apt-get here: tests with a browser or PostgreSQL will be skipped"; exit 0; }; \
+	@command -v apt-get >/dev/null || { echo "no apt-get here: tests with a browser, PostgreSQL or Node will be skipped"; exit 0; }; \
 	missing=""; \
 	command -v chromium >/dev/null || missing="$$missing chromium"; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
-	[ -z "$$missing" ] || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+	command -v node >/dev/null || missing="$$missing nodejs"; \
+	command -v npm >/dev/null || missing="$$missing npm"; \
+	[ -z "$$missing" ] || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } || exit 1; \
+	grep -qs '"version": "$(TYPESCRIPT)"' $(NODE_TOOLS)/node_modules/typescript/package.json || npm install --silent --no-audit --no-fund --no-save --prefix $(NODE_TOOLS) typescript@$(TYPESCRIPT) \
+		|| echo "no TypeScript compiler: the types of the JavaScript client will not be checked"
 
 clean:
 	rm -rf out build dist *.egg-info

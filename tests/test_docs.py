@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT")),
     *sorted((ROOT / "examples").rglob("*.md")),
+    *sorted((ROOT / "clients").glob("*/*.md")),
     *sorted((ROOT / ".github").rglob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "results").glob("*.md")),

@@ -8,8 +8,12 @@ from urllib.parse import quote
 
 Reply = TypeVar("Reply")
 Items = Sequence[Mapping[str, Any]]
+Word = str | float | bool | None
+"""What may stand in a query; None is not sent."""
 AGAIN = frozenset({429, 502, 503, 504})
 """Statuses after which the same call may be sent again: nothing has happened, or it is safe to repeat."""
+UNSURE = frozenset({502, 504})
+"""Those of them that do not say whether it has happened."""
 
 
 class ServiceError(Exception):
@@ -58,7 +62,7 @@ class Request(Generic[Reply]):
     read: Callable[[Any], Reply]
     body: Any = None
     content: bytes | None = None
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, Word] = field(default_factory=dict)
     repeats: bool = True
 
 
@@ -71,6 +75,11 @@ def model_path(name: str, rest: str = "") -> str:
     return f"/v1/models/{quote(name, safe='')}{rest}"
 
 
+def models() -> Request[list[dict[str, Any]]]:
+    """All models that the key may read."""
+    return Request("GET", "/v1/models", lambda reply: list(reply["models"]))
+
+
 def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Request[dict[str, Any]]:
     """Make a model; `settings` are the other fields of `POST /v1/models`."""
     return Request("POST", "/v1/models", dict, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
@@ -78,9 +87,19 @@ def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Request[di
 
 def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Request[Posed]:
     """Ask which items to show. Without an event id it is given one here, so that it can be sent again."""
-    body = {"items": list(items), "event_id": event_id or uuid.uuid4().hex}
-    body |= {key: value for key, value in (("context", context), ("voter", voter)) if value is not None}
-    return Request("POST", model_path(name, "/choose"), asked, body)
+    body = {"items": list(items), "context": context, "event_id": event_id, "voter": voter}
+    return Request("POST", model_path(name, "/choose"), asked, _round(body))
+
+
+def choose_batch(name: str, rounds: Sequence[Mapping[str, Any]]) -> Request[list[Posed | ServiceError]]:
+    """Ask for many rounds, each as of `choose`."""
+    body = {"rounds": [_round(one) for one in rounds]}
+    return Request("POST", model_path(name, "/choose/batch"), lambda reply: _each(reply, asked), body)
+
+
+def _round(body: Mapping[str, Any]) -> dict[str, Any]:
+    given = {key: value for key, value in body.items() if value is not None}
+    return {"event_id": uuid.uuid4().hex} | given
 
 
 def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Request[Acknowledged]:
@@ -89,15 +108,40 @@ def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Re
     return Request("POST", model_path(name, f"/events/{quote(event_id, safe='')}/answer"), answered, body)
 
 
+def answer_batch(name: str, answers: Sequence[Mapping[str, Any]]) -> Request[list[Acknowledged | ServiceError]]:
+    """Answer many events, each with its `event_id`, `winner` and what else `answer` takes."""
+    body = {"answers": list(answers)}
+    return Request("POST", model_path(name, "/answers"), lambda reply: _each(reply, answered), body)
+
+
+def next_question(name: str, voter: str, shared: bool) -> Request[dict[str, Any]]:
+    """The question that the voter holds, or a new one: asked twice, it is the same."""
+    return Request("POST", model_path(name, "/next"), dict, {"voter": voter, "shared": shared})
+
+
 def rank(name: str, items: Items, context: Any) -> Request[dict[str, Any]]:
     """Rank items by score without using a round."""
     body = {"items": list(items)} | ({} if context is None else {"context": context})
     return Request("POST", model_path(name, "/rank"), dict, body)
 
 
-def reading(name: str, what: str, query: Mapping[str, str]) -> Request[Any]:
+def reading(name: str, what: str, query: Mapping[str, Word]) -> Request[Any]:
     """What the model says of itself."""
     return Request("GET", model_path(name, f"/{what}" if what else ""), lambda reply: reply, query=query)
+
+
+def votes(name: str, contents: bytes | str, query: Mapping[str, Word]) -> Request[dict[str, Any]]:
+    """Learn a file of votes; the service knows one that it has learnt."""
+    return Request("POST", model_path(name, "/votes"), dict, content=_file(contents), query=query)
+
+
+def upload(name: str, contents: bytes | str, query: Mapping[str, Word]) -> Request[dict[str, Any]]:
+    """Add a file of items to ask people about."""
+    return Request("POST", model_path(name, "/items"), dict, content=_file(contents), query=query, repeats=False)
+
+
+def _file(contents: bytes | str) -> bytes:
+    return contents.encode() if isinstance(contents, str) else contents
 
 
 def delete(name: str) -> Request[None]:
@@ -125,6 +169,11 @@ def asked(reply: Mapping[str, Any]) -> Posed:
 def answered(reply: Mapping[str, Any]) -> Acknowledged:
     """A reply to answer."""
     return Acknowledged(reply["status"], reply.get("reason"))
+
+
+def _each(reply: Mapping[str, Any], read: Callable[[Any], Reply]) -> list[Reply | ServiceError]:
+    """What became of each part of a batch."""
+    return [refusal(one["error"]["status"], one, "") if "error" in one else read(one) for one in reply["results"]]
 
 
 def refusal(status: int, reply: Any, text: str) -> ServiceError:

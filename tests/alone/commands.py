@@ -18,11 +18,33 @@ _TREES = "".join(
 )
 _EXAMPLE = """
 import conquer
-session = conquer.Session("gnr", seed=1)
+session = conquer.Session(conquer.make("gnr", dim=2**10), seed=1)
 offer = session.ask(["good tea", "bad tea", "cold tea"])
 session.tell(offer.id, "first")
-print(session.scores(["good tea", "bad tea"]))
+print(session.rank(["good tea", "bad tea"]))
 """
+
+_CLIENT = """
+import http.server, json, threading
+from conquer.client import Client
+
+class Busy(http.server.BaseHTTPRequestHandler):
+    asked = 0
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        Busy.asked += 1
+        self.send_response(200 if Busy.asked == 2 else 503)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps({"status": "learnt", "event_id": "e"}).encode())
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Busy)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+with Client(f"http://127.0.0.1:{server.server_port}") as client:
+    assert client.answer("teas", "e", "a").status == "learnt"
+"""
+_ROOT = Path(__file__).parents[2]
 
 
 def _run(programs: Path, room: Path, environ: Mapping[str, str], *words: str) -> tuple[int, str]:
@@ -148,6 +170,20 @@ def bench_imports(programs: Path, room: Path, environ: Mapping[str, str]) -> Fau
     return _works(programs, room, environ, "python", "-c", code)
 
 
+def client_calls(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
+    """A call that finds the server busy is sent again, and its reply is read."""
+    return _works(programs, room, environ, "python", "-c", _CLIENT)
+
+
+def site(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
+    """The pages are gathered and built, as `make docs` does it."""
+    words = ("build", "--quiet", "--strict", "--config-file", str(_ROOT / "mkdocs.yml"), "--site-dir", str(room))
+    fault = _works(programs, room, environ, "python", str(_ROOT / "docs" / "site.py")) or _works(
+        programs, room, environ, "mkdocs", *words
+    )
+    return fault or (None if (room / "index.html").exists() else "no pages")
+
+
 COMMANDS: dict[str, tuple[Command, ...]] = {
     "": (library, what_is_missing),
     "study": (study, arena),
@@ -155,5 +191,7 @@ COMMANDS: dict[str, tuple[Command, ...]] = {
     "parse": (parse_in_the_shell,),
     "postgres": (a_store_that_is_not_there,),
     "cluster": (a_cluster,),
+    "client": (client_calls,),
     "bench": (bench_imports,),
+    "docs": (site,),
 }

@@ -24,6 +24,7 @@ EXTRAS = {
     "serve": "-c 'import conquer.service.app'",
     "postgres": "-c 'import psycopg, conquer.service.app'",
     "parse": "-m conquer parse --help",
+    "client": "-c 'import conquer.client'",
 }
 CONSUMER = """
 import conquer

@@ -41,5 +41,23 @@ def test_a_board_reads_at_a_glance_and_a_pool_ends_with_it(page, start):  # noqa
         page.wait_for_url("**/board/teas")
 
 
+def test_a_board_of_groups_says_what_they_are_of(page, start):  # noqa: F811
+    server = start()
+    with httpx.Client(base_url=server.address) as client:
+        client.post("/v1/models", json={**MODEL, "quota": None}).raise_for_status()
+        items = [{"id": f"i{k}", "features": {"brand": "south" if k == 1 else "north", "place": k}} for k in range(3)]
+        for _ in range(4):
+            event = client.post("/v1/models/teas/choose", json={"items": items}).json()
+            path = f"/v1/models/teas/events/{event['event_id']}/answer"
+            client.post(path, json={"winner": event["left"]}).raise_for_status()
+    page.goto(f"{server.address}/board/teas?groups=brand")
+    page.wait_for_selector(".standings li")
+    assert page.inner_text("#about") == "2 groups by brand, 4 answers."
+    shown = page.inner_text(".standings")
+    assert "mean of 2 items" in shown
+    assert "mean of 1 item" in shown
+    assert not page.problems
+
+
 def _told(count):
     return f"{count} answered by you"

@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from conquer.client import AsyncClient, Client, ServiceError
+from conquer.client import Acknowledged, AsyncClient, Client, ServiceError
 
 ITEMS = [{"id": "a", "vector": [1.0, 0.0]}, {"id": "b", "vector": [0.0, 1.0]}]
 
@@ -30,6 +30,7 @@ class Flaky(httpx.HTTPTransport):
 def test_a_model_from_its_making_to_its_end(start):
     with Client(start().address) as client:
         assert client.create("teas", "gnr", features={"dim": 2})["name"] == "teas"
+        assert client.log("teas") == ""
         question = client.choose("teas", ITEMS, event_id="one", voter="ann")
         assert question.query == "duel"
         assert sorted(question.shown) == ["a", "b"]
@@ -44,6 +45,48 @@ def test_a_model_from_its_making_to_its_end(start):
         client.delete("teas")
         with pytest.raises(ServiceError, match="404 unknown_model"):
             client.get("teas")
+
+
+def test_many_at_once_each_standing_for_itself(start):
+    with Client(start().address) as client:
+        client.create("teas", "gnr", features={"dim": 2})
+        first, second, refused = client.choose_batch(
+            "teas", [{"items": ITEMS, "event_id": "one"}, {"items": ITEMS}, {"items": []}]
+        )
+        assert first.event_id == "one"
+        assert len(second.event_id) == 32
+        assert isinstance(refused, ServiceError)
+        assert (refused.status, refused.code) == (422, "invalid")
+        told = client.answer_batch(
+            "teas", [{"event_id": "one", "winner": "a"}, {"event_id": second.event_id, "winner": "skip"}]
+        )
+        assert told == [Acknowledged("learnt"), Acknowledged("ignored", "skip")]
+        assert [one["name"] for one in client.models()] == ["teas"]
+        assert client.log("teas", format="csv").count("\n") == 3
+        assert isinstance(client.get("teas", "file"), bytes)
+
+
+def test_votes_make_a_board_and_people_are_asked(start):
+    votes = "left,right,winner,voter\nblue,red,left,ann\nred,green,tie,bob\ngreen,blue,right,ann\n"
+    with Client(start().address) as client:
+        client.create("mugs", "gnr", model="full", features={"dim": 64})
+        assert client.votes("mugs", votes)["learnt"] == 3
+        assert client.votes("mugs", votes.encode())["repeated"] == 3
+        board = client.board("mugs", interval="fixed", limit=1, stop=None)
+        assert [one["id"] for one in board["items"]] == ["blue"]
+        assert board["stop"] is None
+        assert [one["name"] for one in client.voters("mugs")["voters"]] == ["ann", "bob"]
+        with pytest.raises(ServiceError, match="409 no_group: groups must name a feature of every item"):
+            client.board("mugs", groups="brand")
+        assert {one["id"]: one["count"] for one in client.board("mugs", groups="id")["items"]} == dict.fromkeys(
+            ("blue", "red", "green"), 1
+        )
+        client.create("teas")
+        assert client.upload("teas", "id,text\nx,green tea\ny,black tea\n")["items"] == 2
+        question = client.next("teas", "ann")
+        assert client.next("teas", "ann")["event"] == question["event"]
+        event = question["event"]
+        assert client.answer("teas", event["event_id"], event["left"], voter="gpt", kind="judge").status == "learnt"
 
 
 def test_a_flaky_network_asks_and_learns_once(start):
@@ -67,6 +110,20 @@ def test_what_may_not_be_repeated_is_sent_once(start):
         with pytest.raises(httpx.ConnectError):
             client.create("teas")
         assert flaky.calls == 1
+
+
+@pytest.mark.parametrize(("status", "sent"), [(429, 3), (502, 1), (503, 3), (504, 1)])
+def test_a_call_that_may_not_be_repeated_goes_again_only_where_nothing_has_happened(status, sent):
+    asked = []
+    answers = httpx.MockTransport(lambda request: asked.append(request) or httpx.Response(status, text="<h1>no</h1>"))
+    with Client("http://shop.example", retries=2) as client:
+        client._http = httpx.Client(transport=answers, **client._sending.options)
+        with pytest.raises(ServiceError, match=f"{status} unknown: <h1>no"):
+            client.create("teas")
+        assert len(asked) == sent
+        with pytest.raises(ServiceError):
+            client.get("teas")
+        assert len(asked) == sent + 3
 
 
 def test_awaiting(start):

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS, JAVASCRIPT = ROOT / "docs", ROOT / "clients" / "javascript"
 
 
 def snippets(name: str, language: str) -> list[str]:
@@ -38,6 +40,25 @@ def test_commands_for_the_shell(start, tmp_path, name):
             [sys.executable, "-c", block], cwd=tmp_path, env=environ, capture_output=True, text=True, check=True
         )
         assert "learnt" in done.stdout or "none" in done.stdout or "True" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node: make test-deps")
+@pytest.mark.parametrize("page", [DOCS / "serving.md", JAVASCRIPT / "README.md"], ids=lambda page: page.name)
+def test_javascript(start, tmp_path, page):
+    """With the client installed as npm does it: a link in node_modules."""
+    server = start()
+    httpx.post(f"{server.address}/v1/models", json={"name": "teas"}).raise_for_status()
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "conquer-client").symlink_to(JAVASCRIPT)
+    for number, block in enumerate(snippets(str(page), "js")):
+        (tmp_path / f"{number}.mjs").write_text(block)
+        done = subprocess.run(
+            ["node", f"{number}.mjs"], cwd=tmp_path, env={**os.environ, "SERVER": server.address},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert re.match("learnt|none", done.stdout), done.stdout
+    assert number == 0
 
 
 def test_the_settings_are_those_of_the_program():

@@ -1,28 +1,27 @@
-"""Who wins and how sure that is: a model's board, computed from a copy of it beside the writer; and plain rankings."""
+"""Who wins and how sure that is: a model's board, computed from a copy of it beside the writer."""
 
 import functools
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 from sqlalchemy import Connection
 
 from conquer.boards import Board
 from conquer.rows import stack
 from conquer.service.commands.copying import Scoring, scoring
+from conquer.service.commands.grouping import group_names, most_items
 from conquer.service.commands.pick_learner import PickLearner
 from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
-from conquer.service.http.schemas import Group, Item, ModelSettings
+from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table
 
-MOST = 300
-"""Items on one board."""
 _LARGEST = 288 << 20
 """Bytes of a model that is copied for a board: a full one of 4,096 features with its voters' columns is smaller."""
 _ROUNDS, _VOTES = 50, 1000
@@ -37,6 +36,7 @@ class BoardItem(msgspec.Struct):
     """`low` and `high`: of the score less the mean, null where infinite. `better`: how many are worse, surely.
 
     `best`: whether it may be the best. `more`: about how many answers would separate it from the next, null if none do.
+    On a board of groups `id` is the group and `count` how many items its mean is of.
     """
 
     id: str
@@ -48,6 +48,7 @@ class BoardItem(msgspec.Struct):
     best: bool
     more: Bound
     text: str | None = None
+    count: int | None = None
 
 
 class StopReply(msgspec.Struct):
@@ -64,7 +65,8 @@ class StopReply(msgspec.Struct):
 class BoardReply(msgspec.Struct):
     """Items best first. null stands for infinity. `pairs`: how many pairs are told apart, of how many.
 
-    `mean`: of all scores, from which `low` and `high` are counted.
+    `mean`: of all scores, from which `low` and `high` are counted. `groups`: the feature by whose values the items are
+    grouped, null where they stand for themselves.
     """
 
     items: list[BoardItem]
@@ -75,6 +77,7 @@ class BoardReply(msgspec.Struct):
     interval: Interval
     delta: float
     stop: StopReply | None
+    groups: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ class Look:
     interval: Interval
     tolerance: float | None
     group: int | None = None
+    groups: str | None = None
+    """A feature: the board is of the means of the items that share its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +101,11 @@ class Copied:
     generation: int
     scoring: Scoring
     groups: tuple[Group, ...]
+    most: int
+    """How many items the board may be of."""
 
 
-def snapshot(turn: Turn, pool: Sequence[Group], group: int | None) -> Copied:
+def snapshot(turn: Turn, pool: Sequence[Group], look: Look) -> Copied:
     """The model as it is now, copied; a RefusalError where it has no board."""
     folded = turn.folded
     learner = folded.learner
@@ -109,14 +116,15 @@ def snapshot(turn: Turn, pool: Sequence[Group], group: int | None) -> Copied:
         raise conflict(
             "no_board", f"the model takes {learner.model_size:,} bytes, a board is made of at most {_LARGEST:,}"
         )
+    group = look.group
     if group is not None and not 0 <= group < len(pool):
         raise invalid(f"group must be in [0, {len(pool)}), got {group}")
     groups = tuple(pool) if group is None else (pool[group],)
-    count = sum(len(one.items) for one in groups)
-    if count > MOST:
+    count, most = sum(len(one.items) for one in groups), most_items(learner, look.groups is not None)
+    if count > most:
         remedy = "say which with group=NUMBER" if len(pool) > 1 else "rank them with POST .../rank"
-        raise conflict("too_many_items", f"a board has at most {MOST} items, there are {count:,}: {remedy}")
-    return Copied(folded.id, folded.position, folded.generation, scoring(learner), groups)
+        raise conflict("too_many_items", f"this board is of at most {most:,} items, there are {count:,}: {remedy}")
+    return Copied(folded.id, folded.position, folded.generation, scoring(learner), groups, most)
 
 
 def check_board(settings: ModelSettings, interval: str = "anytime") -> None:
@@ -138,7 +146,7 @@ def _no_board(algorithm: str, model: str | None, parameters: bytes, interval: st
     return None
 
 
-def latest_groups(connection: Connection, model: int) -> tuple[Group, ...]:
+def latest_groups(connection: Connection, model: int, most: int) -> tuple[Group, ...]:
     """The items of the latest rounds and votes, each id once, under the context it was last seen in."""
     seen: set[str] = set()
     found = []
@@ -148,7 +156,7 @@ def latest_groups(connection: Connection, model: int) -> tuple[Group, ...]:
     told += [(bytes(one.items), bytes(one.context)) for one in votes]
     for raw, context in told:
         items = [item for item in decode_items(raw) if item.id not in seen]
-        items = items[: max(0, MOST - len(seen))]
+        items = items[: max(0, most - len(seen))]
         seen.update(item.id for item in items)
         if items:
             found.append(Group(items, msgspec.json.decode(context)))
@@ -160,23 +168,25 @@ def board_of_copy(copy: Copied, look: Look) -> BoardReply:
     items = [item for group in copy.groups for item in group.items]
     if not items:
         raise conflict("no_items", "nothing has been asked yet and no items were uploaded: there is nothing to rank")
+    groups = None if look.groups is None else group_names(items, look.groups)
     learner = copy.scoring.learner()
     reads = [learner.read(_json(group.items), _json(group.context)) for group in copy.groups]
     rows = stack([read.rows for read in reads])
     try:
-        names = [item.id for item in items]
-        board = learner.learner.board(rows, delta=look.delta, interval=look.interval, names=names)
+        listed = {"names": [item.id for item in items]} if groups is None else {"groups": groups}
+        board = learner.learner.board(rows, delta=look.delta, interval=look.interval, **listed)
     except (ValueError, ArithmeticError) as error:
         raise conflict("no_board", str(error)) from None
-    return _told(board, items, copy, look)
+    texts = [item.text for item in items] if groups is None else [None] * len(board)
+    return _told(board, texts, Counter(groups or ()), copy, look)
 
 
-def _told(board: Board, items: Sequence[Item], copy: Copied, look: Look) -> BoardReply:
+def _told(board: Board, texts: Sequence[str | None], counts: Mapping[str, int], copy: Copied, look: Look) -> BoardReply:
     beaten, maybe, count = board.better.sum(axis=1), set(board.best.tolist()), len(board)
     more = [*board.more.tolist(), None]
     rows = [
         BoardItem(
-            id=items[k].id,
+            id=board.name(k),
             rank=rank,
             score=float(board.scores[k]),
             low=_bound(board.low[k]),
@@ -184,7 +194,8 @@ def _told(board: Board, items: Sequence[Item], copy: Copied, look: Look) -> Boar
             better=int(beaten[k]),
             best=k in maybe,
             more=_bound(more[rank - 1]),
-            text=(items[k].text or "")[:200] or None,
+            text=(texts[k] or "")[:200] or None,
+            count=counts.get(board.name(k)),
         )
         for rank, k in enumerate(board.order.tolist(), 1)
     ]
@@ -195,30 +206,8 @@ def _told(board: Board, items: Sequence[Item], copy: Copied, look: Look) -> Boar
         stop = StopReply(said.done, leader, said.tolerance, said.chance, _bound(said.more), said.text)
     pairs = int(board.better.sum()), count * (count - 1) // 2
     mean = float(board.scores.mean())
-    return BoardReply(rows, mean, pairs, board.answers, copy.position, look.interval, look.delta, stop)
+    return BoardReply(rows, mean, pairs, board.answers, copy.position, look.interval, look.delta, stop, look.groups)
 
 
 def _bound(value: Any) -> Bound:
     return None if value is None or not math.isfinite(value) else float(value)
-
-
-class RankedItem(msgspec.Struct):
-    id: str
-    score: float
-
-
-class RankingReply(msgspec.Struct):
-    """The items, best first; equal scores in the order given."""
-
-    items: Annotated[list[RankedItem], Meta(min_length=1)]
-
-
-def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
-    """Items by what the model thinks of them now; no round is used and nothing is logged."""
-    learner = turn.folded.learner
-    if not isinstance(learner, PickLearner):
-        raise conflict("no_ranking", f"model {turn.folded.name!r} does not rank items")
-    read = learner.read(items, context, room)
-    scores = learner.scored(read)
-    order = sorted(range(len(scores)), key=lambda k: -scores[k])
-    return RankingReply([RankedItem(read.ids[k], scores[k]) for k in order])

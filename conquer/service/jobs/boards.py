@@ -98,12 +98,12 @@ class Boards:
             raise stopping()
 
         def work(turn: Turn) -> tuple[bool, Copied]:
-            return turn.folded.stale, snapshot(turn, groups_of(turn), look.group)
+            return turn.folded.stale, snapshot(turn, groups_of(turn), look)
 
         stale, copy = self._writer.call_now(name, work)
         if not copy.groups:
             with self._writer.database.reading() as connection:
-                copy = replace(copy, groups=latest_groups(connection, copy.model))
+                copy = replace(copy, groups=latest_groups(connection, copy.model, copy.most))
         board = board_of_copy(copy, look)
         if not stale:
             with self._lock:

@@ -24,7 +24,7 @@ async function voters() {
 
 async function refresh() {
   const board = await api("GET", `${base}/board${query ? `?${query}` : ""}`);
-  find("about").textContent = `${whole(board.items.length)} items, ${whole(board.answers)} answers.`;
+  find("about").textContent = `${whole(board.items.length)} ${board.groups ? `groups by ${board.groups}` : "items"}, ${whole(board.answers)} answers.`;
   find("verdict").hidden = !board.stop;
   if (board.stop) {
     find("verdict").textContent = board.stop.text;

@@ -21,11 +21,14 @@ function interval(one, { mean, place }) {
 const between = (one) => (infinite(one.low) ? "anything" : `${one.low.toFixed(2)} to ${one.high.toFixed(2)}`);
 const separating = (more) => (infinite(more) ? "no number of answers tells these two apart" : more < 1 ? "surely in this order" : `about ${whole(Math.ceil(more))} answers to tell these two apart`);
 
+// Under an item's text its id, under a group how many items it is the mean of.
+const note = (one) => (one.count ? `mean of ${whole(one.count)} item${one.count > 1 ? "s" : ""}` : one.text ? one.id : "");
+
 export function drawBoard(board) {
   const scale = axis(board), last = board.items.length;
   const rows = board.items.map((one) => make("li", { class: one.best ? "may" : "" },
     make("b", { class: "rank" }, String(one.rank)),
-    make("span", { class: "what" }, make("span", { dir: "auto", class: "name" }, one.text ?? one.id), one.text ? make("span", { class: "note" }, one.id) : null),
+    make("span", { class: "what" }, make("span", { dir: "auto", class: "name" }, one.text ?? one.id), note(one) ? make("span", { class: "note" }, note(one)) : null),
     interval(one, scale),
     make("span", { class: "sure note" }, one.best ? make("span", { class: "tag best" }, "may be best") : null, ` surely better than ${whole(one.better)} · ${between(one)}`),
     one.rank < last ? make("span", { class: "gap note" }, separating(one.more)) : null));

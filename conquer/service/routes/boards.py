@@ -11,12 +11,16 @@ from msgspec import Meta
 from conquer.boards import INTERVALS
 from conquer.learners.voters import Voter
 from conquer.service.commands.pick_learner import PickLearner
-from conquer.service.commands.standings import BoardReply, Interval, Look, RankingReply, rank
+from conquer.service.commands.ranking import RankingReply, rank
+from conquer.service.commands.standings import BoardReply, Interval, Look
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.budget import SMALL
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import NewContext, NewItem, Raw, Strict
 from conquer.service.log.transaction import Turn
+
+_NAME = 200
+"""Characters of a feature's name that a board is grouped by."""
 
 
 class RankingRequest(Strict):
@@ -40,6 +44,9 @@ async def read_board(call: Call) -> BoardReply:
         raise invalid(f"interval must be one of {', '.join(INTERVALS)}, got {interval[:80]!r}")
     group = _whole(query, "group", 0, 1_000_000)
     limit = _whole(query, "limit", 1, 1_000_000)
+    groups = query.get("groups")
+    if groups is not None and not 1 <= len(groups) <= _NAME:
+        raise invalid(f"groups must name a feature by 1 to {_NAME} characters, got {groups[:80]!r}")
     settings = await call.on_model(lambda turn: turn.folded.settings)
     delta, tolerance = _number(query, "delta", 1.0), _number(query, "stop", 2.0)
     look = Look(
@@ -47,6 +54,7 @@ async def read_board(call: Call) -> BoardReply:
         cast(Interval, interval),
         settings.stop if tolerance is None else tolerance,
         group,
+        groups,
     )
     board = await call.server.boards.read(call.model, look, call.key.id)
     return board if limit is None else _cut(board, limit)
@@ -136,7 +144,7 @@ def _whole(query: dict[str, str], name: str, least: int, most: int) -> int | Non
 ENDPOINTS: tuple[Any, ...] = (
     Endpoint(
         "GET", "/v1/models/{name}/board", "read", "Who wins, how sure that is, and whether one may stop", read_board,
-        reply=BoardReply, query=("delta", "interval", "stop", "group", "limit"),
+        reply=BoardReply, query=("delta", "interval", "stop", "group", "groups", "limit"),
     ),
     Endpoint(
         "GET", "/v1/models/{name}/voters", "read", "Each voter's pull to a side, agreement and weight", read_voters,

@@ -1,0 +1,628 @@
+// Made from the service's OpenAPI document by generate.py: do not edit.
+
+/** The contents of a file. */
+export type Contents = string | ArrayBuffer | Uint8Array | Blob;
+/** What may stand in a query. */
+export type Word = string | number | boolean;
+
+/** A round. `event_id` makes the call repeatable; `deferred` waits for `activate`; `voter` is who will answer. */
+export interface ChooseDocument {
+  items: NewItem[];
+  context?: string | Record<string, string | number | boolean> | null;
+  event_id?: string | null;
+  voter?: string | null;
+  deferred?: boolean;
+}
+
+/** An item that comes in. What earlier versions let in stays readable as an `Item`. */
+export interface NewItem {
+  id: string;
+  text?: string | null;
+  features?: Record<string, string | number | boolean> | null;
+  vector?: number[] | null;
+}
+
+export interface ChooseReply {
+  event_id: string;
+  query: "best" | "duel" | "none";
+  shown: Shown[];
+  left: string;
+  scores: number[];
+  chance: number | null;
+  active: boolean;
+  ordinal: number;
+  done?: boolean;
+}
+
+export interface Shown {
+  id: string;
+}
+
+/** `winner` is a shown item's id, or `tie`, `both_bad`, `skip`; for a `best` question also the item itself. */
+export interface AnswerRequest {
+  winner: string;
+  voter?: string | null;
+  kind?: "judge" | "person";
+  strength?: number | null;
+  seconds?: number | null;
+}
+
+/** `learnt`, `repeat` (said before; nothing changed) or `ignored` with the reason. Never silent. */
+export interface AnswerReply {
+  status: "ignored" | "learnt" | "repeat";
+  event_id: string;
+  reason?: string | null;
+  first?: string | null;
+}
+
+export interface BatchChooseDocument {
+  rounds: ChooseDocument[];
+}
+
+/** One result per request, in order: the reply, or `{"error": ...}`; each stands for itself. */
+export interface BatchReply {
+  results: unknown[];
+}
+
+export interface BatchAnswers {
+  answers: BatchAnswer[];
+}
+
+export interface BatchAnswer {
+  winner: string;
+  voter?: string | null;
+  kind?: "judge" | "person";
+  strength?: number | null;
+  seconds?: number | null;
+  event_id: string;
+}
+
+/** An event as its log rows tell it. */
+export interface EventInfo {
+  event: ChooseReply;
+  at: number;
+  voter: string | null;
+  items: unknown;
+  context: unknown;
+  answers: Standing[];
+  expired: boolean;
+}
+
+export interface Standing {
+  voter: string;
+  winner: string;
+  learnt: boolean;
+  reason: string | null;
+  position: number;
+}
+
+export interface UndoRequest {
+  voter?: string | null;
+}
+
+export interface FlagRequest {
+  comment?: string;
+  voter?: string | null;
+}
+
+/**
+ * How much was added, and what was made of the file's columns where that is not plain.
+ *
+ * `text` is the column that texts came from where it has another name, `features` are columns that became features,
+ * `unused` columns that nothing was made of, `empty` counts rows left out because their text is empty.
+ */
+export interface Uploaded {
+  items: number;
+  groups: number;
+  text?: string;
+  features?: string[];
+  unused?: string[];
+  empty?: number;
+}
+
+/**
+ * What became of a file: votes learnt now, those that had been learnt before, and those that teach nothing.
+ *
+ * `undone`: those that had been learnt and were taken back. They stay so; an answer to their event says them again.
+ */
+export interface VotesReply {
+  votes: number;
+  learnt: number;
+  repeated: number;
+  undone: number;
+  ties: number;
+  skipped: number;
+  both_bad: number;
+}
+
+/** `shared`: also questions that others are answering now. */
+export interface NextRequest {
+  voter: string;
+  shared?: boolean;
+}
+
+/** What a page shows: the event with its items in full, and how far this voter has come. */
+export interface Question {
+  event: ChooseReply | null;
+  items: Item[];
+  context: unknown;
+  answered: number;
+  reason?: string | null;
+  done?: boolean;
+  board?: BoardReply | null;
+  parse?: unknown;
+}
+
+/** An item as the store holds it: its id and exactly one of text, features or vector, of any size. */
+export interface Item {
+  id: string;
+  text?: string | null;
+  features?: Record<string, string | number | boolean> | null;
+  vector?: number[] | null;
+}
+
+/**
+ * Items best first. null stands for infinity. `pairs`: how many pairs are told apart, of how many.
+ *
+ * `mean`: of all scores, from which `low` and `high` are counted. `groups`: the feature by whose values the items are
+ * grouped, null where they stand for themselves.
+ */
+export interface BoardReply {
+  items: BoardItem[];
+  mean: number;
+  pairs: [number, number];
+  answers: number;
+  position: number;
+  interval: "anytime" | "fixed" | "proved";
+  delta: number;
+  stop: StopReply | null;
+  groups?: string | null;
+}
+
+/**
+ * `low` and `high`: of the score less the mean, null where infinite. `better`: how many are worse, surely.
+ *
+ * `best`: whether it may be the best. `more`: about how many answers would separate it from the next, null if none do.
+ * On a board of groups `id` is the group and `count` how many items its mean is of.
+ */
+export interface BoardItem {
+  id: string;
+  rank: number;
+  score: number;
+  low: number | null;
+  high: number | null;
+  better: number;
+  best: boolean;
+  more: number | null;
+  text?: string | null;
+  count?: number | null;
+}
+
+/** Whether one may stop asking; `more`: about how many answers are still needed, null where no number is enough. */
+export interface StopReply {
+  done: boolean;
+  leader: string;
+  tolerance: number;
+  chance: number;
+  more: number | null;
+  text: string;
+}
+
+/** What annotators read before they start. */
+export interface Task {
+  instructions: string;
+  question: string;
+  task: string;
+  items: number;
+  learnt: number;
+  per_round: number;
+}
+
+/**
+ * Who has answered, in the order of first appearance; `worth`: of how many people's answers the judges' were.
+ *
+ * null where the model cannot say: a diagonal one keeps no variances of pairs.
+ */
+export interface VotersReply {
+  believe: string;
+  voters: VoterReply[];
+  worth: number | null;
+}
+
+/** A voter as the model sees them; intervals are of 95 %. See `conquer.learners.voters.Voter`. */
+export interface VoterReply {
+  name: string;
+  kind: string;
+  answers: number;
+  left: number | null;
+  left_interval: [number, number];
+  side: number;
+  side_interval: [number, number] | null;
+  agreement: number | null;
+  agreement_interval: [number, number];
+  weight: number;
+  weight_interval: [number, number];
+  doubtful: boolean;
+  reason: string;
+}
+
+/** Items to rank, as in choose; no round is used. */
+export interface RankingDocument {
+  items: NewItem[];
+  context?: string | Record<string, string | number | boolean> | null;
+}
+
+/** The items, best first; equal scores in the order given. */
+export interface RankingReply {
+  items: RankedItem[];
+}
+
+export interface RankedItem {
+  id: string;
+  score: number;
+}
+
+/** A model to make. `believe` "auto": "voters" where the algorithm can weigh voters, else none. */
+export interface NewModel {
+  algorithm?: string;
+  model?: string | null;
+  parameters?: Record<string, string | number | boolean | null>;
+  features?: FeatureSettings;
+  seed?: number;
+  window_seconds?: number | null;
+  default_answer?: number | null;
+  covariance?: "on-answer" | "on-show";
+  per_round?: number;
+  quota?: number | null;
+  planted?: number;
+  instructions?: string;
+  question?: string;
+  task?: "parse" | "pick";
+  stop?: number | null;
+  delta?: number;
+  believe?: "auto" | "people" | "voters" | null;
+  name: string;
+}
+
+/**
+ * How items become rows: text and dicts get `dim` columns, vectors have at most `dim` numbers.
+ *
+ * `tfidf`, `idf` and `vocabulary` are fitted to the first items uploaded, or come fitted in a file, and then stay.
+ */
+export interface FeatureSettings {
+  dim?: number;
+  kind?: "binary" | "counts" | "idf" | "tfidf";
+  columns?: "hashing" | "vocabulary";
+  ngrams?: number[];
+  through?: string | null;
+}
+
+/** A model: how it was made, how far its log goes, and what the log adds up to. */
+export interface ModelInfo {
+  name: string;
+  settings: ModelSettings;
+  position: number;
+  summary: Record<string, unknown>;
+}
+
+/** Everything that makes a model, fixed at its creation; its log does the rest. */
+export interface ModelSettings {
+  algorithm?: string;
+  model?: string | null;
+  parameters?: Record<string, string | number | boolean | null>;
+  features?: FeatureSettings;
+  seed?: number;
+  window_seconds?: number | null;
+  default_answer?: number | null;
+  covariance?: "on-answer" | "on-show";
+  per_round?: number;
+  quota?: number | null;
+  planted?: number;
+  instructions?: string;
+  question?: string;
+  task?: "parse" | "pick";
+  stop?: number | null;
+  delta?: number;
+  believe?: "people" | "voters" | null;
+}
+
+export interface ModelList {
+  models: ModelInfo[];
+}
+
+/** The features with the largest weights, among those of the latest rounds. */
+export interface Insight {
+  liked: Feature[];
+  disliked: Feature[];
+}
+
+export interface Feature {
+  name: string;
+  weight: number;
+}
+
+/** Newest first; `next` is what to give as `before` to look further back, null where there is nothing earlier. */
+export interface LatestReply {
+  rows: LatestRow[];
+  next: number | null;
+}
+
+/** An answer (`winner`, `learnt`, `reason`) or a flag (`comment`) with its question; `word`: of a parse question. */
+export interface LatestRow {
+  position: number;
+  at: number;
+  event: string | null;
+  voter: string | null;
+  items: ShownText[];
+  context?: string | null;
+  word?: string | null;
+  winner?: string | null;
+  learnt?: boolean | null;
+  reason?: string | null;
+  comment?: string | null;
+}
+
+/** An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone. */
+export interface ShownText {
+  id: string;
+  text: string | null;
+}
+
+/** What a ledger brought: rounds taken in, answers learnt, and rows passed over by kind. */
+export interface Replayed {
+  rounds?: number;
+  learnt?: number;
+  passed_over?: Record<string, number>;
+}
+
+export interface EraseRequest {
+  voter: string;
+}
+
+/**
+ * What became of a person: rows emptied and unlearnt, and learnt answers that stay because their rows are pruned.
+ *
+ * `remaining` counts answers of theirs, or to rounds made for them, that are past their retention: the weights still
+ * hold what those taught, under no name.
+ */
+export interface Gone {
+  rows: number;
+  remaining: number;
+}
+
+export interface RankRequest {
+  actions: Action[];
+  contextFeatures?: Record<string, unknown>[];
+  excludedActions?: string[];
+  eventId?: string | null;
+  deferActivation?: boolean;
+}
+
+export interface Action {
+  id: string;
+  features?: Record<string, unknown>[];
+}
+
+export interface RankReply {
+  ranking: Ranked[];
+  eventId: string;
+  rewardActionId: string;
+}
+
+export interface Ranked {
+  id: string;
+  probability: number;
+}
+
+export interface RewardRequest {
+  value: number;
+}
+
+export interface Health {
+  status: string;
+}
+
+export interface Readiness {
+  status: "degraded" | "ready";
+  alarms: Alarm[];
+  compiling: number;
+}
+
+/** Something an operator should look at. Who may not read what it is about is told its kind alone. */
+export interface Alarm {
+  kind: string;
+  message: string;
+}
+
+export interface ErrorReply {
+  error: Failure;
+}
+
+export interface Failure {
+  code: string;
+  message: string;
+}
+
+/** Every route: what it is given and what it replies. */
+export interface Routes {
+  /** Choose two items to show */
+  "POST /v1/models/{name}/choose": {
+    given: { path: { name: string }; body: ChooseDocument };
+    reply: ChooseReply;
+  };
+  /** Say which was preferred */
+  "POST /v1/models/{name}/events/{event_id}/answer": {
+    given: { path: { name: string; event_id: string }; body: AnswerRequest };
+    reply: AnswerReply;
+  };
+  /** Choose for many rounds */
+  "POST /v1/models/{name}/choose/batch": {
+    given: { path: { name: string }; body: BatchChooseDocument };
+    reply: BatchReply;
+  };
+  /** Answer many events */
+  "POST /v1/models/{name}/answers": {
+    given: { path: { name: string }; body: BatchAnswers };
+    reply: BatchReply;
+  };
+  /** Look at an event */
+  "GET /v1/models/{name}/events/{event_id}": {
+    given: { path: { name: string; event_id: string } };
+    reply: EventInfo;
+  };
+  /** A deferred event has been shown */
+  "POST /v1/models/{name}/events/{event_id}/activate": {
+    given: { path: { name: string; event_id: string } };
+    reply: ChooseReply;
+  };
+  /** Take an answer back */
+  "POST /v1/models/{name}/events/{event_id}/undo": {
+    given: { path: { name: string; event_id: string }; body: UndoRequest };
+    reply: AnswerReply;
+  };
+  /** Remark on a question */
+  "POST /v1/models/{name}/events/{event_id}/flag": {
+    given: { path: { name: string; event_id: string }; body: FlagRequest };
+    reply: AnswerReply;
+  };
+  /** Add a file of items to ask about: JSON or a table */
+  "POST /v1/models/{name}/items": {
+    given: { path: { name: string }; query?: { held_out?: Word; text?: Word }; body: Contents };
+    reply: Uploaded;
+  };
+  /** Learn a file of votes: CSV, JSON lines or a JSON array */
+  "POST /v1/models/{name}/votes": {
+    given: { path: { name: string }; query?: { id?: Word; kind?: Word; things?: Word }; body: Contents };
+    reply: VotesReply;
+  };
+  /** The next question for a person */
+  "POST /v1/models/{name}/next": {
+    given: { path: { name: string }; body: NextRequest };
+    reply: Question;
+  };
+  /** Instructions and progress */
+  "GET /v1/models/{name}/task": {
+    given: { path: { name: string } };
+    reply: Task;
+  };
+  /** Who wins, how sure that is, and whether one may stop */
+  "GET /v1/models/{name}/board": {
+    given: { path: { name: string }; query?: { delta?: Word; interval?: Word; stop?: Word; group?: Word; groups?: Word; limit?: Word } };
+    reply: BoardReply;
+  };
+  /** Each voter's pull to a side, agreement and weight */
+  "GET /v1/models/{name}/voters": {
+    given: { path: { name: string } };
+    reply: VotersReply;
+  };
+  /** Rank items without using a round */
+  "POST /v1/models/{name}/rank": {
+    given: { path: { name: string }; body: RankingDocument };
+    reply: RankingReply;
+  };
+  /** A parser's progress */
+  "GET /v1/models/{name}/parser": {
+    given: { path: { name: string } };
+    reply: Record<string, unknown>;
+  };
+  /** A parser's trees, CoNLL-U */
+  "GET /v1/models/{name}/trees": {
+    given: { path: { name: string } };
+    reply: string | ArrayBuffer;
+  };
+  /** The parser for conquer parse predict */
+  "GET /v1/models/{name}/parser/file": {
+    given: { path: { name: string } };
+    reply: string | ArrayBuffer;
+  };
+  /** Create a model */
+  "POST /v1/models": {
+    given: { body: NewModel };
+    reply: ModelInfo;
+  };
+  /** List models */
+  "GET /v1/models": {
+    given: {};
+    reply: ModelList;
+  };
+  /** Look at a model */
+  "GET /v1/models/{name}": {
+    given: { path: { name: string } };
+    reply: ModelInfo;
+  };
+  /** Delete a model and its log */
+  "DELETE /v1/models/{name}": {
+    given: { path: { name: string } };
+    reply: undefined;
+  };
+  /** Export the model file */
+  "GET /v1/models/{name}/file": {
+    given: { path: { name: string } };
+    reply: string | ArrayBuffer;
+  };
+  /** Import a model file as a new model */
+  "PUT /v1/models/{name}/file": {
+    given: { path: { name: string }; body: Contents };
+    reply: ModelInfo;
+  };
+  /** What it has learnt */
+  "GET /v1/models/{name}/features": {
+    given: { path: { name: string }; query?: { count?: Word } };
+    reply: Insight;
+  };
+  /** The log: jsonl, preferences, ledger, answers or csv */
+  "GET /v1/models/{name}/log": {
+    given: { path: { name: string }; query?: { format?: Word; after?: Word } };
+    reply: string | ArrayBuffer;
+  };
+  /** Train a fresh model on a ledger */
+  "POST /v1/models/{name}/log": {
+    given: { path: { name: string }; body: Contents };
+    reply: Replayed;
+  };
+  /** The last answers or flags with their texts */
+  "GET /v1/models/{name}/latest": {
+    given: { path: { name: string }; query?: { kind?: Word; before?: Word; limit?: Word } };
+    reply: LatestReply;
+  };
+  /** Remove a voter's rows */
+  "POST /v1/models/{name}/erase": {
+    given: { path: { name: string }; body: EraseRequest };
+    reply: Gone;
+  };
+  /** Personalizer: choose one action */
+  "POST /personalizer/v1.0/rank": {
+    given: { query?: { model?: Word }; body: RankRequest };
+    reply: RankReply;
+  };
+  /** Personalizer: reward an event */
+  "POST /personalizer/v1.0/events/{event_id}/reward": {
+    given: { path: { event_id: string }; query?: { model?: Word }; body: RewardRequest };
+    reply: undefined;
+  };
+  /** Personalizer: activate an event */
+  "POST /personalizer/v1.0/events/{event_id}/activate": {
+    given: { path: { event_id: string }; query?: { model?: Word } };
+    reply: undefined;
+  };
+  /** The process is alive */
+  "GET /healthz": {
+    given: {};
+    reply: Health;
+  };
+  /** Ready to serve */
+  "GET /readyz": {
+    given: {};
+    reply: Readiness;
+  };
+  /** Metrics for Prometheus */
+  "GET /metrics": {
+    given: {};
+    reply: string | ArrayBuffer;
+  };
+  /** This document */
+  "GET /openapi.json": {
+    given: {};
+    reply: Record<string, unknown>;
+  };
+}
