@@ -8,8 +8,10 @@ from urllib.parse import quote
 
 Reply = TypeVar("Reply")
 Items = Sequence[Mapping[str, Any]]
-AGAIN = frozenset({429, 502, 503, 504})
-"""Statuses after which the same call may be sent again: nothing has happened, or it is safe to repeat."""
+NOTHING_DONE = frozenset({429, 503})
+"""Statuses that say that nothing has happened: any call may be sent again."""
+AGAIN = NOTHING_DONE | {502, 504}
+"""Statuses after which a call that repeats may be sent again: whether it was done is not known."""
 
 
 class ServiceError(Exception):
@@ -20,8 +22,11 @@ class ServiceError(Exception):
     """
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(f"{status} {code}: {message}")
+        super().__init__(status, code, message)  # what a copy in another process is made of
         self.status, self.code, self.message = status, code, message
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.code}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +73,26 @@ def model_path(name: str, rest: str = "") -> str:
     >>> model_path("teas", "/events/a b/answer")
     '/v1/models/teas/events/a b/answer'
     """
-    return f"/v1/models/{quote(name, safe='')}{rest}"
+    return f"/v1/models/{segment(name)}{rest}"
+
+
+def segment(name: str) -> str:
+    """A name as one part of a path. Dots alone are escaped too: a path with them would lead elsewhere.
+
+    >>> segment("a/b"), segment("..")
+    ('a%2Fb', '%2E%2E')
+    """
+    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
 
 
 def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Request[dict[str, Any]]:
     """Make a model; `settings` are the other fields of `POST /v1/models`."""
-    return Request("POST", "/v1/models", dict, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
+    return Request("POST", "/v1/models", fields, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
 
 
 def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Request[Posed]:
     """Ask which items to show. Without an event id it is given one here, so that it can be sent again."""
-    body = {"items": list(items), "event_id": event_id or uuid.uuid4().hex}
+    body = {"items": list(items), "event_id": uuid.uuid4().hex if event_id is None else event_id}
     body |= {key: value for key, value in (("context", context), ("voter", voter)) if value is not None}
     return Request("POST", model_path(name, "/choose"), asked, body)
 
@@ -86,13 +100,13 @@ def choose(name: str, items: Items, context: Any, event_id: str | None, voter: s
 def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Request[Acknowledged]:
     """Say which item won: its id, "tie", "both_bad" or "skip"."""
     body = {"winner": winner} | {key: value for key, value in more.items() if value is not None}
-    return Request("POST", model_path(name, f"/events/{quote(event_id, safe='')}/answer"), answered, body)
+    return Request("POST", model_path(name, f"/events/{segment(event_id)}/answer"), answered, body)
 
 
 def rank(name: str, items: Items, context: Any) -> Request[dict[str, Any]]:
     """Rank items by score without using a round."""
     body = {"items": list(items)} | ({} if context is None else {"context": context})
-    return Request("POST", model_path(name, "/rank"), dict, body)
+    return Request("POST", model_path(name, "/rank"), fields, body)
 
 
 def reading(name: str, what: str, query: Mapping[str, str]) -> Request[Any]:
@@ -103,6 +117,13 @@ def reading(name: str, what: str, query: Mapping[str, str]) -> Request[Any]:
 def delete(name: str) -> Request[None]:
     """Delete a model and its log."""
     return Request("DELETE", model_path(name), lambda _: None, repeats=False)
+
+
+def fields(reply: Any) -> dict[str, Any]:
+    """A reply that is an object, as it is."""
+    if not isinstance(reply, dict):
+        raise TypeError(f"expected an object, got {reply!r:.60}")
+    return reply
 
 
 def asked(reply: Mapping[str, Any]) -> Posed:
@@ -125,6 +146,16 @@ def asked(reply: Mapping[str, Any]) -> Posed:
 def answered(reply: Mapping[str, Any]) -> Acknowledged:
     """A reply to answer."""
     return Acknowledged(reply["status"], reply.get("reason"))
+
+
+def unreadable(status: int, text: str) -> ServiceError:
+    """What is said of a success that is no reply of the service.
+
+    >>> str(unreadable(200, "<html>Sign in</html>"))
+    '200 unreadable: this is no reply of the service; does its address lead there? It says: <html>Sign in</html>'
+    """
+    message = "this is no reply of the service; does its address lead there? It says: "
+    return ServiceError(status, "unreadable", message + (text[:200] or "nothing"))
 
 
 def refusal(status: int, reply: Any, text: str) -> ServiceError:
