@@ -138,7 +138,20 @@ ALGORITHM = "from conquer.extending import Algorithm\nROW = Algorithm('odd', 'y'
             "cannot read a.odd: TypeError: a row must be a mapping",
         ),
     ],
-    ids=["no-models", "one-word", "no-parameters", "no-learner", "no-row", "other-name", "no-build", "no-judge", "no-featurizer", "few-vectors", "no-vectors", "no-rows"],
+    ids=[
+        "no-models",
+        "one-word",
+        "no-parameters",
+        "no-learner",
+        "no-row",
+        "other-name",
+        "no-build",
+        "no-judge",
+        "no-featurizer",
+        "few-vectors",
+        "no-vectors",
+        "no-rows",
+    ],
 )
 def test_a_package_that_offers_something_else_is_told_so(run, offering, tmp_path, group, code, use, told):
     offering(tmp_path / "beside", "strange", group, "odd", "strange:ROW", code)
