@@ -7,7 +7,7 @@ from typing import Any
 
 from conquer.data.votes import VoteError, VoteReading, whole_file
 from conquer.data.votes.items import read_items
-from conquer.data.votes.parts import FilePart, cut
+from conquer.data.votes.parts import DELIMITERS, FilePart, cut
 from conquer.data.votes.tables import header_of
 from conquer.data.votes.things import ThingKind, Things
 from conquer.features.featurizer import Featurizer
@@ -25,6 +25,10 @@ def sources_of(votes: Any, part_bytes: int) -> list[Source]:
         votes = [votes]
     if isinstance(votes, Mapping) or not isinstance(votes, Iterable):
         raise TypeError(f"votes must be a file, files, or (first, second, winner) rows, got {votes!r:.80}")
+    if hasattr(votes, "iloc") or hasattr(votes, "to_dicts"):
+        # A frame goes through its columns: their names would be files, or they themselves rows.
+        rows = 'to_dict("records")' if hasattr(votes, "iloc") else "to_dicts()"
+        raise TypeError(f"votes must be a file, files, or rows; give a frame's rows: frame.{rows}")
     listed = list(votes)
     if not listed:
         raise ValueError("there are no votes")
@@ -37,8 +41,7 @@ def sources_of(votes: Any, part_bytes: int) -> list[Source]:
 
 def _parts(path: Path, size: int) -> list[FilePart]:
     whole = whole_file(path)
-    delimited = whole.form in ("csv", "tsv", "semicolons")
-    header = tuple(header_of(path, whole.form)) if delimited and path.stat().st_size > size else ()
+    header = tuple(header_of(path, whole.form)) if whole.form in DELIMITERS and path.stat().st_size > size else ()
     return cut(whole, header, size)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_answer, positive, whole
+from conquer.learners.algorithm import Presentable
 from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
 from conquer.learners.conquer import Conquer
 from conquer.learners.halves import Fresh, Halves, Models
@@ -19,7 +20,7 @@ Rest = list[tuple[Any, Any, float]]
 _NOBODY = Source()
 
 
-class Believing:
+class Believing(Presentable):
     """A learner whose model has columns for the side and for each voter's side, and a reliability per voter.
 
     Rows keep their D features; column D is the side, the next `voters` ones are the voters' own, given in the order of

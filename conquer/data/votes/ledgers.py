@@ -1,6 +1,5 @@
 """Our own logs as votes: the ledger of a service or of a session, its choices and answers, row by row."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -89,9 +88,8 @@ def _shown(body: Mapping[str, Any]) -> ShownPair | None:
         else:
             contents[str(place)] = one
     left = {names[0]: "first", names[1]: "second"}.get(str(body.get("left")))
-    context = body.get("context")
-    told = None if context is None else json.dumps(context, sort_keys=True)
-    return ShownPair((contents.get(names[0]), contents.get(names[1])), left, told, bool(body.get("planted")))
+    things = contents.get(names[0]), contents.get(names[1])
+    return ShownPair(things, left, body.get("context"), bool(body.get("planted")))
 
 
 def _offered(row: Mapping[str, Any]) -> ShownPair | None:

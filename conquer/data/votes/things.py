@@ -128,7 +128,9 @@ def _feature(name: Any, value: Any) -> Any:
     """A feature of a dict, as a featurizer takes it."""
     if not isinstance(name, str):
         raise ValueError(f"feature names must be strings, got {name!r:.60}")
-    if value is None or isinstance(value, str | bool | np.bool_):
+    if isinstance(value, np.generic):
+        value = value.item()  # a short float has no room for the largest number
+    if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Real):
         if not -_LARGEST <= value <= _LARGEST:  # type: ignore[operator]

@@ -18,9 +18,15 @@ _COLUMNS = (
 
 
 def _line(cells: list[Any]) -> bytes:
+    r"""One row, every cell of which stays in it.
+
+    >>> _line(["mug\r=1+1", 2])
+    b'"mug\r=1+1",2\n'
+    """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([_safe(cell) for cell in cells])
-    return text.getvalue().encode()
+    # A writer quotes the letters of its own line end alone: with a bare \n, a \r in a text would begin a row.
+    csv.writer(text, lineterminator="\r\n").writerow([_safe(cell) for cell in cells])
+    return text.getvalue().removesuffix("\r\n").encode() + b"\n"
 
 
 def _safe(cell: Any) -> Any:
