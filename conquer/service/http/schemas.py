@@ -14,7 +14,8 @@ from conquer.features.kinds import Kind
 
 Raw = msgspec.Raw
 # Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
-Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
+IDENTIFIER, LONGEST_IDENTIFIER = r"[^\x00-\x1f\x7f/?#\\]+", 200
+Identifier = Annotated[str, Meta(min_length=1, max_length=LONGEST_IDENTIFIER, pattern=rf"^{IDENTIFIER}(?!\n)$")]
 EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
 """An identifier that can stand in a path: "." and ".." would lead elsewhere."""
 ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")]
