@@ -1,7 +1,6 @@
 """Whom to believe: a learner that learns each voter's pull to a side, and how far their answers can be relied on."""
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -145,12 +144,17 @@ class Believing:
         wide, source = self._wide(X), checked_source(source or _NOBODY)
         pair, answer = self.check(choice, wide.rows.size), checked_answer(answer)
         weight = self._weight(source) if source.weight is None else float(source.weight)
+        exposed = bool(choice.memo.get("exposed"))
+        if source.voter is None and source.side:
+            # The everyday answer: two items and a side, and nobody to weigh.
+            rows = _joined(wide, pair, ((self._side, _HALVES[source.side], 1.0),))
+            self.model.move(rows, _PLACES[:3], np.array([weight / 2, -weight / 2, 1.0]), answer, choice.ticket, exposed)
+            return
         two = wide.view(wide.rows[list(pair)])
         extra = self._extra(two, source)
-        rows = _joined(two, extra)
+        rows = _joined(wide, pair, extra) if extra else two
         values = np.array([weight / 2, -weight / 2, *[factor for *_, factor in extra]])
         step = rows, _PLACES[: values.size], values, answer, choice.ticket
-        exposed = bool(choice.memo.get("exposed"))
         if source.voter is None:
             self.model.move(*step, exposed)
             return
@@ -166,9 +170,9 @@ class Believing:
         self.halves.learn(models, voter, source.kind, step)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:
-        """The part of u that is no item's: rows of features and values, each with its factor."""
+        """The part of u that is no item's and a named voter's: rows of features and values, each with its factor."""
         if source.voter is None:
-            return [(self._side, _HALVES[source.side], 1.0)] if source.side else []
+            return []
         rows: Rest = []
         voter = self.table.find(source)
         if source.side:
@@ -234,17 +238,20 @@ class Believing:
         self.learner.restore(arrays)
 
 
-def _joined(two: SparseRows, extra: Rest) -> SparseRows:
-    """The two rows, and more with these entries."""
-    if not extra:
-        return two
-    start, ids, data = two.indptr.item, [np.asarray(ids, np.int32) for ids, *_ in extra], [one for _, one, _ in extra]
-    for row in reversed(two.rows.tolist()):
-        part = slice(start(row), start(row + 1))
-        ids.insert(0, two.indices[part])
-        data.insert(0, two.data[part])
-    indptr = np.array([0, *accumulate([one.size for one in ids])], np.int64)
-    return SparseRows.made(indptr, np.concatenate(ids), np.concatenate(data), two.dim)
+def _joined(rows: SparseRows, pair: tuple[int, int], extra: Sequence[tuple[Any, Any, float]]) -> SparseRows:
+    """Two of the rows, and more with these entries."""
+    ids, data, starts = [], [], [0]
+    for k in pair:
+        row = rows.rows.item(k)
+        start, stop = rows.indptr.item(row), rows.indptr.item(row + 1)
+        ids.append(rows.indices[start:stop])
+        data.append(rows.data[start:stop])
+        starts.append(starts[-1] + stop - start)
+    for columns, values, _ in extra:
+        ids.append(np.asarray(columns, np.int32))
+        data.append(values)
+        starts.append(starts[-1] + len(columns))
+    return SparseRows.made(np.array(starts, np.int64), np.concatenate(ids), np.concatenate(data), rows.dim)
 
 
 def believer(learner: Any) -> Believing | None:
