@@ -16,7 +16,7 @@ from conquer.service.http.schemas import ANSWER_WORDS, IDENTIFIER, LARGEST, LONG
 from conquer.service.settings import Limits
 
 
-class _Vectored(msgspec.Struct, forbid_unknown_fields=True):
+class _Vectored(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     id: str
     vector: list[float]
 
