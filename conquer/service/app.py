@@ -80,7 +80,7 @@ class Dispatch:
                 await send_reply(send, reply, receive)
             else:
                 status = endpoint.status
-                await send_json(send, status, reply)
+                await send_json(scope, send, status, reply)
         finally:
             hold.release()
             self.server.meters.request(endpoint.method, endpoint.path, status, time.perf_counter() - started)
@@ -145,6 +145,7 @@ class Application:
             if await self._cors.preflight(scope, origin, receive, send):
                 return
             send = marked(send, origin)
+            scope["extensions"] = {}
         found = self._router.find(scope["path"])
         if found is not None and scope["method"] in found[0]:
             await found[0][scope["method"]](scope, found[1], receive, send)

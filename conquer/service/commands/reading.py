@@ -1,30 +1,20 @@
 """From the bytes of a round's items to their ids and rows: the one place where outside items are checked."""
 
-import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from conquer.features.context import MOST_PRODUCTS
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
 from conquer.rows import SparseRows
-from conquer.rows.sparse import compressed
+from conquer.service.commands.vectors import read_vectors, vector_rows
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.decoding import decoded
-from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Context, FeatureSettings, Item, NewContext, NewItem
+from conquer.service.http.schemas import ANSWER_WORDS, Context, FeatureSettings, Item, NewContext, NewItem
 from conquer.service.settings import Limits
 
-
-class _Arriving(NewItem):
-    """A new item whose vector's numbers are looked at together, once they are an array."""
-
-    vector: list[float] | None = None
-
-
 _items, _new_items = msgspec.json.Decoder(list[Item]).decode, msgspec.json.Decoder(list[NewItem]).decode
-_arriving: Any = msgspec.json.Decoder(list[_Arriving]).decode
 _context, _new_context = msgspec.json.Decoder(Context).decode, msgspec.json.Decoder(NewContext).decode
 _OBJECTS, _ID = 900, 65
 """Bytes of a round's Python objects, and of each id: measured."""
@@ -72,8 +62,11 @@ class Reader:
         versions may be larger than what is let in now.
         """
         alone = raw_context == b"null"
-        new = room is not None
-        items: list[Item] = decoded(_arriving, raw, "items") if alone and new else decode_items(raw, new)
+        if room is not None and alone and (found := read_vectors(raw, self.settings.dim, self.limits)) is not None:
+            ids, rows = found
+            if rows.indices.size <= room:
+                return ReadItems(ids, rows, rows.indices.size + _ITEM * len(ids))
+        items = decode_items(raw, new=room is not None)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
         context: Any = None
@@ -82,7 +75,7 @@ class Reader:
         values = [getattr(item, kind) for item in items]
         try:
             if kind == "vector" and context is None:
-                rows = self._vectors(values)
+                rows = vector_rows(values, self.settings.dim)
                 cells = rows.indices.size
             else:
                 rows, cells = self.featurizer.counted(values, context, MOST_PRODUCTS if room is None else max(0, room))
@@ -92,8 +85,6 @@ class Reader:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
             raise conflict("unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
-        if new and kind == "vector" and context is None and np.abs(rows.data).max(initial=0.0) > LARGEST:
-            decode_items(raw, new=True)  # refuses them, and names the number
         return ReadItems(ids, rows, cells + _ITEM * len(ids))
 
     @property
@@ -144,19 +135,6 @@ class Reader:
         if size > self.limits.features:
             raise invalid(f"an item has at most {self.limits.features} features; {item.id!r} has {size}")
         return kind
-
-    def _vectors(self, values: list[list[float]]) -> SparseRows:
-        dim, width = self.settings.dim, len(values[0])
-        lengths = list(map(len, values))
-        if not 1 <= width <= dim or lengths.count(width) != len(lengths):
-            raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
-        # Packed they need no look at every number's type, which is known, and take a third of the time.
-        pack, size = struct.Struct(f"{width}d").pack_into, 8 * width
-        room = bytearray(size * len(values))
-        for place, value in enumerate(values):
-            pack(room, place * size, *value)
-        rows = compressed(np.frombuffer(room).reshape(len(values), width))
-        return rows if width == dim else SparseRows(rows.indptr, rows.indices, rows.data, dim)
 
 
 def fresh_featurizer(settings: FeatureSettings) -> Featurizer:

@@ -14,7 +14,8 @@ from conquer.features.kinds import Kind
 
 Raw = msgspec.Raw
 # Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
-Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
+IDENTIFIER, LONGEST_IDENTIFIER = r"[^\x00-\x1f\x7f/?#\\]+", 200
+Identifier = Annotated[str, Meta(min_length=1, max_length=LONGEST_IDENTIFIER, pattern=rf"^{IDENTIFIER}(?!\n)$")]
 EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
 """An identifier that can stand in a path: "." and ".." would lead elsewhere."""
 ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")]
@@ -134,7 +135,7 @@ class Group(Strict):
     context: Context = None
 
 
-class ChooseRequest(Strict):
+class ChooseRequest(Strict, gc=False):
     """`items` and `context` stay as the bytes that came: they are stored so, and decoded by the featuriser."""
 
     items: Raw
@@ -144,11 +145,11 @@ class ChooseRequest(Strict):
     deferred: bool = False
 
 
-class Shown(msgspec.Struct):
+class Shown(msgspec.Struct, gc=False):
     id: str
 
 
-class ChooseReply(msgspec.Struct):
+class ChooseReply(msgspec.Struct, gc=False):
     event_id: str
     query: Literal["none", "duel", "best"]
     shown: list[Shown]
@@ -164,7 +165,7 @@ class ChooseReply(msgspec.Struct):
     """
 
 
-class AnswerRequest(Strict):
+class AnswerRequest(Strict, gc=False):
     """`winner` is a shown item's id, or `tie`, `both_bad`, `skip`; for a `best` question also the item itself."""
 
     winner: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -175,7 +176,7 @@ class AnswerRequest(Strict):
     seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None
 
 
-class AnswerReply(msgspec.Struct, omit_defaults=True):
+class AnswerReply(msgspec.Struct, omit_defaults=True, gc=False):
     """`learnt`, `repeat` (said before; nothing changed) or `ignored` with the reason. Never silent."""
 
     status: Literal["learnt", "repeat", "ignored"]

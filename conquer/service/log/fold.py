@@ -83,7 +83,11 @@ class Counted:
     def apply(self, entry: Entry, read: Any = None) -> Event | None:
         """Take in the next row; return the event it speaks of, which must be in the cache (`wanted` tells which)."""
         self._check_next(entry)
-        event, tally = self.events.get(entry.event or ""), self.tally
+        return self._take_in(entry, self.events.get(entry.event or ""), read)
+
+    def _take_in(self, entry: Entry, event: Event | None, read: Any) -> Event | None:
+        """Count the row, which is the next, and tell its event."""
+        tally = self.tally
         match entry.body:
             case Decision():
                 event = Event.of(entry)
@@ -149,12 +153,12 @@ class Counted:
             raise OutOfTurnError(f"row {entry.position} cannot follow position {self.position} of model {self.id}")
 
     def _count_answer(self, entry: Entry, event: Event, said: Answered) -> None:
-        tally, shown = self.tally, event.labels
+        tally, shown, about = self.tally, event.labels, event.about
         tally.answer(shown, said.value, said.reason, entry.voter)
         tally.timing(said.seconds, entry.voter)
         # A part nobody could answer is not asked about again either: nothing was learnt, so the same would be asked.
-        if event.about is not None and said.reason in (None, "skip", "both_bad", "tie"):
-            item, part = event.about
+        if about is not None and said.reason in (None, "skip", "both_bad", "tie"):
+            item, part = about
             tally.asked.setdefault(item, []).append(part)
         if said.agreed is not None:
             tally.repeat(said.agreed, said.between, entry.voter)
@@ -229,6 +233,8 @@ class Folded(Counted):
         self._check_next(entry)
         event = self.events.get(entry.event or "")
         match entry.body:
+            case Decision():
+                pass
             case Exposed():
                 event = _needed(event, entry)
                 # Only the fold knows the memo; a replayed row gets the one it already has. Later rows of the event
@@ -252,7 +258,7 @@ class Folded(Counted):
                 self.void = self.learner.unfitted
             case _:
                 pass
-        event = super().apply(entry, read)
+        event = self._take_in(entry, event, read)
         if event is not None and isinstance(entry.body, Answered):
             self.event_bytes += event.recount()
         self._count_row()

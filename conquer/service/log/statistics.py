@@ -13,7 +13,7 @@ _LONGEST = 1000
 _LARGEST = 1e18
 
 
-class Bin(msgspec.Struct, array_like=True):
+class Bin(msgspec.Struct, array_like=True, gc=False):
     """A stretch of the curve: rounds, questions, answers learnt, and how often the first item won."""
 
     rounds: int = 0
@@ -22,7 +22,7 @@ class Bin(msgspec.Struct, array_like=True):
     first: float = 0.0
 
 
-class Recent(msgspec.Struct):
+class Recent(msgspec.Struct, gc=False):
     """One of the last answers, for people to look at."""
 
     event: str
@@ -93,6 +93,8 @@ class Tally(msgspec.Struct):
 
     def _bin(self) -> Bin:
         place = max(self.rounds - 1, 0) // self.width
+        if place < len(self.curve):
+            return self.curve[place]
         while place >= _BINS:
             self.curve += [Bin()] * (len(self.curve) % 2)
             pairs = zip(self.curve[::2], self.curve[1::2], strict=True)

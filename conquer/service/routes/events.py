@@ -111,8 +111,8 @@ async def choose_batch(call: Call) -> BatchReply:
     events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
 
     def work(turn: Turn) -> list[Any]:
-        room = choosing.CellRoom()
-        return [_each(lambda one=one: choosing.choose(turn, one, room)) for one in request.rounds]
+        found = choosing.choose_all(turn, request.rounds)
+        return [_told(one) if isinstance(one, RefusalError) else one for one in found]
 
     results = await call.on_model(work, events)
     call.server.meters.chosen_batch(call.model, results)

@@ -13,6 +13,7 @@ from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, Voted, checksum, unsealed
+from conquer.service.store.connections import run_straight
 from conquer.service.store.schema import log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -247,15 +248,16 @@ def answer_from(connection: Connection, model: int, position: int) -> tuple[str,
 def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
     """Write sealed rows whose positions were given out under the model's lock."""
     # One statement for many rows: every step of the driver hands the interpreter over, and waits to get it back.
+    style = connection.dialect.paramstyle
     for start in range(0, len(rows), _ROWS):
         part = rows[start : start + _ROWS]
         values: list[Any] = []
         for row in part:
             kind, text = row.kind, row.text.decode()
             values += (model, row.position, kind, row.event, row.voter, row.at, text, FOLD, checksum(row, kind))
-        connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
-    mark = _mark(connection.dialect.paramstyle)
-    connection.exec_driver_sql(f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
+        run_straight(connection, _insert(len(part), style), tuple(values))
+    mark = _mark(style)
+    run_straight(connection, f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
 
 
 def _mark(paramstyle: str) -> str:
