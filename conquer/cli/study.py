@@ -114,6 +114,9 @@ def staleness(
 @measure.command()
 def votes(
     data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
+    vectors: Annotated[
+        Path | None, typer.Option(help="An .npz file: `texts`, and arrays of their vectors by name.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("votes"),
     publish: Publish = None,
 ) -> None:
@@ -122,7 +125,8 @@ def votes(
     from conquer.study.votes.command import run_votes
 
     with showing("measuring votes") as progress:
-        text = run_votes(data, out=out, publish=publish, command=["conquer", *sys.argv[1:]], progress=progress)
+        command = ["conquer", *sys.argv[1:]]
+        text = run_votes(data, out=out, publish=publish, command=command, progress=progress, vectors=vectors)
     typer.echo(text)
 
 

@@ -110,7 +110,7 @@ async def rank_items(call: Call) -> RankingReply:
     items, context = bytes(request.items), bytes(request.context)
     room = call.server.settings.limits.cells
     light = len(items) + len(context) <= SMALL
-    return await call.on_model(lambda turn: rank(turn, items, context, room), light=light)
+    return await call.on_model(lambda turn: rank(turn, items, context, room), light=light, reads=True)
 
 
 def _cut(board: BoardReply, limit: int) -> BoardReply:

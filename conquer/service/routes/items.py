@@ -1,7 +1,6 @@
 """Uploading items and asking people, over HTTP."""
 
 import asyncio
-import functools
 from typing import Annotated
 
 import msgspec
@@ -133,7 +132,7 @@ async def _read_asked(call: Call) -> None:
 
 async def add_votes(call: Call) -> VotesReply:
     """Learn a file of votes that another system gathered; sent again it changes nothing."""
-    query, writer, name, data = call.query, call.server.writer, call.model, call.body
+    query, data = call.query, call.body
     kind, mark = query.get("kind", "person"), query.get("id")
     if kind not in ("person", "judge"):
         raise invalid(f"kind must be person or judge, got {kind[:80]!r}")
@@ -143,8 +142,7 @@ async def add_votes(call: Call) -> VotesReply:
         raise invalid("the body must be a file of votes, got nothing")
 
     def work() -> VotesReply:
-        run = functools.partial(writer.call_now, name)
-        return vote(run, data, name=mark, kind=kind, things=query.get("things"))
+        return vote(call.weighed_now, data, name=mark, kind=kind, things=query.get("things"))
 
     reply = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
     return reply

@@ -65,7 +65,7 @@ async def list_models(call: Call) -> Reply:
 
 
 async def inspect_model(call: Call) -> ModelInfo:
-    return await call.on_model(_info)
+    return await call.on_model(_info, reads=True)
 
 
 async def delete_model(call: Call) -> Reply:
@@ -118,7 +118,7 @@ async def model_features(call: Call) -> Insight:
     # Four digits at most: a number of thousands of them would take long to read.
     if not (count.isascii() and count.isdecimal() and len(count) <= 4 and 1 <= int(count) <= 1000):
         raise invalid(f"count must be a whole number in [1, 1000], got {count[:80]!r}")
-    seen = await call.on_model(glance)
+    seen = await call.on_model(glance, reads=True)
     if seen is None:
         return Insight([], [])
     loop, names = asyncio.get_running_loop(), call.server.names
