@@ -35,7 +35,7 @@ def recipe_of(spec: ParsingSpec) -> Recipe:
     rule = EdgeRule(neither=spec.neither, scale=spec.scale, **eta)
     return Recipe(
         rule=rule, questions=spec.questions, replay=spec.replay, punctuation=spec.punctuation, matrix=spec.matrix,
-        projection=spec.projection, **optional,
+        projection=spec.projection, prior=spec.prior, **optional,
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def frame_of(rows: Iterable[Row]) -> Any:
 
     names = (
         "visits", "questions", "uas", "uas_nopunct", "exact", "settled_uas", "settled_uas_nopunct", "settled_exact",
-        "first", "second", "neither", "refused",
+        "first", "second", "neither", "refused", "early",
     )  # fmt: skip
     lines = [
         {

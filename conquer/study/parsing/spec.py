@@ -52,6 +52,9 @@ class ParsingSpec:
         default=None,
         metadata={"help": "sequential (the listing's) or exact: hold every edge of a sentence within [-1, 1]."},
     )
+    prior: str = field(
+        default="none", metadata={"help": "What the weights start from: none, or upos, rules over tags."}
+    )
     lam: float | None = field(default=None, metadata={"help": "What A starts with; 1 in the paper.  [0.3]"})
     bits: int = field(
         default=16, metadata={"help": "Features are hashed into blocks of 2^bits cells, or an eighth of that."}
