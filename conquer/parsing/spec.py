@@ -13,7 +13,7 @@ def _option(default: Any, text: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSpec:
-    """One parser from one treebank. `lam` None is the recipe's own, `settled` and `prior` None the model's.
+    """One parser from one treebank. `lam` None is the recipe's own, `settled` None the model's.
 
     >>> TrainSpec(treebank=Path("train.conllu"), model=Path("parser"), ask="pair").questions
     1
@@ -36,9 +36,7 @@ class TrainSpec:
     settled: bool | None = _option(
         None, "In the end fit the weights anew to all answers: yes, but for a full matrix or projection."
     )
-    prior: str | None = _option(
-        None, "What the weights start from: upos, rules over tags, or none.  [upos; none with --matrix, --projection]"
-    )
+    prior: str = _option("none", "What the weights start from: none, or upos, rules over tags.")
     several_roots: bool = _option(False, "Trees may have several words under the root.")
     matrix: str = _option("diagonal", "diagonal, or full: all of A, for few features (see --bits).")
     projection: str | None = _option(None, "sequential (the listing's) or exact: hold every edge within [-1, 1].")
@@ -54,20 +52,11 @@ class TrainSpec:
             raise ValueError(f"passes must be at least 1, got {self.passes}")
         if self.longest is not None and self.longest < 1:
             raise ValueError(f"longest must be at least 1 word, got {self.longest}")
-        if self.prior == "upos" and self.ask == FULL:
-            raise ValueError(f"ask={FULL!r} learns from whole trees alone: prior must be 'none', got 'upos'")
-        if not self.plain and (self.settled or self.answers is not None or self.ask == FULL):
+        if self.prior != "none" and self.ask == FULL and self.answers is None:
+            raise ValueError(f"ask={FULL!r} learns from whole trees alone: prior must be 'none', got {self.prior!r}")
+        plain = self.matrix == "diagonal" and self.projection is None
+        if not plain and (self.settled or self.answers is not None or self.ask == FULL):
             raise ValueError(
                 f"matrix={self.matrix!r} with projection={self.projection!r} learns question by question: {FULL}, "
                 "recorded answers and settled weights are fitted by the diagonal model without projection"
             )
-
-    @property
-    def plain(self) -> bool:
-        """Whether the model is the diagonal one without projection."""
-        return self.matrix == "diagonal" and self.projection is None
-
-    @property
-    def start(self) -> str:
-        """The prior that is meant: rules over tags for the plain model, which people's answers train."""
-        return self.prior or ("upos" if self.plain and self.ask != FULL else "none")
