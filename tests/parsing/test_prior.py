@@ -13,7 +13,7 @@ from conquer.kernels.parsing.numbering import edge_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.parsing import prior
+from conquer.parsing import prior, words
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner
 from conquer.parsing.prior import begin, starting_weights, table
@@ -22,7 +22,7 @@ from conquer.parsing.spec import FULL, TrainSpec
 from conquer.parsing.supervision import SETTLE_PASSES, settle
 from conquer.parsing.training import Recipe, Training
 
-UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
+UPOS = sorted(words._CLASSES)
 
 
 def tagged(*tags):

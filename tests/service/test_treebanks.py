@@ -110,7 +110,8 @@ def test_new_models_start_from_rules_over_tags(local):
         async with local().running() as client:
             neither = {}
             for prior, given in (("upos", {}), ("none", {"prior": "none"})):
-                made = await client.post("/v1/models", json={**MADE, "believe": None, "parameters": {"bits": 14, **given}})
+                new = {**MADE, "believe": None, "parameters": {"bits": 14, **given}}
+                made = await client.post("/v1/models", json=new)
                 assert made.json()["settings"]["parameters"] == {"bits": 14, "prior": prior}
                 await client.post("/v1/models/p/items", content=TREEBANK.encode())
                 neither[prior] = await answer_all(client, "ann", 8)

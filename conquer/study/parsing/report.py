@@ -53,8 +53,8 @@ def write(frame: Any, spec: ParsingSpec, folder: Path, command: str) -> Path:
         f"Made by `{command}`.",
         "## How much of full annotation a few questions buy\n\n"
         "UAS on the test part; `uas_nopunct` leaves out gold punctuation; `settled` is the same after fitting the "
-        "weights anew to all answers so far; `sd` is over the seeds; `early` is the share of the first 20 questions that "
-        "show the word's true head; passes 0 is full supervision, its passes "
+        "weights anew to all answers so far; `sd` is over the seeds; `early` is the share of the first 20 questions "
+        "that show the word's true head; passes 0 is full supervision, its passes "
         f"chosen on the development part.\n\n{markdown(main, 4).rstrip()}",
     ]
     parts += [f"![{caption}]({path.name})\n\n{caption}" for caption, path in drawn.items()]

@@ -25,7 +25,7 @@ _MOST_PASSES = 15
 
 
 def recipe_of(spec: ParsingSpec) -> Recipe:
-    """How a study's rules learn, whatever they ask.
+    """How a study's rules learn, whatever they ask and start from.
 
     >>> recipe_of(ParsingSpec(treebank=Path("here"))) == Recipe()
     True
@@ -35,7 +35,7 @@ def recipe_of(spec: ParsingSpec) -> Recipe:
     rule = EdgeRule(neither=spec.neither, scale=spec.scale, **eta)
     return Recipe(
         rule=rule, questions=spec.questions, replay=spec.replay, punctuation=spec.punctuation, matrix=spec.matrix,
-        projection=spec.projection, prior=spec.prior, **optional,
+        projection=spec.projection, **optional,
     )  # fmt: skip
 
 
@@ -67,9 +67,10 @@ def cells_of(spec: ParsingSpec) -> list[ParsingCell]:
         ParsingCell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None, **common)
         for seed in range(spec.seeds)
     ]
-    for ask, person, seed in product(spec.ask, people, range(spec.seeds)):
-        own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person)
-        cells.append(ParsingCell(ask=ask, seed=seed, error=person.error, passes=spec.passes, recipe=own, **common))
+    for ask, prior, person, seed in product(spec.ask, spec.prior, people, range(spec.seeds)):
+        own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person, prior=prior)
+        name = ask if prior == "none" else f"{ask}+{prior}"
+        cells.append(ParsingCell(ask=name, seed=seed, error=person.error, passes=spec.passes, recipe=own, **common))
     return cells
 
 
