@@ -27,13 +27,14 @@ class TaskRow:
     """A row: `read_file` turns an upload (its bytes, whether it is held out, the first number free, the name of the
     column of texts) into groups.
 
-    `completed` decides what a new model's settings leave to the service.
+    `completed` decides what a new model's settings leave to the service; whether they leave open how far to believe
+    voters is told beside them.
     `measure` looks how good the models in memory are; `answer_lines` writes a model's answers in the task's own form.
     """
 
     build: Build
     check: Callable[[ModelSettings], None]
-    completed: Callable[[ModelSettings], ModelSettings]
+    completed: Callable[[ModelSettings, bool], ModelSettings]
     warm: Callable[[], None]
     read_file: Callable[[ModelSettings, bytes, bool, int, str | None], Contents]
     measure: Callable[[Writer], None] | None = None
@@ -50,10 +51,14 @@ def _pick() -> TaskRow:
     return TaskRow(
         pick_learner.build,
         pick_settings.check_settings,
-        pick_settings.believing_if_it_can,
+        _believing,
         pick_settings.warm,
         _read_items,
     )
+
+
+def _believing(settings: ModelSettings, open_belief: bool) -> ModelSettings:
+    return pick_settings.believing_if_it_can(settings) if open_belief else settings
 
 
 def _parse() -> TaskRow:
@@ -68,7 +73,7 @@ def _parse() -> TaskRow:
     return TaskRow(
         parse_learner.build,
         parse_learner.check_settings,
-        lambda settings: settings,
+        parse_learner.with_prior,
         parse_learner.warm,
         read_sentences,
         evaluation.measure_active,

@@ -113,7 +113,7 @@ def _question(text: str | None) -> tuple[list[ShownText], str | None, str | None
         return [], None, None
     if "sentence" in asked.memo and items:
         forms = _forms(items[0].text or "")
-        known = dict(zip(map(str, range(1, len(forms) + 1)), forms, strict=True))
+        known = _in_words(forms)
         shown = [ShownText(name, known.get(name)) for name in asked.names]
         return shown, _cut(" ".join(forms)), known.get(str(asked.memo.get("word")))
     told = {item.id: _told(item) for item in items}
@@ -135,3 +135,15 @@ def _told(item: _Content) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _in_words(forms: Sequence[str]) -> dict[str, str]:
+    """What the numbers of a sentence's words stand for, the root too; a word that is there twice has its place with it.
+
+    >>> _in_words(["the", "dog", "saw", "the", "cat"])["4"], _in_words(["dogs", "bark"])["0"]
+    ('the (word 4)', 'the sentence itself')
+    """
+    named = {
+        str(place): f"{form} (word {place})" if forms.count(form) > 1 else form for place, form in enumerate(forms, 1)
+    }
+    return {"0": "the sentence itself", **named}

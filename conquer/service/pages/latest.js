@@ -6,7 +6,7 @@ const when = (at) => {
   const date = new Date(at * 1000);
   return make("time", { datetime: date.toISOString() }, date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }));
 };
-const named = (one, parsing) => one.text ?? (parsing && one.id === "0" ? "the sentence itself" : one.id);
+const named = (one, parsing) => one.text ?? (parsing ? "a word that is gone" : one.id);
 const said = (text) => make("div", { class: "said", dir: "auto", title: text }, text);
 const cell = (...children) => make("td", { dir: "auto" }, ...children);
 
@@ -18,7 +18,9 @@ function about(row) {
 
 function answer(row) {
   const parsing = row.word != null, won = row.items.find((one) => one.id === row.winner);
-  const word = parsing && row.winner === "both_bad" ? "neither" : (WORDS[row.winner] ?? row.winner);
+  // Without its question a head is only a number, which says nothing.
+  const gone = !row.items.length && document.body.classList.contains("parser") ? "a word of a sentence that is gone" : row.winner;
+  const word = parsing && row.winner === "both_bad" ? "neither" : (WORDS[row.winner] ?? gone);
   const rest = row.items.filter((one) => one !== won).map((one) => said(named(one, parsing)));
   return make("tr", {}, cell(when(row.at)), cell(won ? said(named(won, parsing)) : word, about(row)), cell(...rest), cell(row.voter ?? ""),
     make("td", { class: "note" }, row.learnt ? "learnt" : `not learnt${row.reason && !WORDS[row.reason] ? `: ${row.reason}` : ""}`));

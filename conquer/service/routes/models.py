@@ -48,8 +48,8 @@ async def create_model(call: Call) -> ModelInfo:
     loop = asyncio.get_running_loop()
     task = await loop.run_in_executor(None, tasks.find, settings.task)
     await loop.run_in_executor(None, task.check, settings)
-    if new.believe == "auto" and "believe" not in new.parameters:
-        settings = await loop.run_in_executor(None, task.completed, settings)
+    open_belief = new.believe == "auto" and "believe" not in new.parameters
+    settings = await loop.run_in_executor(None, task.completed, settings, open_belief)
     # Beside what follows: the file is being uploaded while the kernels load.
     loop.run_in_executor(None, task.warm)
     limit = call.server.settings.limits.models
