@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from conquer.features.featurizer import Columns
 from conquer.features.kinds import Kind
+from conquer.features.settings import Columns, Products
+from conquer.items import Part
 
 Raw = msgspec.Raw
 # Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
