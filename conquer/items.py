@@ -43,7 +43,7 @@ def learnt_of(has: Sequence[Part], learn: Sequence[Part] | None) -> tuple[Part, 
     wanted = usual if learn is None else learn
     found = tuple(part for part in PARTS if part in has and part in wanted)
     if not found:
-        raise ValueError(f"needs {' or '.join(wanted)}, got {', '.join(has) or 'nothing to learn'}")
+        raise ValueError(f"needs {' or '.join(wanted if has or learn else PARTS)}, got {' and '.join(has) or 'none'}")
     return found
 
 

@@ -17,7 +17,7 @@ from conquer.features.names import named_hashes
 from conquer.features.parts import Parts, of_vectors, together
 from conquer.features.settings import Columns, Products, check_rows, check_words
 from conquer.features.through import check_through, vectors_through
-from conquer.features.vectors import LARGEST_DIM, context_vector, matched, vector_entries
+from conquer.features.vectors import LARGEST_DIM, matched, vector_entries
 from conquer.items import Part, checked_learn, is_whole
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
@@ -131,14 +131,14 @@ class Featurizer:
         several = isinstance(values, Parts)
         features = self._grams("dicts", values.features) if several else None
         found, width = vector_entries(values.vector if several else values, features, self.dim)
-        about = context_vector(context) if context is not None and self.products == "matching" else None
-        if about is None:
-            return self._finished(found, width, None if context is None else self._context(context), most)
+        if context is None:
+            return self._finished(found, width, None, most)
+        kind, about = self._about(context)
+        if self.products == "all" or kind != "vectors":
+            return self._finished(found, width, self._context(context), most)
         if several:
-            raise ValueError(
-                "matching products are of vectors alone, got features beside them: products='all' has both"
-            )
-        return self._finished(matched(found, width, about, self.dim), width, None, most)
+            raise ValueError("matching products are of vectors alone, got features too: products='all' has both")
+        return self._finished(matched(found, width, vector_rows(about, LARGEST_DIM), self.dim), width, None, most)
 
     def _grams(self, kind: ItemKind, values: Any) -> Grams:
         binary = KINDS[self.kind].presence
@@ -181,8 +181,13 @@ class Featurizer:
             kernel.to_unit(indptr, data)
         return SparseRows(indptr, indices, data, self.dim), cells
 
+    def _about(self, context: Any) -> tuple[ItemKind, Any]:
+        """The kind of a context, and what is learnt of it, in a list."""
+        parts = self.learn if self.learn is not None and is_whole(context) else ()
+        return kind_and_items([context], self.learn if any(context.get(part) is not None for part in parts) else None)
+
     def _context(self, context: Any) -> Grams:
-        kind, values = kind_and_items([context])
+        kind, values = self._about(context)
         if kind == "vectors":
             return hash_vector(vector_rows(values, LARGEST_DIM), seed=self.seed)
         if of_vectors(kind, values):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from conquer.features.hashing import Entries, Grams, hashed
-from conquer.features.items import entries, kind_and_items, vector_rows
+from conquer.features.items import entries, vector_rows
 from conquer.features.parts import of_length_1, row_by_row
 from conquer.rows import SparseRows
 
@@ -29,16 +29,6 @@ def vector_entries(vectors: Any, features: Grams | None, dim: int) -> tuple[Entr
             f"got {dim}; or leave them out with learn=['vector']"
         )
     return _beside(entries(rows), hashed(features, dim - width), width), width
-
-
-def context_vector(context: Any) -> SparseRows | None:
-    """The row of a context that is a vector; None for any other.
-
-    >>> context_vector([0.5, 0.0]), context_vector("a pot for two")
-    (SparseRows(1 x 2), None)
-    """
-    kind, values = kind_and_items([context])
-    return vector_rows(values, LARGEST_DIM) if kind == "vectors" else None
 
 
 def _beside(vectors: Entries, features: Entries, width: int) -> Entries:

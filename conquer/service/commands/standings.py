@@ -184,7 +184,7 @@ def _told(board: Board, items: Sequence[Item], copy: Copied, look: Look) -> Boar
             better=int(beaten[k]),
             best=k in maybe,
             more=_bound(more[rank - 1]),
-            text=(items[k].text or "")[:200] or None,
+            text=(items[k].label or items[k].text or "")[:200] or None,
         )
         for rank, k in enumerate(board.order.tolist(), 1)
     ]
