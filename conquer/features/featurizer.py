@@ -14,7 +14,7 @@ from conquer.features.hashing import Entries, Grams, hash_texts, hashed, hashed_
 from conquer.features.items import ItemKind, Items, kind_and_items, vector_rows
 from conquer.features.kinds import KINDS, Kind
 from conquer.features.names import named_hashes
-from conquer.features.parts import Parts, of_vectors, together
+from conquer.features.parts import ItemParts, of_vectors, together
 from conquer.features.settings import Columns, Products, check_rows, check_words
 from conquer.features.through import check_through, vectors_through
 from conquer.features.vectors import LARGEST_DIM, matched, vector_entries
@@ -124,11 +124,11 @@ class Featurizer:
         name = str(self.through)
         if kind != "parts":
             return "vectors", vectors_through(name, values)
-        return kind, Parts(features=values.features, vector=vectors_through(name, values.text))
+        return kind, ItemParts(features=values.features, vector=vectors_through(name, values.text))
 
     def _vectors(self, values: Any, context: Any, most: int) -> tuple[SparseRows, int]:
         """Vectors, and features beside them whatever `kind` and `columns` say."""
-        several = isinstance(values, Parts)
+        several = isinstance(values, ItemParts)
         features = self._grams("dicts", values.features) if several else None
         found, width = vector_entries(values.vector if several else values, features, self.dim)
         if context is None:

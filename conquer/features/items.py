@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conquer.features.hashing import Entries
-from conquer.features.parts import LearntKind, Parts, learnt
+from conquer.features.parts import ItemParts, LearntKind, learnt
 from conquer.items import Part, is_whole
 from conquer.rows import SparseRows, as_rows
 
@@ -30,7 +30,7 @@ def kind_and_items(items: Items, learn: Sequence[Part] | None = None) -> tuple[I
     """
     if type(items) is list and len(types := {*map(type, items)}) == 1 and (plain := _PLAIN.get(types.pop())):
         return learnt(items, learn) if plain == "dicts" and is_whole(items[0]) else (plain, items)
-    if isinstance(items, Parts):
+    if isinstance(items, ItemParts):
         return "parts", items
     if isinstance(items, str | bytes | Mapping):
         raise TypeError(f"items must be several texts, dicts or vectors in a list, got one {type(items).__name__}")

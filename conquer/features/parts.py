@@ -16,7 +16,7 @@ _SINGLE: dict[Part, LearntKind] = {"text": "texts", "features": "dicts", "vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class ItemParts:
     """Items by what is learnt of them: texts and features, or vectors and features; None where a part is not learnt."""
 
     text: Sequence[str] | None = None
@@ -51,7 +51,7 @@ def learnt(items: Sequence[Mapping[str, Any]], learn: Sequence[Part] | None = No
     columns = {part: [item[part] for item in items] for part in parts}
     if len(parts) == 1:
         return _SINGLE[parts[0]], columns[parts[0]]
-    return "parts", Parts(**columns)
+    return "parts", ItemParts(**columns)
 
 
 def together(one: Grams, other: Grams) -> Grams:

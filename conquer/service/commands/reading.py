@@ -9,7 +9,7 @@ import numpy as np
 
 from conquer.features.context import MOST_PRODUCTS
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
-from conquer.features.parts import Parts
+from conquer.features.parts import ItemParts
 from conquer.items import PARTS, is_whole, learnt_of
 from conquer.rows import SparseRows
 from conquer.rows.sparse import compressed
@@ -174,7 +174,7 @@ def _values(items: Sequence[Item], kind: str) -> Any:
     """What is learnt of these items, as a featurizer takes it."""
     if "+" not in kind:
         return [getattr(item, kind) for item in items]
-    return Parts(**{part: [getattr(item, part) for item in items] for part in kind.split("+")})
+    return ItemParts(**{part: [getattr(item, part) for item in items] for part in kind.split("+")})
 
 
 def _check_context(context: Any) -> None:
