@@ -31,6 +31,7 @@ Some **bold**, `code <b>`, ~~gone~~ and [a link](https://example.org/a_(b) "titl
 ---
 """
 EVIL = [
+    "[fine](https://example.org/) and [here](/docs)",
     "<script>document.title='owned'</script>",
     "<img src=x onerror=\"document.title='owned'\">",
     "[x](javascript:document.title='owned')",
@@ -140,10 +141,10 @@ def test_nothing_of_a_text_runs_or_is_fetched(page, start):  # noqa: F811
     page.on("dialog", lambda dialog: page.problems.append(dialog.message))
     texts = ["\n\n".join(EVIL), "\n\n".join(reversed(EVIL))]
     items = [
-        {"id": f"i{k}", "text": text, "label": EVIL[1], "meta": {EVIL[1]: EVIL[0]}} for k, text in enumerate(texts)
+        {"id": f"i{k}", "text": text, "label": EVIL[2], "meta": {EVIL[2]: EVIL[1]}} for k, text in enumerate(texts)
     ]
     for style in ("markdown", "plain", "code"):
-        pool(server, style, items, format=style, question=EVIL[1])
+        pool(server, style, items, format=style, question=EVIL[2])
         enter(page, server, style)
         assert "owned" not in page.title()
         inside = ".choice .text :is(script, style, img, svg, iframe, object, [onclick], [onerror], [onload], [style])"

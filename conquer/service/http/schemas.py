@@ -140,7 +140,10 @@ class Item(Strict):
 
 
 class NewItem(Item):
-    """An item that comes in. What earlier versions let in stays readable as an `Item`."""
+    """An item: its vector is learnt, or its text where it has none, and its features; all else is for people.
+
+    What earlier versions let in stays readable as an `Item`.
+    """
 
     id: Identifier
     features: dict[str, NewValue] | None = None
