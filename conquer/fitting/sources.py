@@ -68,7 +68,10 @@ def items_of(items: Any) -> dict[str, Any]:
     if not isinstance(items, Mapping):
         raise TypeError(f"items must be a file or {{id: item}}, got {items!r:.80}")
     kind, _ = kind_and_items(list(items.values()))
-    names, things = Things("ids"), Things(kind)
+    # An item with parts is a dict, whatever is learnt of it.
+    if isinstance(next(iter(items.values())), Mapping):
+        kind = "dicts"
+    names, things = Things("ids"), Things("texts" if kind == "parts" else kind)
     found: dict[str, Any] = {}
     for name, item in items.items():
         try:
@@ -92,8 +95,10 @@ def maker_of(
 ) -> RowMaker | None:
     """How things become rows; None where they are ids and nothing else."""
     if contents is not None:
-        kind, values = kind_and_items(list(contents.values()))
+        kind, values = kind_and_items(list(contents.values()), None if featurizer is None else featurizer.learn)
         width = len(values[0]) if kind == "vectors" else 0
+        if kind != "parts":
+            contents = dict(zip(contents, values, strict=True))
     elif things == "ids":
         if featurizer is not None or context:
             raise ValueError("ids have no features: give items=, or things='texts' where they are texts")

@@ -29,7 +29,7 @@ from conquer.service.http.messages import (
 from conquer.service.http.openapi import document
 from conquer.service.http.routing import Call, Endpoint, Router
 from conquer.service.http.schemas import BatchAnswers, decoder, is_model_name
-from conquer.service.routes import boards, events, health, items, log, models, pages, parser, personalizer
+from conquer.service.routes import boards, events, health, images, items, log, models, pages, parser, personalizer
 from conquer.service.server import Server
 
 logger = logging.getLogger("conquer.service")
@@ -38,6 +38,7 @@ _MAX_IDENTIFIER = 200
 ENDPOINTS: tuple[Endpoint, ...] = (
     *events.ENDPOINTS,
     *items.ENDPOINTS,
+    *images.ENDPOINTS,
     *boards.ENDPOINTS,
     *parser.ENDPOINTS,
     *models.ENDPOINTS,
@@ -56,7 +57,8 @@ class Dispatch:
         typed = endpoint.body is not None and endpoint.body is not bytes
         self._decode = decoder(endpoint.body) if typed else None
         limits = server.settings.limits
-        self._limit = endpoint.limit or (limits.upload_bytes if endpoint.upload else limits.body_bytes)
+        usual = limits.round_bytes if endpoint.items else limits.body_bytes
+        self._limit = endpoint.limit or (limits.upload_bytes if endpoint.upload else usual)
         self._named = "{name}" in endpoint.path
 
     async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:

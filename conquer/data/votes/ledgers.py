@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from conquer.checks import is_real
 from conquer.data.votes.winners import Answer
+from conquer.items import parts_of
 from conquer.rows import SparseRows
 
 _OTHERS = ("open", "expose", "activate", "expiry", "correction", "flag", "fit", "measure", "erasure", "erased")
@@ -59,11 +60,9 @@ def _body(row: Any) -> Mapping[str, Any]:
 
 
 def content_of(item: Mapping[str, Any]) -> Any:
-    """What an item of ours is: its text, its features or its vector; without them its id."""
-    for name in ("text", "features", "vector"):
-        if item.get(name) is not None:
-            return item[name]
-    return item.get("id")
+    """What an item of ours is: its text, its features, its vector, or several of them; without them its id."""
+    found = parts_of(item)
+    return item.get("id") if found is None else found
 
 
 class ShownPair(NamedTuple):

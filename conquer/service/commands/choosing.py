@@ -115,7 +115,7 @@ def _known(turn: Turn, request: ChooseRequest) -> Event | None:
 def _read(turn: Turn, request: ChooseRequest, room: CellRoom) -> Round:
     # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
     items, context = bytes(request.items), bytes(request.context)
-    left, most = room.cells, _LIMITS.body_bytes
+    left, most = room.cells, _LIMITS.round_bytes
     if len(items) + len(context) > most:
         raise invalid(f"a round has at most {most} bytes, got {len(items) + len(context)}")
     # Reading costs what it weighs, whatever becomes of the round.

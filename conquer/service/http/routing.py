@@ -119,9 +119,10 @@ Handler = Callable[[Call], Awaitable[Any]]
 class Endpoint:
     """A row of the table. `role` None: for everyone. `body` decodes the request; `document` describes it if not `body`.
 
-    `body=bytes` hands the bytes over as they came. `page` leaves a row out of the OpenAPI document. `answers`: what is
-    sent there are answers, which are counted also when they are refused. `limit`: the largest body in bytes, where the
-    settings do not say; what needs no key has one that passes uncounted (`budget.SMALL`).
+    `body=bytes` hands the bytes over as they came. `items`: the body is a round of items, which may be larger. `page`
+    leaves a row out of the OpenAPI document. `answers`: what is sent there are answers, which are counted also when
+    they are refused. `limit`: the largest body in bytes, where the settings do not say; what needs no key has one that
+    passes uncounted (`budget.SMALL`).
     """
 
     method: str
@@ -134,6 +135,7 @@ class Endpoint:
     document: Any = None
     status: int = 200
     upload: bool = False
+    items: bool = False
     limit: int = 0
     query: tuple[str, ...] = ()
     page: bool = False

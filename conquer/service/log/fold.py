@@ -10,6 +10,7 @@ import msgspec
 
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, ModelSettings
+from conquer.service.log.contents import bytes_of
 from conquer.service.log.event import Event
 from conquer.service.log.records import (
     Answered,
@@ -207,7 +208,7 @@ class Folded(Counted):
     def hold_pool(self, pooled: int) -> None:
         """The groups are now those of the first `pooled` rows of items."""
         self.pooled = pooled
-        self.pool_bytes = sum(2 * len(item.text or "") + 500 for group in self.pool for item in group.items)
+        self.pool_bytes = sum(map(bytes_of, (item for group in self.pool for item in group.items)))
 
     def ticket(self) -> int:
         """The next round's ticket, from (seed, ordinal): that of a Session and of a simulation of the same seed."""

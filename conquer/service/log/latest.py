@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, select
 
+from conquer.service.log.contents import prompt_of
 from conquer.service.log.records import ABSENT, Answered, Entry, Flagged, Raw, Voted
 from conquer.service.store import log_table
 from conquer.service.store.schema import log
@@ -18,10 +19,15 @@ KINDS = {"answers": ("answer", "vote"), "flags": ("flag",)}
 
 
 class ShownText(msgspec.Struct):
-    """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone."""
+    """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
+
+    `label` and `image` are there where it has them.
+    """
 
     id: str
     text: str | None
+    label: str | msgspec.UnsetType | None = msgspec.UNSET
+    image: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class LatestRow(msgspec.Struct):
@@ -61,6 +67,8 @@ class _Content(msgspec.Struct):
     text: str | None = None
     features: Raw = ABSENT
     vector: Raw = ABSENT
+    label: str | None = None
+    image: str | None = None
 
 
 _asked = msgspec.json.Decoder(_AskedRow).decode
@@ -102,12 +110,12 @@ def _question(text: str | None) -> tuple[list[ShownText], str | None, str | None
     """What was shown, under which context, and for a parse question about which word.
 
     >>> _question('{"names":["b"],"items":[{"id":"a","text":"x"},{"id":"b","text":"y"}],"context":"tea"}')
-    ([ShownText(id='b', text='y')], 'tea', None)
+    ([ShownText(id='b', text='y', label=UNSET, image=UNSET)], 'tea', None)
     """
     try:
         asked = _asked(text or "{}")
         items = _contents(asked.items) if asked.items != ABSENT else []
-        context = msgspec.json.decode(asked.context)
+        context = prompt_of(asked.context)
     except (msgspec.DecodeError, RecursionError):
         # A damaged row shows nothing.
         return [], None, None
@@ -116,9 +124,15 @@ def _question(text: str | None) -> tuple[list[ShownText], str | None, str | None
         known = _in_words(forms)
         shown = [ShownText(name, known.get(name)) for name in asked.names]
         return shown, _cut(" ".join(forms)), known.get(str(asked.memo.get("word")))
-    told = {item.id: _told(item) for item in items}
+    told = {item.id: item for item in items}
     about = context if isinstance(context, str) or context is None else msgspec.json.encode(context).decode()
-    return [ShownText(name, told.get(name)) for name in asked.names], None if about is None else _cut(about), None
+    return [_shown(name, told.get(name)) for name in asked.names], None if about is None else _cut(about), None
+
+
+def _shown(name: str, item: _Content | None) -> ShownText:
+    if item is None:
+        return ShownText(name, None)
+    return ShownText(name, _told(item), item.label or msgspec.UNSET, item.image or msgspec.UNSET)
 
 
 def _forms(sentence: str) -> Sequence[str]:

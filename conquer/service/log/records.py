@@ -12,12 +12,13 @@ from conquer.types import Choice, Query
 Raw = msgspec.Raw
 ABSENT = Raw(b"null")
 VoterKind = Literal["person", "judge"]
-FOLD = 3
+FOLD = 4
 """The version of the rules by which rows are folded. Another number: the same rows may give other bits."""
 _QUERIES = {query.value: query for query in Query if query.value}
 """Those that ask something, by number: an enum's own look-up takes ten times as long."""
-SAME_FOLD = frozenset({2, 3})
-"""The versions whose snapshots hold what today's rules make of the same rows: 3 has votes and weights besides."""
+SAME_FOLD = frozenset({2, 3, 4})
+"""The versions whose snapshots hold what today's rules make of the same rows: 3 has votes and weights besides, and 4
+has items with several parts and contexts that are vectors."""
 
 
 class Decision(msgspec.Struct, omit_defaults=True, gc=False):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conquer.features.featurizer import Featurizer
+from conquer.items import PARTS, learnt_of
 from conquer.service.commands.reading import decode_items
 from conquer.service.http.schemas import Item
 from conquer.service.log.transaction import Turn
@@ -97,11 +98,14 @@ def _gather(known: _Known, featurizer: Featurizer, rounds: list[bytes]) -> None:
 
 def _name(known: _Known, featurizer: Featurizer, item: Item) -> int:
     """Take in one item's features; return how much there was to read."""
-    if item.vector is not None:
-        known.take({f"feature {column}": (column, 1) for column in range(min(len(item.vector), 1000))})
-        return 0
-    content: Any = item.text if item.text is not None else item.features or {}
-    if not known.is_new(hash(item.text if item.text is not None else str(content))):
-        return 0
-    known.take(featurizer.explain(content))
-    return len(str(content))
+    parts = learnt_of([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
+    width = len(item.vector or ()) if "vector" in parts else 0
+    known.take({f"feature {column}": (column, 1) for column in range(min(width, 1000))})
+    read = 0
+    for part in parts:
+        content: Any = getattr(item, part)
+        if part == "vector" or not known.is_new(hash(content if part == "text" else str(content))):
+            continue
+        known.take(featurizer.explain(content, width))
+        read += len(str(content))
+    return read

@@ -1,5 +1,6 @@
 // Ask, answer, next. An answer is kept in the browser until the server has it; the event id makes a retry harmless.
 import { ApiError, api, begin, find, make, pathPart, stranded, whole } from "/static/shell.js";
+import { isBrief, showContext, showItem } from "/static/card.js";
 import { drawBoard } from "/static/standing.js";
 import { drawTree } from "/static/tree.js";
 
@@ -56,13 +57,6 @@ async function insist(method, path, body) {
 
 const card = (side) => find(`${side}-card`), text = (side) => card(side).querySelector(".text");
 
-function content(element, item) {
-  element.replaceChildren();
-  if (item.text != null) { element.textContent = item.text; return; }
-  const pairs = item.features ? Object.entries(item.features) : item.vector.map((value, k) => [`${k + 1}`, value]);
-  element.append(make("dl", {}, ...pairs.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, String(value))])));
-}
-
 function show(question) {
   document.querySelector("main").classList.remove("loading");
   current = question;
@@ -84,13 +78,11 @@ function show(question) {
   current.sides = { left: event.left, right };
   const pair = right === null ? [event.left] : [event.left, right];
   // Both in the same size: the longer decides.
-  find("cards").classList.toggle("brief", pair.every((id) => byId[id].text?.length < 120));
-  content(text("left"), byId[event.left]);
+  find("cards").classList.toggle("brief", pair.every((id) => isBrief(byId[id], task.format)));
+  showItem(text("left"), byId[event.left], task.format, base);
   card("right").hidden = right === null;
-  if (right !== null) content(text("right"), byId[right]);
-  const context = question.context;
-  find("context").hidden = context == null;
-  find("context").textContent = typeof context === "string" ? context : JSON.stringify(context);
+  if (right !== null) showItem(text("right"), byId[right], task.format, base);
+  showContext(find("context"), question.context, task.format);
   find("progress").textContent = `${whole(question.answered)} answered by you`;
   find("say").textContent = `Question ${question.answered + 1}. Left: ${text("left").innerText}. Right: ${text("right").innerText}`;
   since = performance.now();

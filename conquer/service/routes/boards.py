@@ -152,6 +152,6 @@ ENDPOINTS: tuple[Any, ...] = (
     ),
     Endpoint(
         "POST", "/v1/models/{name}/rank", "read", "Rank items without using a round", rank_items, RankingRequest,
-        RankingReply, document=RankingDocument,
+        RankingReply, document=RankingDocument, items=True,
     ),
 )  # fmt: skip

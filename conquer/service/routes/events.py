@@ -30,12 +30,32 @@ from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
 from conquer.service.writer.work import Generation
 
+EXAMPLES = [
+    [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
+    [
+        {
+            "id": "p1",
+            "text": "An **iron** pot.",
+            "vector": [0.9, 0.1],
+            "features": {"price": 0.3, "brand": "x"},
+            "label": "Pot 1",
+            "meta": {"maker": "Ann", "year": 1998},
+            "image": "/static/icon.svg",
+            "format": "markdown",
+        },
+        {"id": "p2", "text": "A *glass* pot.", "vector": [0.2, 0.8], "features": {"price": 0.2}, "label": "Pot 2"},
+    ],
+]
+"""Rounds of items: of texts, and of everything that an item may have."""
+
 
 class ChooseDocument(Strict):
     """A round. `event_id` makes the call repeatable; `deferred` waits for `activate`; `voter` is who will answer."""
 
-    items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000)]
-    context: NewContext = None
+    items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000, examples=EXAMPLES)]
+    context: Annotated[
+        NewContext, Meta(examples=["a pot for two", {"text": "a pot for two", "vector": [0.3, 0.4]}])
+    ] = None
     event_id: EventId | None = None
     voter: Identifier | None = None
     deferred: bool = False
@@ -202,7 +222,7 @@ _EVENT = "/v1/models/{name}/events/{event_id}"
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
-        document=ChooseDocument,
+        document=ChooseDocument, items=True,
     ),
     Endpoint(
         "POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply,

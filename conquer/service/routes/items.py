@@ -16,7 +16,9 @@ from conquer.service.commands.standings import BoardReply, Look
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
+from conquer.service.http.shown import Format
 from conquer.service.log.transaction import Turn
+from conquer.service.store import image_table, log_table
 
 _TRIES = 5
 
@@ -32,7 +34,8 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
     """How much was added, and what was made of the file's columns where that is not plain.
 
     `text` is the column that texts came from where it has another name, `features` are columns that became features,
-    `unused` columns that nothing was made of, `empty` counts rows left out because their text is empty.
+    `shown` columns that people see and nobody learns, `unused` columns that nothing was made of, `empty` counts rows
+    left out because their text is empty.
     """
 
     items: int
@@ -41,6 +44,7 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
     features: list[str] = []
     unused: list[str] = []
     empty: int = 0
+    shown: list[str] = []
 
 
 class Task(msgspec.Struct):
@@ -52,6 +56,8 @@ class Task(msgspec.Struct):
     items: int
     learnt: int
     per_round: Annotated[int, Meta(ge=2)]
+    format: Format | msgspec.UnsetType = msgspec.UNSET
+    """How texts are shown, where that is not as they are."""
 
 
 async def upload_items(call: Call) -> Uploaded:
@@ -60,7 +66,7 @@ async def upload_items(call: Call) -> Uploaded:
     found: list[Contents] = []
 
     def read_file(settings: ModelSettings, first: int) -> list[Group]:
-        found.append(tasks.find(settings.task).read_file(settings, data, held_out, first, text))
+        found.append(tasks.find(settings.task).read_file(settings, data, held_out, first, text, _images(call)))
         return found[0].groups
 
     def work() -> tuple[int, int]:
@@ -68,7 +74,14 @@ async def upload_items(call: Call) -> Uploaded:
 
     items, groups = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
     read = found[0]
-    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty)
+    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty, read.shown)
+
+
+def _images(call: Call) -> dict[str, str]:
+    """The model's images by the names of their files. Not for the event loop."""
+    with call.server.database.reading() as connection:
+        header = log_table.headers(connection, [call.model], lock=False).get(call.model)
+        return {} if header is None else image_table.by_file(connection, header.id)
 
 
 async def next_event(call: Call) -> Question:
@@ -159,6 +172,7 @@ async def task(call: Call) -> Task:
             count,
             turn.folded.tally.learnt,
             settings.per_round,
+            msgspec.UNSET if settings.format == "plain" else settings.format,
         )
 
     return await call.on_model(work)

@@ -51,6 +51,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "{fence} log ALTER COLUMN format DROP DEFAULT",
         "{fence} snapshots ALTER COLUMN format DROP DEFAULT",
     ),
+    (
+        "CREATE TABLE images (model_id INTEGER NOT NULL, name TEXT NOT NULL, file TEXT, size INTEGER NOT NULL,"
+        " at DOUBLE PRECISION NOT NULL, data {blob} NOT NULL, PRIMARY KEY (model_id, name))",
+    ),
 )
 
 _WORDS = {

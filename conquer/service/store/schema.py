@@ -71,6 +71,18 @@ items = Table(
     Column("body", Text, nullable=False),
 )
 
+# Pictures of a model's items, each under a digest of its bytes. `file` is what whoever uploaded it calls it.
+images = Table(
+    "images",
+    metadata,
+    Column("model_id", Integer, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("file", Text),
+    Column("size", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
 # How many learnt answers of a voter have been pruned; the voter as a keyed digest, so that no name stays.
 pruned = Table(
     "pruned",
