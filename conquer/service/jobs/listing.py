@@ -26,11 +26,16 @@ class ModelInfo(msgspec.Struct):
     settings: ModelSettings
     position: int
     summary: dict[str, Any]
+    title: str = ""
+    """What pages call it; "" where that is its name."""
+    paused: bool = False
+    """Nobody is asked anything new for now."""
 
 
-def described(folded: Folded) -> ModelInfo:
+def described(folded: Folded, header: log_table.Header) -> ModelInfo:
     """A model in memory, as it is now."""
-    return ModelInfo(folded.name, folded.settings, folded.position, folded.tally.summary())
+    summary = folded.tally.summary()
+    return ModelInfo(folded.name, folded.settings, folded.position, summary, header.title, header.paused)
 
 
 class Listing:
@@ -38,8 +43,8 @@ class Listing:
 
     def __init__(self, database: Database, writer: Writer) -> None:
         self._database, self._writer = database, writer
-        self._known: dict[int, tuple[int, bytes]] = {}
-        """Of models that are not in memory: (position, the encoded info there)."""
+        self._known: dict[int, tuple[log_table.Header, bytes]] = {}
+        """Of models that are not in memory: (the header then, the encoded info)."""
 
     def headers(self) -> list[log_table.Header]:
         """Every model as it stands in the store; numbers of those that have gone are forgotten."""
@@ -65,15 +70,15 @@ class Listing:
         """Those that are in memory and know all their rows; on a shared store others may have written some."""
         found = ((header, self._writer.models.get(header.name)) for header in headers)
         return {
-            header.name: _encode(described(folded))
+            header.name: _encode(described(folded, header))
             for header, folded in found
             if folded is not None and folded.id == header.id and folded.position >= header.position
         }
 
     def _from_store(self, headers: Sequence[log_table.Header]) -> dict[str, bytes]:
-        """Counted anew only where the log has grown. What was deleted since it was listed is left out."""
-        known = {header.name: self._known.get(header.id, (-1, b"")) for header in headers}
-        found = {header.name: known[header.name][1] for header in headers if known[header.name][0] == header.position}
+        """Counted anew only where the log has grown or the title has changed. What was deleted since is left out."""
+        known = [(header, *self._known.get(header.id, (None, b""))) for header in headers]
+        found = {header.name: info for header, then, info in known if then == header}
         names = [header.name for header in headers if header.name not in found]
         with self._database.reading() as connection:
             # The log may have been pruned since: a header must be of the same moment as the rows.
@@ -81,8 +86,9 @@ class Listing:
             complete = snapshots.all_complete(connection, [header.id for header in now.values()])
             for name, header in now.items():
                 summary = counts(connection, header, complete.get(header.id, [])).summary()
-                found[name] = _encode(ModelInfo(name, header.settings, header.position, summary))
-                self._known[header.id] = header.position, found[name]
+                info = ModelInfo(name, header.settings, header.position, summary, header.title, header.paused)
+                self._known[header.id] = header, (encoded := _encode(info))
+                found[name] = encoded
         return found
 
 

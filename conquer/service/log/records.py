@@ -12,10 +12,13 @@ from conquer.types import Choice, Query
 Raw = msgspec.Raw
 ABSENT = Raw(b"null")
 VoterKind = Literal["person", "judge"]
-FOLD = 3
+FOLD = 4
 """The version of the rules by which rows are folded. Another number: the same rows may give other bits."""
-SAME_FOLD = frozenset({2, 3})
-"""The versions whose snapshots hold what today's rules make of the same rows: 3 has votes and weights besides."""
+SAME_FOLD = frozenset({2, 3, 4})
+"""The versions whose snapshots hold what today's rules make of the same rows.
+
+3 has votes and weights besides, 4 flags that are settled.
+"""
 
 
 class Decision(msgspec.Struct, omit_defaults=True):
@@ -135,6 +138,12 @@ class Flagged(msgspec.Struct):
     comment: str
 
 
+class Settled(msgspec.Struct):
+    """`settle`: the flag at position `flag` has been dealt with, and all earlier ones of its event."""
+
+    flag: int
+
+
 class CorpusFitted(msgspec.Struct):
     """`fit`: the features were fitted to so many items; the snapshot at position 0 holds what that gave."""
 
@@ -167,6 +176,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "erasure": Erasure,
     "erased": Erased,
     "flag": Flagged,
+    "settle": Settled,
     "fit": CorpusFitted,
     "measure": Measured,
     "vote": Voted,

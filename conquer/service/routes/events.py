@@ -179,6 +179,12 @@ async def flag(call: Call) -> AnswerReply:
     return await call.on_model(lambda turn: answering.flag(turn, event_id, body.voter, body.comment), (event_id,))
 
 
+async def settle(call: Call) -> AnswerReply:
+    """Mark the flags of a question as dealt with."""
+    event_id = call.path["event_id"]
+    return await call.on_model(lambda turn: answering.settle(turn, event_id), (event_id,))
+
+
 async def event(call: Call) -> EventInfo:
     event_id = call.path["event_id"]
 
@@ -220,4 +226,5 @@ ENDPOINTS = (
     Endpoint("POST", f"{_EVENT}/activate", "choose", "A deferred event has been shown", activate, reply=ChooseReply),
     Endpoint("POST", f"{_EVENT}/undo", "answer", "Take an answer back", undo, UndoRequest, AnswerReply),
     Endpoint("POST", f"{_EVENT}/flag", "answer", "Remark on a question", flag, FlagRequest, AnswerReply),
+    Endpoint("POST", f"{_EVENT}/settle", "admin", "Mark a question's flags as dealt with", settle, reply=AnswerReply),
 )  # fmt: skip
