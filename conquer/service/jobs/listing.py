@@ -26,16 +26,20 @@ class ModelInfo(msgspec.Struct):
     settings: ModelSettings
     position: int
     summary: dict[str, Any]
-    title: str = ""
-    """What pages call it; "" where that is its name."""
-    paused: bool = False
-    """Nobody is asked anything new for now."""
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    """What pages call it, where that is not its name."""
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+    """Where nobody is asked anything new for now."""
+
+    @classmethod
+    def of(cls, header: log_table.Header, position: int, summary: dict[str, Any]) -> "ModelInfo":
+        title, paused = header.title or msgspec.UNSET, header.paused or msgspec.UNSET
+        return cls(header.name, header.settings, position, summary, title, paused)
 
 
 def described(folded: Folded, header: log_table.Header) -> ModelInfo:
     """A model in memory, as it is now."""
-    summary = folded.tally.summary()
-    return ModelInfo(folded.name, folded.settings, folded.position, summary, header.title, header.paused)
+    return ModelInfo.of(header, folded.position, folded.tally.summary())
 
 
 class Listing:
@@ -86,7 +90,7 @@ class Listing:
             complete = snapshots.all_complete(connection, [header.id for header in now.values()])
             for name, header in now.items():
                 summary = counts(connection, header, complete.get(header.id, [])).summary()
-                info = ModelInfo(name, header.settings, header.position, summary, header.title, header.paused)
+                info = ModelInfo.of(header, header.position, summary)
                 self._known[header.id] = header, (encoded := _encode(info))
                 found[name] = encoded
         return found

@@ -119,6 +119,7 @@ ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/invitations", "admin", "Make a link by which people answer without a key",
         make_invitation, InvitationRequest, NewInvitation, status=201,
+        example={"note": "second-year students", "uses": 20, "hours": 336},
     ),
     Endpoint(
         "GET", "/v1/models/{name}/invitations", "admin", "The links of a model", list_invitations,

@@ -56,8 +56,8 @@ class Task(msgspec.Struct):
     items: int
     learnt: int
     per_round: Annotated[int, Meta(ge=2)]
-    title: str = ""
-    paused: bool = False
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 async def upload_items(call: Call) -> Uploaded:
@@ -178,8 +178,8 @@ async def task(call: Call) -> Task:
             count,
             turn.folded.tally.learnt,
             settings.per_round,
-            turn.header.title,
-            turn.header.paused,
+            turn.header.title or msgspec.UNSET,
+            turn.header.paused or msgspec.UNSET,
         )
 
     return await call.on_model(work)
@@ -189,13 +189,16 @@ ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON or a table",
         upload_items, bytes, Uploaded, upload=True, query=("held_out", "text"),
+        example='{"id": "a", "text": "A lovely pot."}\n{"id": "b", "text": "It broke at once."}\n',
     ),
     Endpoint(
         "POST", "/v1/models/{name}/votes", "admin", "Learn a file of votes: CSV, JSON lines or a JSON array",
         add_votes, bytes, VotesReply, upload=True, query=("id", "kind", "things"),
+        example="left,right,winner,voter\na,b,left,ann\nb,c,tie,bob\n",
     ),
     Endpoint(
-        "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question
+        "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question,
+        example={"voter": "ann"},
     ),
     Endpoint(
         "GET", "/v1/models/{name}/progress", "read", "How far the questions about its items have come", read_progress,

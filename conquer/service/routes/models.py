@@ -16,7 +16,7 @@ from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Line, ModelSettings, NewModel, Strict
 from conquer.service.jobs.listing import ModelInfo, described
 from conquer.service.log.transaction import Turn
-from conquer.service.pages.insight import glance
+from conquer.service.pages.insight import Words, glance
 from conquer.service.store import removal, snapshots
 from conquer.service.store.schema import models
 
@@ -39,11 +39,14 @@ class ModelChanges(Strict):
 
 
 class Feature(msgspec.Struct):
-    """`spread`: the standard deviation of the weight if every answer were a coin's; null where it is not known."""
+    """`spread`, if it was asked for: the standard deviation of the weight if every answer were a coin's.
+
+    null where that is not known.
+    """
 
     name: str
     weight: float
-    spread: float | None
+    spread: float | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Insight(msgspec.Struct):
@@ -158,7 +161,12 @@ async def model_features(call: Call) -> Insight:
         return Insight([], [])
     loop, names = asyncio.get_running_loop(), call.server.names
     liked, disliked = await loop.run_in_executor(None, names.top, seen, int(count))
-    return Insight([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
+    wanted = call.query.get("spread", "") in ("1", "true")
+
+    def named(words: Words) -> list[Feature]:
+        return [Feature(name, weight, spread if wanted else msgspec.UNSET) for name, weight, spread in words]
+
+    return Insight(named(liked), named(disliked))
 
 
 def _info(turn: Turn) -> ModelInfo:
@@ -166,12 +174,15 @@ def _info(turn: Turn) -> ModelInfo:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/v1/models", "admin", "Create a model", create_model, NewModel, ModelInfo, status=201),
+    Endpoint(
+        "POST", "/v1/models", "admin", "Create a model", create_model, NewModel, ModelInfo, status=201,
+        example={"name": "teas", "algorithm": "gnr", "question": "Which one sells it better?", "quota": 2},
+    ),
     Endpoint("GET", "/v1/models", "read", "List models", list_models, reply=ModelList),
     Endpoint("GET", "/v1/models/{name}", "read", "Look at a model", inspect_model, reply=ModelInfo),
     Endpoint(
         "PATCH", "/v1/models/{name}", "admin", "Give a model a title, or pause it", change_model, ModelChanges,
-        ModelInfo,
+        ModelInfo, example={"title": "Lines for the window", "paused": True},
     ),
     Endpoint("DELETE", "/v1/models/{name}", "admin", "Delete a model and its log", delete_model, status=204),
     Endpoint(
@@ -183,6 +194,6 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Insight,
-        query=("count",),
+        query=("count", "spread"),
     ),
 )  # fmt: skip
