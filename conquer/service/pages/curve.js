@@ -28,7 +28,7 @@ export function smoothed(bins) {
 
 export function curve(bins, small = false) {
   const points = smoothed(bins);
-  if (!points.length) return make("p", { class: "note blank" }, `The curve begins with ${LEAST} answers; there ${total(bins, 2) === 1 ? "is" : "are"} ${whole(total(bins, 2))}.`);
+  if (!points.length) return make("p", { class: "note blank" }, small ? `No curve before ${LEAST} answers.` : `The curve begins with ${LEAST} answers; there ${total(bins, 2) === 1 ? "is" : "are"} ${whole(total(bins, 2))}.`);
   const [w, h, left, bottom] = frame(small), last = points.at(-1);
   const x = (k) => left + ((w - left - 6) * (k + 0.5)) / bins.length, y = (share) => 6 + (h - bottom - 6) * (1 - share);
   const said = `the first choice is preferred in ${percent(last.won)} of the last ${whole(last.count)} answers, between ${last.interval.map(percent).join(" and ")}`;

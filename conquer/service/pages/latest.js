@@ -8,7 +8,7 @@ const when = (at) => {
 };
 const named = (one, parsing) => one.text ?? (parsing && one.id === "0" ? "the sentence itself" : one.id);
 const said = (text) => make("div", { class: "said", dir: "auto", title: text }, text);
-const cell = (...children) => make("td", { dir: "auto" }, ...children);
+const cell = (name, ...children) => make("td", { dir: "auto", "data-name": name, class: name === "By" ? "who" : null }, ...children);
 
 // Under which context, or about which word of which sentence.
 function about(row) {
@@ -20,7 +20,7 @@ function answer(row) {
   const parsing = row.word != null, won = row.items.find((one) => one.id === row.winner);
   const word = parsing && row.winner === "both_bad" ? "neither" : (WORDS[row.winner] ?? row.winner);
   const rest = row.items.filter((one) => one !== won).map((one) => said(named(one, parsing)));
-  return make("tr", {}, cell(when(row.at)), cell(won ? said(named(won, parsing)) : word, about(row)), cell(...rest), cell(row.voter ?? ""),
+  return make("tr", {}, cell("", when(row.at)), cell("Picked", won ? said(named(won, parsing)) : word, about(row)), cell("Instead of", ...rest), cell("By", row.voter ?? ""),
     make("td", { class: "note" }, row.learnt ? "learnt" : `not learnt${row.reason && !WORDS[row.reason] ? `: ${row.reason}` : ""}`));
 }
 
@@ -29,8 +29,8 @@ function settling(base, row, again) {
   if (row.settled) return make("span", { class: "note" }, "settled");
   return again && make("button", { onclick: () => api("POST", `${base}/events/${encodeURIComponent(row.event)}/settle`).then(again, again) }, "Settle");
 }
-const flag = (row, act) => make("tr", {}, cell(when(row.at)), cell(row.comment || make("span", { class: "note" }, "no comment")),
-  cell(about(row), ...row.items.map((one) => said(named(one, row.word != null)))), cell(row.voter ?? ""), make("td", {}, act || null));
+const flag = (row, act) => make("tr", {}, cell("", when(row.at)), cell("Comment", row.comment || make("span", { class: "note" }, "no comment")),
+  cell("Question", about(row), ...row.items.map((one) => said(named(one, row.word != null)))), cell("By", row.voter ?? ""), make("td", {}, act || null));
 
 export async function answers(base) {
   const { rows } = await api("GET", `${base}/latest?kind=answers`);

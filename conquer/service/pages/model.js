@@ -16,7 +16,7 @@ find("table").download = `${name}.csv`;
 find("answers").download = `${name}.answers.jsonl`;
 
 const decimals = (value, places) => (value == null ? "–" : value.toFixed(places));
-const row = (...cells) => make("tr", {}, ...cells.map((cell) => (cell instanceof Node ? cell : make("td", { dir: "auto" }, cell))));
+const row = (who, ...cells) => make("tr", {}, make("td", { dir: "auto", class: "who" }, who), ...cells.map((cell) => make("td", { class: "number" }, cell)));
 const agreed = ({ answers, agreement }) => (answers ? `${percent(agreement)} of ${whole(answers)}` : "–");
 
 function numbers({ settings, summary }, parser) {
@@ -34,7 +34,7 @@ function pool(told) {
   find("bar").hidden = !counts;
   if (counts) Object.assign(find("bar"), { max: told.wanted || 1, value: told.answered });
   find("done").textContent = (counts ? `${whole(told.answered)} of ${whole(told.wanted)} answers (${percent(told.answered / told.wanted)}), ${whole(told.quota)} per pair · ` : "") +
-    `${whole(told.covered)} of ${whole(told.pairs)} pairs have an answer${counts ? "" : "; without a quota it has no end of its own"}`;
+    `${whole(told.covered)} of ${whole(told.pairs)} pairs have an answer${counts ? "" : ", without a quota of answers per pair"}`;
   return Object.fromEntries(told.voters.map((one) => [one.name, `${whole(one.pairs)} of ${whole(told.pairs)}`]));
 }
 

@@ -74,7 +74,7 @@ function show(question) {
   for (const side of ["left", "right"]) card(side).classList.remove("picked");
   if (!event) {
     find("cards").hidden = find("context").hidden = true;
-    find("question").textContent = question.done ? "Done. Thank you!" : question.paused ? "Paused" : question.reason;
+    find("question").textContent = question.done ? "Done. Thank you!" : question.paused ? "Paused" : question.reason[0].toUpperCase() + question.reason.slice(1);
     end(question);
     return;
   }
@@ -113,7 +113,7 @@ function end(question) {
   if (!question.done) setTimeout(() => next(), 15000);
   else busy = false;
   if (find("end").hidden) return;
-  find("end").replaceChildren(make("p", {}, question.reason), ...(question.board ? [drawBoard(question.board)] : []));
+  find("end").replaceChildren(make("p", {}, question.paused ? "Whoever leads this will go on later. What you have answered counts." : question.reason), ...(question.board ? [drawBoard(question.board)] : []));
 }
 
 // The two candidate heads of one word; the root is "the sentence itself".

@@ -89,7 +89,7 @@ export function axes(chart, w, h, left, bottom, y, from, to) {
   chart.append(draw("text", { x: left, y: h - 6 }, from), draw("text", { x: w, y: h - 6, "text-anchor": "end" }, to));
 }
 
-export const frame = (small) => (small ? [280, 56, 0, 2] : [720, 240, 40, 26]);
+export const frame = (small) => (small ? [280, 56, 0, 2] : innerWidth < 600 ? [360, 190, 40, 26] : [720, 240, 40, 26]);
 
 // A parser's share of right heads over the answers it has learnt.
 export function growth(measured, small = false) {

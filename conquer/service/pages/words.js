@@ -2,13 +2,16 @@
 import { api, find, make, whole } from "/static/shell.js";
 
 const LEAST = 30, SHOWN = 12, SURE = 2;
-// Words that say nothing by themselves, in English: a feature that is made of them alone is not shown.
+// Words that say nothing by themselves, in English: a feature that begins or ends with one is not shown. "not" and "no" do.
 const STOP = new Set(("a about after again all also am an and any are as at be because been before being both but by can could did do does doing down " +
-  "each few for from further had has have having he her here hers him his how i if in into is it its itself just me more most my no nor not now of off on " +
+  "each few for from further had has have having he her here hers him his how i if in into is it its itself just me more most my now of off on " +
   "once only or other our ours out over own same she should so some such than that the their theirs them then there these they this those through to too " +
   "under until up very was we were what when where which while who whom why will with would you your yours s t").split(" "));
 
-export const isPlain = (name) => name.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean).every((word) => STOP.has(word));
+export function isPlain(name) {
+  const parts = name.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  return STOP.has(parts[0]) || STOP.has(parts.at(-1));
+}
 const standsOut = ({ weight, spread }) => spread == null || Math.abs(weight) > SURE * spread;
 
 function row({ name, weight, spread }, largest) {
