@@ -27,6 +27,8 @@ class Key:
     scope: tuple[str, ...]
     created: float
     revoked: float | None = None
+    voter: str | None = None
+    """Of a session that is one person's: whom it answers as, and nobody else."""
 
     def __str__(self) -> str:
         state = "in force" if self.revoked is None else "revoked"

@@ -122,7 +122,8 @@ class Endpoint:
     `body=bytes` hands the bytes over as they came. `items`: the body is a round of items, which may be larger. `page`
     leaves a row out of the OpenAPI document. `answers`: what is sent there are answers, which are counted also when
     they are refused. `limit`: the largest body in bytes, where the settings do not say; what needs no key has one that
-    passes uncounted (`budget.SMALL`).
+    passes uncounted (`budget.SMALL`). `example`: a body for the documents, as JSON or (of bytes) as a text; tests
+    decode it.
     """
 
     method: str
@@ -141,6 +142,7 @@ class Endpoint:
     page: bool = False
     answers: bool = False
     kind: str = "application/json"
+    example: Any = None
 
 
 class Router(Generic[Target]):

@@ -21,6 +21,8 @@ Identifier = Annotated[str, Meta(min_length=1, max_length=LONGEST_IDENTIFIER, pa
 EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
 """An identifier that can stand in a path: "." and ".." would lead elsewhere."""
 ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")]
+Line = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*(?!\n)$")]
+"""Some words on one line, for people."""
 LARGEST = 1e15
 """No number of an item or a context is larger: squares, sums and quotients of them stay far from what overflows."""
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]

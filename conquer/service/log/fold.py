@@ -24,6 +24,7 @@ from conquer.service.log.records import (
     Exposed,
     Flagged,
     Measured,
+    Settled,
     Unreadable,
     Voted,
 )
@@ -112,6 +113,8 @@ class Counted:
                 tally.ordinal = max(tally.ordinal, ordinal + 1)
             case Flagged():
                 tally.flags += 1
+            case Settled():
+                tally.settled = (tally.settled or 0) + 1
             case Measured(answers=answers, uas=uas, sentences=sentences):
                 tally.measure(answers, uas, sentences)
             case _:

@@ -9,13 +9,15 @@ from sqlalchemy import Connection, select
 from conquer.service.log.contents import prompt_of
 from conquer.service.log.records import ABSENT, Answered, Entry, Flagged, Raw, Voted
 from conquer.service.store import log_table
+from conquer.service.store.flag_table import settled_up_to
 from conquer.service.store.schema import log
 
 WINDOW = 20_000
 """Rows looked through at once: flags are rare, and there is no index of them."""
 _LONGEST = 500
 """Characters of a text that are told."""
-KINDS = {"answers": ("answer", "vote"), "flags": ("flag",)}
+KINDS = {"answers": ("answer", "vote"), "flags": ("flag",), "open": ("flag",)}
+"""What may be asked for; `open` are flags that nobody has settled."""
 
 
 class ShownText(msgspec.Struct):
@@ -31,7 +33,10 @@ class ShownText(msgspec.Struct):
 
 
 class LatestRow(msgspec.Struct):
-    """An answer (`winner`, `learnt`, `reason`) or a flag (`comment`) with its question; `word`: of a parse question."""
+    """An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
+
+    `word`: of a parse question.
+    """
 
     position: int
     at: float
@@ -44,6 +49,7 @@ class LatestRow(msgspec.Struct):
     learnt: bool | None = None
     reason: str | None = None
     comment: str | None = None
+    settled: bool | None = None
 
 
 class LatestReply(msgspec.Struct):
@@ -84,8 +90,17 @@ def latest(connection: Connection, header: log_table.Header, kind: str, before: 
     places = list(connection.execute(wanted.limit(limit)).scalars())
     undone = log_table.undone(connection, header.id, places[-1]) if places else frozenset()
     found = [_row(connection, header.id, place) for place in places if place not in undone]
+    _settle(connection, header.id, [row for row in found if row is not None])
     further = places[-1] if len(places) == limit else first + 1 if first > header.base else None
-    return LatestReply([row for row in found if row is not None], further)
+    return LatestReply([row for row in found if row is not None and not (kind == "open" and row.settled)], further)
+
+
+def _settle(connection: Connection, model: int, rows: Sequence[LatestRow]) -> None:
+    """Say of each flag among the rows whether it is settled."""
+    flags = [row for row in rows if row.comment is not None]
+    ends = settled_up_to(connection, model, list({row.event for row in flags if row.event})) if flags else {}
+    for row in flags:
+        row.settled = row.position <= ends.get(row.event or "", 0)
 
 
 def _row(connection: Connection, model: int, place: int) -> LatestRow | None:

@@ -17,8 +17,10 @@ FOLD = 4
 _QUERIES = {query.value: query for query in Query if query.value}
 """Those that ask something, by number: an enum's own look-up takes ten times as long."""
 SAME_FOLD = frozenset({2, 3, 4})
-"""The versions whose snapshots hold what today's rules make of the same rows: 3 has votes and weights besides, and 4
-has items with several parts and contexts that are vectors."""
+"""The versions whose snapshots hold what today's rules make of the same rows.
+
+3 has votes and weights besides, 4 items with several parts, contexts that are vectors, and flags that are settled.
+"""
 
 
 class Decision(msgspec.Struct, omit_defaults=True, gc=False):
@@ -138,6 +140,12 @@ class Flagged(msgspec.Struct):
     comment: str
 
 
+class Settled(msgspec.Struct):
+    """`settle`: the flag at position `flag` has been dealt with, and all earlier ones of its event."""
+
+    flag: int
+
+
 class CorpusFitted(msgspec.Struct):
     """`fit`: the features were fitted to so many items; the snapshot at position 0 holds what that gave."""
 
@@ -170,6 +178,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
     "erasure": Erasure,
     "erased": Erased,
     "flag": Flagged,
+    "settle": Settled,
     "fit": CorpusFitted,
     "measure": Measured,
     "vote": Voted,

@@ -81,6 +81,8 @@ class Tally(msgspec.Struct):
 
     votes: int | msgspec.UnsetType = msgspec.UNSET
     """Votes from elsewhere, of models that have any."""
+    settled: int | msgspec.UnsetType = msgspec.UNSET
+    """Flags that have been dealt with, where any have."""
     quarantined: int = 0
     """Rows that could not be read or folded."""
     reasons: list[tuple[int, str]] = []
@@ -212,6 +214,7 @@ class Tally(msgspec.Struct):
             "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
             "flags": self.flags,
+            **({"settled": self.settled} if self.settled else {}),
             **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": self.voters,

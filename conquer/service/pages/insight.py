@@ -21,7 +21,8 @@ _ENTRY = 200
 _CHARACTERS = 40_000
 """Text to look through in one go: naming features is slow, and requests are waiting for the same processor."""
 
-Words = list[tuple[str, float]]
+Words = list[tuple[str, float, float | None]]
+"""Names with their weights, and how far chance moves each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Glance:
     model: int
     featurizer: Featurizer
     weights: Any
+    spread: Any
 
 
 @dataclass(slots=True)
@@ -78,9 +80,13 @@ class Names:
                 self._known[seen.model] = known
             while sum(one.bytes for one in self._known.values()) > _ROOM:
                 del self._known[next(iter(self._known))]
-        weights = seen.weights
+        weights, spread = seen.weights, seen.spread
         ranked = sorted(
-            ((name, float(weights[column] * sign)) for name, (column, sign) in names), key=lambda one: one[1]
+            (
+                (name, float(weights[column] * sign), None if spread is None else float(spread[column]))
+                for name, (column, sign) in names
+            ),
+            key=lambda one: one[1],
         )
         liked = [one for one in ranked[::-1][:count] if one[1] > 0]
         return liked, [one for one in ranked[:count] if one[1] < 0]

@@ -1,5 +1,5 @@
 // Ask, answer, next. An answer is kept in the browser until the server has it; the event id makes a retry harmless.
-import { ApiError, api, begin, find, make, pathPart, stranded, whole } from "/static/shell.js";
+import { ApiError, api, begin, call, find, make, pathPart, stranded, whole } from "/static/shell.js";
 import { isBrief, showContext, showItem } from "/static/card.js";
 import { drawBoard } from "/static/standing.js";
 import { drawTree } from "/static/tree.js";
@@ -9,9 +9,13 @@ const KEPT = `conquer:${name}:unsent`;
 let current = null, since = 0, busy = true, voter = localStorage.getItem("conquer:voter") || "";
 const history = JSON.parse(sessionStorage.getItem(`conquer:${name}:history`) || "[]");
 
-await begin(name);
+const me = await begin(name);
 const task = await api("GET", `${base}/task`).catch(stranded);
 const parsing = task.task === "parse";
+call(task.title || name);
+// Whoever came by a link answers as the person that the link made them, and asks to be nobody else.
+if (me.voter) voter = me.voter;
+find("another").hidden = Boolean(me.voter);
 document.body.classList.toggle("parse", parsing);
 if (parsing) {
   document.title = "Which word is the head? · CONQUER";
@@ -64,11 +68,12 @@ function show(question) {
   for (const side of ["left", "right"]) card(side).classList.remove("picked");
   if (!event) {
     find("cards").hidden = find("context").hidden = true;
-    find("question").textContent = question.done ? "Done. Thank you!" : question.reason;
+    find("question").textContent = question.done ? "Done. Thank you!" : question.paused ? "Paused" : question.reason[0].toUpperCase() + question.reason.slice(1);
     end(question);
     return;
   }
   find("cards").hidden = false;
+  find("question").textContent = task.question || "Which one is better?";
   scrollTo(0, 0);
   find("end").hidden = true;
   for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = id === "tie" && parsing;
@@ -95,10 +100,12 @@ function end(question) {
   find("say").textContent = question.reason;
   find("undo").disabled = !history.length;
   for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = true;
-  find("end").hidden = !question.done;
-  if (!question.done) return;
-  busy = false;
-  find("end").replaceChildren(make("p", {}, question.reason), ...(question.board ? [drawBoard(question.board)] : []));
+  find("end").hidden = !question.done && !question.paused;
+  // There may be a question later: somebody goes on, or others have answered theirs.
+  if (!question.done) setTimeout(() => next(), 15000);
+  else busy = false;
+  if (find("end").hidden) return;
+  find("end").replaceChildren(make("p", {}, question.paused ? "Whoever leads this will go on later. What you have answered counts." : question.reason), ...(question.board ? [drawBoard(question.board)] : []));
 }
 
 // The two candidate heads of one word; the root is "the sentence itself".

@@ -153,5 +153,6 @@ ENDPOINTS: tuple[Any, ...] = (
     Endpoint(
         "POST", "/v1/models/{name}/rank", "read", "Rank items without using a round", rank_items, RankingRequest,
         RankingReply, document=RankingDocument, items=True,
+        example={"items": [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]},
     ),
 )  # fmt: skip

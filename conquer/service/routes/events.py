@@ -199,6 +199,12 @@ async def flag(call: Call) -> AnswerReply:
     return await call.on_model(lambda turn: answering.flag(turn, event_id, body.voter, body.comment), (event_id,))
 
 
+async def settle(call: Call) -> AnswerReply:
+    """Mark the flags of a question as dealt with."""
+    event_id = call.path["event_id"]
+    return await call.on_model(lambda turn: answering.settle(turn, event_id), (event_id,))
+
+
 async def event(call: Call) -> EventInfo:
     event_id = call.path["event_id"]
 
@@ -218,26 +224,34 @@ def _info(event: Event) -> EventInfo:
     return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
 
 
+_TWO = [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]
 _EVENT = "/v1/models/{name}/events/{event_id}"
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
-        document=ChooseDocument, items=True,
+        document=ChooseDocument, items=True, example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
     ),
     Endpoint(
         "POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply,
-        answers=True,
+        answers=True, example={"winner": "a", "voter": "ann"},
     ),
     Endpoint(
         "POST", "/v1/models/{name}/choose/batch", "choose", "Choose for many rounds", choose_batch, BatchChoose,
-        BatchReply, document=BatchChooseDocument, upload=True,
+        BatchReply, document=BatchChooseDocument, upload=True, example={"rounds": [{"items": _TWO}, {"items": _TWO}]},
     ),
     Endpoint(
         "POST", "/v1/models/{name}/answers", "answer", "Answer many events", answer_batch, BatchAnswers, BatchReply,
-        upload=True, answers=True,
+        upload=True, answers=True, example={"answers": [{"event_id": "visit-17", "winner": "tie", "voter": "ann"}]},
     ),
     Endpoint("GET", _EVENT, "read", "Look at an event", event, reply=EventInfo),
     Endpoint("POST", f"{_EVENT}/activate", "choose", "A deferred event has been shown", activate, reply=ChooseReply),
-    Endpoint("POST", f"{_EVENT}/undo", "answer", "Take an answer back", undo, UndoRequest, AnswerReply),
-    Endpoint("POST", f"{_EVENT}/flag", "answer", "Remark on a question", flag, FlagRequest, AnswerReply),
+    Endpoint(
+        "POST", f"{_EVENT}/undo", "answer", "Take an answer back", undo, UndoRequest, AnswerReply,
+        example={"voter": "ann"},
+    ),
+    Endpoint(
+        "POST", f"{_EVENT}/flag", "answer", "Remark on a question", flag, FlagRequest, AnswerReply,
+        example={"voter": "ann", "comment": "Both are the same text."},
+    ),
+    Endpoint("POST", f"{_EVENT}/settle", "admin", "Mark a question's flags as dealt with", settle, reply=AnswerReply),
 )  # fmt: skip

@@ -181,6 +181,7 @@ ENDPOINTS = (
         upload=True,
     ),
     Endpoint(
-        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, Gone
+        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, Gone,
+        example={"voter": "ann"},
     ),
 )  # fmt: skip

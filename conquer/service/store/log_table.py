@@ -55,11 +55,7 @@ _BODIES = select(log.c.position, log.c.body).where(
 _ROWS = 500
 _FEW = 50
 """Rows whose bodies are held at once; each may be as large as a body may be."""
-_HEADERS = (
-    select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base, models.c.pooled)
-    .where(models.c.name.in_(bindparam("names", expanding=True)))
-    .order_by(models.c.id)
-)
+_HEADERS = select(models).where(models.c.name.in_(bindparam("names", expanding=True))).order_by(models.c.id)
 _LOCKED = {False: _HEADERS.with_for_update(), True: _HEADERS.with_for_update(skip_locked=True)}
 
 
@@ -73,6 +69,8 @@ class Header:
     position: int
     base: int
     pooled: int
+    title: str = ""
+    paused: bool = False
 
 
 def headers(connection: Connection, names: Sequence[str], lock: bool = False, skip: bool = False) -> dict[str, Header]:
@@ -110,7 +108,7 @@ def _header(row: Any) -> Header:
     except msgspec.DecodeError as error:
         message = f"the settings of model {row.name!r} cannot be read: {error}"
         raise RefusalError(Kind.UNAVAILABLE, "unreadable_model", message) from None
-    return Header(row.id, row.name, settings, row.position, row.base, row.pooled)
+    return Header(row.id, row.name, settings, row.position, row.base, row.pooled, row.title, bool(row.paused))
 
 
 def _entry(row: Any) -> Entry:

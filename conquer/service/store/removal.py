@@ -4,9 +4,20 @@ from itertools import pairwise
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select
 
-from conquer.service.store.schema import digests, images, items, leases, log, models, pruned, retired, snapshots
+from conquer.service.store.schema import (
+    digests,
+    images,
+    invitations,
+    items,
+    leases,
+    log,
+    models,
+    pruned,
+    retired,
+    snapshots,
+)
 
-_TABLES = (log, snapshots, items, images, leases, pruned, retired, digests)
+_TABLES = (log, snapshots, items, images, leases, pruned, retired, digests, invitations)
 _ROWS = 1000
 _PIECES = 8
 """Of snapshots, each as large as half a megabyte, and of images."""

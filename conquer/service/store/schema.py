@@ -19,6 +19,9 @@ models = Table(
     Column("pooled", Integer, nullable=False),
     # The upload that may write those rows and show them: the one that began last.
     Column("upload", Text),
+    # What pages call it, "" its name; and whether nobody is asked anything new for now.
+    Column("title", Text, nullable=False),
+    Column("paused", Integer, nullable=False),
 )
 
 log = Table(
@@ -59,6 +62,21 @@ keys = Table(
     Column("scope", Text, nullable=False),
     Column("created", Double, nullable=False),
     Column("revoked", Double),
+)
+
+# Links by which people who have no key may answer, of which only the digest is stored.
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("model_id", Integer, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("note", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    # How many may come, and how many have.
+    Column("uses", Integer),
+    Column("used", Integer, nullable=False),
 )
 
 secrets = Table("secrets", metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
