@@ -64,15 +64,14 @@ class Reader:
         versions may be larger than what is let in now.
         """
         alone = raw_context == b"null"
-        if room is not None and alone and (found := read_vectors(raw, self.settings.dim, self.limits)) is not None:
+        everyday = room is not None and alone and self.settings.learn is None
+        if everyday and (found := read_vectors(raw, self.settings.dim, self.limits)) is not None:
             ids, rows = found
-            if rows.indices.size <= room:
+            if room is not None and rows.indices.size <= room:
                 return ReadItems(ids, rows, rows.indices.size + _ITEM * len(ids))
         items = decode_items(raw, new=room is not None)
         ids = [item.id for item in items]
-        kind, several = self._check(items, ids)
-        if several and alone and new:
-            decode_items(raw, new)  # with every number of a vector looked at, which may be made part of a longer row
+        kind = self._check(items, ids)
         context: Any = None
         if not alone:
             context = decoded(_context if room is None else _new_context, raw_context, "context")
@@ -118,8 +117,8 @@ class Reader:
         except ValueError as error:
             raise invalid(f"item {item.id!r} {error}") from None
 
-    def _check(self, items: list[Item], ids: list[str]) -> tuple[str, bool]:
-        """What is learnt of these items, and whether any of them has more than one part."""
+    def _check(self, items: list[Item], ids: list[str]) -> str:
+        """What is learnt of these items."""
         limits = self.limits
         if not 1 <= len(items) <= limits.items:
             raise invalid(f"a round has 1 to {limits.items} items, got {len(items)}")
@@ -145,7 +144,7 @@ class Reader:
             size = len(features or vector or ())
             if size > limits.features or (several and len(vector or ()) > limits.features):
                 raise invalid(f"an item has at most {limits.features} features; {item.id!r} has {size}")
-        return kind, several
+        return kind
 
 
 def _values(items: Sequence[Item], kind: str) -> Any:
