@@ -147,9 +147,10 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._idle = self.loop.time()
         if self.timeout_keep_alive_task is None:
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
+            self._look_at_idle_in(self.timeout_keep_alive)
+
+    def _look_at_idle_in(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def _unset_keepalive_if_required(self) -> None:
         """One clock for all pauses of a connection: setting and stopping one for each costs more than a look now and
@@ -157,6 +158,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """
 
     def timeout_keep_alive_handler(self) -> None:
+        """Close a connection that has been idle for its time; one in use gets a clock again when it pauses."""
         self.timeout_keep_alive_task = None
         if not self._whole or not self.cycle.response_complete:
             return
