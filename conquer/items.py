@@ -57,6 +57,8 @@ def is_whole(item: Any) -> bool:
     """
     if type(item) is not dict and not isinstance(item, Mapping):
         return False
+    if "vector" not in item and "features" not in item:
+        return False
     vector, features = item.get("vector"), item.get("features")
     if isinstance(vector, list | tuple) and vector:
         return not isinstance(vector[0], str)

@@ -132,7 +132,7 @@ def test_a_file_of_items_speaks_of_them_by_their_names(local):
     assert by_id["x"] == {"id": "x", "features": {"id": "x"}, "image": name_of(PNG, "png"), "label": "Blue"}
     assert by_id["y"]["image"] == "/static/icon.svg"
     assert lost.status_code == 422
-    assert "item 1: the image 'b.png' is not a path on this server or one of the 1 images" in lost.text
+    assert "item 1: the image 'b.png' is neither a path on this server nor one of the 1 images" in lost.text
 
 
 def count(address: str) -> int:
@@ -178,6 +178,8 @@ def test_they_go_with_their_model_and_into_backups(local, tmp_path):
             b'{"id":"a","text":"x","label":7,"format":"code"}\n{"text":"y"}',
             {"text": "x", "label": "7", "format": "code"},
         ),
+        (b"id,text,format\na,x,Paperback\nb,y,markdown\n", {"text": "x"}),
+        (b'{"id":"a","text":"x","meta":{"n":{"m":[1]}}}\n{"text":"y"}', {"text": "x", "meta": {"n": '{"m":[1]}'}}),
         (b"id,label\na,A\nb,B\n", {"features": {"id": "a"}, "label": "A"}),
     ],
 )
@@ -188,7 +190,7 @@ def test_columns_become_parts(data, expected):
 
 
 def test_columns_that_are_shown_and_not_used_are_told():
-    found = read_items(b"id,text,label,stars\na,x,A,3\nb,y,B,2\nc,,,1\n")
+    found = read_items(b"id,text,label,stars\na,x,A,3\nb,y,B,2\nc,,C,1\n")
     assert (found.shown, found.unused, found.empty) == (["label"], ["stars"], 1)
     assert (
         found.described()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -10,11 +10,13 @@ from conquer.data.columns import plain
 from conquer.items import SHOWN
 from conquer.service.annotation.tables import FileRow
 from conquer.service.errors import invalid
-from conquer.service.http.shown import IMAGE
+from conquer.service.http.shown import IMAGE, Format
 
 _META = "meta."
 """Columns whose names begin so are entries of an item's meta."""
 _JSON = ("features", "vector", "meta")
+_FORMATS = get_args(Format)
+_MOST, _LONGEST, _LARGEST = 64, 2000, 1 << 53
 _is_image = re.compile(IMAGE).match
 
 
@@ -54,20 +56,48 @@ def shown_in(row: Mapping[str, Any], images: Mapping[str, str], number: int) -> 
     >>> shown_in({"Label": "A", "meta.author": "ann", "image": "pot.png"}, {"pot.png": "0123.png"}, 1)
     ({'label': 'A', 'image': '0123.png', 'meta': {'author': 'ann'}}, ['Label', 'meta.author', 'image'])
     """
-    names = [name for name in row if is_shown(name) and row[name] is not None]
+    names: list[str] = []
     found: dict[str, Any] = {}
     meta: dict[str, Any] = {}
-    for name in names:
+    for name in row:
         key, value = plain(name), row[name]
+        # A column may be called format and say something else, as of books: nothing is made of it.
+        if value is None or not is_shown(name) or (key == "format" and value not in _FORMATS):
+            continue
+        names.append(name)
         if name.lower().startswith(_META):
-            meta[name[len(_META) :]] = value
+            meta[name[len(_META) :]] = _flat(value)
         elif key == "meta":
-            meta |= value if isinstance(value, dict) else {"meta": value}
+            told = value if isinstance(value, dict) else {"meta": value}
+            meta |= {str(one): _flat(each) for one, each in told.items()}
         else:
-            found[key] = str(value) if key == "label" and isinstance(value, int | float) else value
-    if isinstance(image := found.get("image"), str) and not _is_image(image):
-        if image not in images:
-            there = f"a path on this server or one of the {len(images)} images uploaded to this model"
-            raise invalid(f"item {number}: the image {image[:80]!r} is not {there}")
-        found["image"] = images[image]
+            found[key] = _image(value, images, number) if key == "image" else _word(value)
     return (found | {"meta": meta} if meta else found), names
+
+
+def _image(value: Any, images: Mapping[str, str], number: int) -> Any:
+    if not isinstance(value, str) or _is_image(value):
+        return value
+    if value not in images:
+        raise invalid(
+            f"item {number}: the image {value[:80]!r} is neither a path on this server nor one of the {len(images)} "
+            "images uploaded to this model: upload it, or rename the column"
+        )
+    return images[value]
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _flat(value: Any) -> Any:
+    """What an entry of meta can be; anything nested is written out, and what is long is cut.
+
+    >>> _flat({"a": [1]}), _flat(["x", "y"]), _flat(7)
+    ('{"a":[1]}', ['x', 'y'], 7)
+    """
+    words = isinstance(value, list) and len(value) <= _MOST and all(isinstance(one, str) for one in value)
+    if words or value is None or (isinstance(value, bool | int | float) and abs(value) <= _LARGEST):
+        return value
+    text = _word(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -154,7 +154,7 @@ class _Grouping:
         self.used |= {roles.id, roles.text, *kept, *names}
         if isinstance(body := kept.get("text"), str) and not body.strip():
             del kept["text"]
-            if not kept and not shown:
+            if not kept and "image" not in shown:
                 self.found.empty += 1
                 return None
         name = str((fields[roles.id] if roles.id else None) or fallback)
