@@ -6,7 +6,10 @@ import time
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import httpx
+try:
+    import httpx
+except ImportError:
+    raise ImportError("conquer.client needs httpx; run: pip install 'conquer-bandits[client]'") from None
 
 from conquer.checks import number, whole
 from conquer.client import calls
