@@ -2,6 +2,8 @@
 
 import asyncio
 import pickle
+import subprocess
+import sys
 
 import httpx
 import pytest
@@ -37,6 +39,13 @@ def test_an_error_can_be_sent_to_another_process():
     error = ServiceError(404, "unknown_model", "there is no model 'teas'")
     copied = pickle.loads(pickle.dumps(error))
     assert (copied.status, copied.code, copied.message, str(copied)) == (404, error.code, error.message, str(error))
+
+
+def test_without_its_extra_it_says_what_to_install():
+    code = "import sys; sys.modules['httpx'] = None; import conquer.client"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = done.stderr.strip().splitlines()[-1]
+    assert last == "ImportError: conquer.client needs httpx; run: pip install 'conquer-bandits[client]'"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:8000", "ftp://there", "", None])
