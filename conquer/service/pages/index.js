@@ -1,5 +1,5 @@
 import { curve } from "/static/curve.js";
-import { api, begin, find, growth, make, percent, whole } from "/static/shell.js";
+import { api, begin, find, growth, make, percent, stranded, whole } from "/static/shell.js";
 import { lines, question as example } from "/static/example.js";
 
 const me = await begin();
@@ -116,5 +116,5 @@ find("begin").hidden = !me.roles.includes("admin");
 // Nothing can be sent before this script can act on it; a file may have been chosen already, or kept over a reload.
 find("begin").inert = false;
 named();
-await refresh();
+await refresh().catch(stranded);
 setInterval(() => { if (!document.hidden) refresh().catch(() => {}); }, 3000);
