@@ -101,7 +101,7 @@ def begin(model: CompiledModel, features: Features, prior: str) -> None:
     >>> features = Features("tags", bits=10)
     >>> model = Diagonal(features.dim)
     >>> begin(model, features, "upos")
-    >>> bool(model.weights().any()), model.stats.any()
+    >>> bool(model.weights().any()), bool(model.stats.any())
     (True, False)
     """
     if one_of("prior", prior, PRIORS) == PRIORS["none"]:
