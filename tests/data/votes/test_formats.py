@@ -172,7 +172,7 @@ def test_a_ledger_of_ours_is_votes(from_file, tmp_path):
     reading = read_votes(path) if from_file else VoteReading(LEDGER)
     (vote,) = reading
     assert (vote.first, vote.second, vote.value, vote.voter, vote.line) == ("green tea", "a mug", -1.0, "ann", 3)
-    assert (vote.context, vote.left) == ('{"time": "noon"}', "second")
+    assert (vote.context, vote.left) == ({"time": "noon"}, "second")
     assert (reading.things, reading.found.both_bad, reading.found.refused) == ("texts", 1, 0)
 
 
