@@ -37,6 +37,7 @@ study: $(VENV)/.study
 
 # Every published review study: each resumes in out/, and a finished one is only reported again.
 DATA ?= ../shared/data
+# VECTORS=vectors.npz: what examples/sentence_vectors made of the arguments, for the lines about vectors.
 STUDY = $(BIN)/conquer study --jobs $(JOBS)
 BOTH = --preset paper --readings paper,ours
 
@@ -47,7 +48,7 @@ results: $(VENV)/.study
 	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
 	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
 	$(BIN)/conquer measure staleness --jobs $(JOBS) --out out/staleness --publish docs/results/scale
-	$(BIN)/conquer measure votes $(DATA)/votes --out out/votes --publish docs/results/votes
+	$(BIN)/conquer measure votes $(DATA)/votes $(if $(VECTORS),--vectors $(VECTORS)) --out out/votes --publish docs/results/votes
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -18,6 +18,8 @@ def is_real(value: Any) -> bool:
     >>> is_real(np.float32(0.5)), is_real(True), is_real(np.True_)
     (True, False, False)
     """
+    if type(value) is float:
+        return True
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 

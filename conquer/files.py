@@ -68,7 +68,8 @@ def _header(data: bytes) -> dict[str, Any]:
     (size,) = struct.unpack("<Q", data[:8])
     if size > min(_LARGEST_HEADER, len(data) - 8):
         raise FileError(
-            f"the header claims {size} bytes; the file has {len(data) - 8} and {_LARGEST_HEADER} are allowed"
+            f"not a conquer model file: the header claims {size} bytes; "
+            f"the file has {len(data) - 8} and {_LARGEST_HEADER} are allowed"
         )
     text = data[8 : 8 + size]
     parts = sum(text.count(mark) for mark in (b"[", b"{", b","))

@@ -56,7 +56,7 @@ def find(group: str, name: str) -> Plugin | None:
         raise PluginError(f"{name!r} is offered by several packages, {', '.join(packages)}: uninstall all but one")
     try:
         return Plugin(name, packages[0], there[0].load())
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script ends its process, and would end ours
         what = f"{type(error).__name__}: {error}"
         raise PluginError(f"{name!r} of the package {packages[0]} cannot be imported: {what}") from error
 

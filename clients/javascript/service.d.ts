@@ -8,18 +8,26 @@ export type Word = string | number | boolean;
 /** A round. `event_id` makes the call repeatable; `deferred` waits for `activate`; `voter` is who will answer. */
 export interface ChooseDocument {
   items: NewItem[];
-  context?: string | Record<string, string | number | boolean> | null;
+  context?: string | Record<string, string | number | boolean | number[] | Record<string, string | number | boolean>> | number[] | null;
   event_id?: string | null;
   voter?: string | null;
   deferred?: boolean;
 }
 
-/** An item that comes in. What earlier versions let in stays readable as an `Item`. */
+/**
+ * An item: its vector is learnt, or its text where it has none, and its features; all else is for people.
+ *
+ * What earlier versions let in stays readable as an `Item`.
+ */
 export interface NewItem {
   id: string;
   text?: string | null;
   features?: Record<string, string | number | boolean> | null;
   vector?: number[] | null;
+  label?: string | null;
+  meta?: Record<string, string | number | boolean | string[] | null> | null;
+  image?: string | null;
+  format?: "code" | "markdown" | "plain" | null;
 }
 
 export interface ChooseReply {
@@ -109,7 +117,8 @@ export interface FlagRequest {
  * How much was added, and what was made of the file's columns where that is not plain.
  *
  * `text` is the column that texts came from where it has another name, `features` are columns that became features,
- * `unused` columns that nothing was made of, `empty` counts rows left out because their text is empty.
+ * `shown` columns that people see and nobody learns, `unused` columns that nothing was made of, `empty` counts rows
+ * left out because their text is empty.
  */
 export interface Uploaded {
   items: number;
@@ -118,6 +127,7 @@ export interface Uploaded {
   features?: string[];
   unused?: string[];
   empty?: number;
+  shown?: string[];
 }
 
 /**
@@ -149,16 +159,25 @@ export interface Question {
   answered: number;
   reason?: string | null;
   done?: boolean;
+  paused?: boolean;
   board?: BoardReply | null;
   parse?: unknown;
 }
 
-/** An item as the store holds it: its id and exactly one of text, features or vector, of any size. */
+/**
+ * An item as the store holds it: its id, what is learnt of it, and what is only shown and exported; of any size.
+ *
+ * Learnt are its vector, or its text where it has none, and its features, unless the model says otherwise.
+ */
 export interface Item {
   id: string;
   text?: string | null;
   features?: Record<string, string | number | boolean> | null;
   vector?: number[] | null;
+  label?: string | null;
+  meta?: Record<string, string | number | boolean | string[] | null> | null;
+  image?: string | null;
+  format?: "code" | "markdown" | "plain" | null;
 }
 
 /**
@@ -208,6 +227,25 @@ export interface StopReply {
   text: string;
 }
 
+/**
+ * `pairs` of the pool, those `covered` by an answer that counts; with a `quota` also how many answers that makes.
+ *
+ * `answered` of `wanted` count towards the quota; both are null without one. `voters`: most pairs first.
+ */
+export interface Progress {
+  pairs: number;
+  covered: number;
+  quota: number | null;
+  answered: number | null;
+  wanted: number | null;
+  voters: VoterProgress[];
+}
+
+export interface VoterProgress {
+  name: string;
+  pairs: number;
+}
+
 /** What annotators read before they start. */
 export interface Task {
   instructions: string;
@@ -216,6 +254,17 @@ export interface Task {
   items: number;
   learnt: number;
   per_round: number;
+  format?: "code" | "markdown" | "plain";
+  title?: string;
+  paused?: boolean;
+}
+
+/** `image` is what an item says to show it; `file` is the name under which a file of items may speak of it. */
+export interface UploadedImage {
+  image: string;
+  kind: string;
+  bytes: number;
+  file?: string | null;
 }
 
 /**
@@ -249,7 +298,7 @@ export interface VoterReply {
 /** Items to rank, as in choose; no round is used. */
 export interface RankingDocument {
   items: NewItem[];
-  context?: string | Record<string, string | number | boolean> | null;
+  context?: string | Record<string, string | number | boolean | number[] | Record<string, string | number | boolean>> | number[] | null;
 }
 
 /** The items, best first; equal scores in the order given. */
@@ -277,6 +326,7 @@ export interface NewModel {
   planted?: number;
   instructions?: string;
   question?: string;
+  format?: "code" | "markdown" | "plain";
   task?: "parse" | "pick";
   stop?: number | null;
   delta?: number;
@@ -295,6 +345,8 @@ export interface FeatureSettings {
   columns?: "hashing" | "vocabulary";
   ngrams?: number[];
   through?: string | null;
+  learn?: ("features" | "text" | "vector")[] | null;
+  products?: "all" | "matching";
 }
 
 /** A model: how it was made, how far its log goes, and what the log adds up to. */
@@ -303,6 +355,8 @@ export interface ModelInfo {
   settings: ModelSettings;
   position: number;
   summary: Record<string, unknown>;
+  title?: string;
+  paused?: boolean;
 }
 
 /** Everything that makes a model, fixed at its creation; its log does the rest. */
@@ -320,6 +374,7 @@ export interface ModelSettings {
   planted?: number;
   instructions?: string;
   question?: string;
+  format?: "code" | "markdown" | "plain";
   task?: "parse" | "pick";
   stop?: number | null;
   delta?: number;
@@ -330,15 +385,63 @@ export interface ModelList {
   models: ModelInfo[];
 }
 
+/**
+ * What changes about a model without changing what it learns; what is left out stays.
+ *
+ * `title`: what pages call it, "" for its name. `paused`: nobody is asked anything new, answers still count.
+ */
+export interface ModelChanges {
+  title?: string;
+  paused?: boolean;
+}
+
 /** The features with the largest weights, among those of the latest rounds. */
 export interface Insight {
   liked: Feature[];
   disliked: Feature[];
 }
 
+/**
+ * `spread`, if it was asked for: the standard deviation of the weight if every answer were a coin's.
+ *
+ * null where that is not known.
+ */
 export interface Feature {
   name: string;
   weight: number;
+  spread?: number | null;
+}
+
+/**
+ * A link to make. `uses`: how many people may come by it; `hours`: how long it holds; both without end if left out.
+ *
+ * `note` is for the list of links: whom it is for.
+ */
+export interface InvitationRequest {
+  note?: string;
+  uses?: number | null;
+  hours?: number | null;
+}
+
+/** A new link: `path` on this server holds its secret, which is told this once. */
+export interface NewInvitation {
+  invitation: InvitationInfo;
+  path: string;
+}
+
+/** A link as the list shows it; `holds`: its time has not run out and there is room for one more. */
+export interface InvitationInfo {
+  id: string;
+  note: string;
+  created: number;
+  expires: number | null;
+  uses: number | null;
+  used: number;
+  holds: boolean;
+}
+
+export interface InvitationList {
+  invitations: InvitationInfo[];
 }
 
 /** Newest first; `next` is what to give as `before` to look further back, null where there is nothing earlier. */
@@ -347,7 +450,11 @@ export interface LatestReply {
   next: number | null;
 }
 
-/** An answer (`winner`, `learnt`, `reason`) or a flag (`comment`) with its question; `word`: of a parse question. */
+/**
+ * An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
+ *
+ * `word`: of a parse question.
+ */
 export interface LatestRow {
   position: number;
   at: number;
@@ -360,12 +467,19 @@ export interface LatestRow {
   learnt?: boolean | null;
   reason?: string | null;
   comment?: string | null;
+  settled?: boolean | null;
 }
 
-/** An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone. */
+/**
+ * An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
+ *
+ * `label` and `image` are there where it has them.
+ */
 export interface ShownText {
   id: string;
   text: string | null;
+  label?: string | null;
+  image?: string | null;
 }
 
 /** What a ledger brought: rounds taken in, answers learnt, and rows passed over by kind. */
@@ -485,6 +599,11 @@ export interface Routes {
     given: { path: { name: string; event_id: string }; body: FlagRequest };
     reply: AnswerReply;
   };
+  /** Mark a question's flags as dealt with */
+  "POST /v1/models/{name}/events/{event_id}/settle": {
+    given: { path: { name: string; event_id: string } };
+    reply: AnswerReply;
+  };
   /** Add a file of items to ask about: JSON or a table */
   "POST /v1/models/{name}/items": {
     given: { path: { name: string }; query?: { held_out?: Word; text?: Word }; body: Contents };
@@ -500,10 +619,25 @@ export interface Routes {
     given: { path: { name: string }; body: NextRequest };
     reply: Question;
   };
+  /** How far the questions about its items have come */
+  "GET /v1/models/{name}/progress": {
+    given: { path: { name: string } };
+    reply: Progress;
+  };
   /** Instructions and progress */
   "GET /v1/models/{name}/task": {
     given: { path: { name: string } };
     reply: Task;
+  };
+  /** Add an image: PNG, JPEG, WebP or GIF */
+  "POST /v1/models/{name}/images": {
+    given: { path: { name: string }; query?: { file?: Word }; body: Contents };
+    reply: UploadedImage;
+  };
+  /** An image */
+  "GET /v1/models/{name}/images/{image}": {
+    given: { path: { name: string; image: string } };
+    reply: string | ArrayBuffer;
   };
   /** Who wins, how sure that is, and whether one may stop */
   "GET /v1/models/{name}/board": {
@@ -550,6 +684,11 @@ export interface Routes {
     given: { path: { name: string } };
     reply: ModelInfo;
   };
+  /** Give a model a title, or pause it */
+  "PATCH /v1/models/{name}": {
+    given: { path: { name: string }; body: ModelChanges };
+    reply: ModelInfo;
+  };
   /** Delete a model and its log */
   "DELETE /v1/models/{name}": {
     given: { path: { name: string } };
@@ -567,8 +706,23 @@ export interface Routes {
   };
   /** What it has learnt */
   "GET /v1/models/{name}/features": {
-    given: { path: { name: string }; query?: { count?: Word } };
+    given: { path: { name: string }; query?: { count?: Word; spread?: Word } };
     reply: Insight;
+  };
+  /** Make a link by which people answer without a key */
+  "POST /v1/models/{name}/invitations": {
+    given: { path: { name: string }; body: InvitationRequest };
+    reply: NewInvitation;
+  };
+  /** The links of a model */
+  "GET /v1/models/{name}/invitations": {
+    given: { path: { name: string } };
+    reply: InvitationList;
+  };
+  /** Take a link back */
+  "DELETE /v1/models/{name}/invitations/{invitation}": {
+    given: { path: { name: string; invitation: string } };
+    reply: undefined;
   };
   /** The log: jsonl, preferences, ledger, answers or csv */
   "GET /v1/models/{name}/log": {

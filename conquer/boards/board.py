@@ -78,6 +78,8 @@ class Board:
 
     def stop(self, tolerance: float) -> Stop:
         """Whether one may stop: at level delta no item is better than the leader by more than `tolerance`."""
+        from conquer.boards.drawing import printable
+
         tolerance, leader = number("tolerance", tolerance, 0, LARGEST), self.leader
         open_ = np.flatnonzero(self.upper > tolerance)
         V, B = self.apart[:, open_]
@@ -85,13 +87,13 @@ class Board:
         # As if only the leader were compared, with each of them: an answer about one says nothing of the others.
         more = float(self.width.more(V, B, gap, max(1, len(self) - 1)).sum())
         stop = Stop(not open_.size, leader, tolerance, more, "")
-        chance = f"a win chance of {100 * stop.chance:.0f} %"
+        chance, first = f"a win chance of {100 * stop.chance:.0f} %", printable(self.name(leader))
         if stop.done:
-            text = f"you may stop: nothing is better than {self.name(leader)} by more than {tolerance:g}, {chance}"
+            text = f"you may stop: nothing is better than {first} by more than {tolerance:g}, {chance}"
         else:
             worst = open_[int(self.upper[open_].argmax())]
             bound = f" by up to {self.upper[worst]:.2g}" if np.isfinite(self.upper[worst]) else " by any amount"
-            text = f"not yet: {self.name(worst)} may be better than {self.name(leader)}{bound}"
+            text = f"not yet: {printable(self.name(worst))} may be better than {first}{bound}"
             text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; no number of answers is enough"
         return Stop(stop.done, leader, tolerance, more, text)
 

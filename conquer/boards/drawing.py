@@ -71,9 +71,18 @@ def _bar(start: float, middle: float, end: float, low: float, high: float) -> st
     return "".join(cells)
 
 
+def printable(name: str) -> str:
+    """A name on one line; what would move a terminal's cursor or change its colours is a blank.
+
+    >>> printable("green\\n\\x1b[31mtea")
+    'green  [31mtea'
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in name)
+
+
 def _short(name: str) -> str:
-    """A name on one line of `_ITEM` characters."""
-    plain = "".join(letter if letter.isprintable() else " " for letter in name)
+    """A name of `_ITEM` characters."""
+    plain = printable(name)
     return plain if len(plain) <= _ITEM else plain[: _ITEM - 3] + "..."
 
 

@@ -68,7 +68,9 @@ class Width:
     def _factor(self) -> float:
         """The square of the half-width over V, of the two intervals that are roots of V."""
         if self.interval == "fixed":
-            return NormalDist().inv_cdf(1.0 - self.delta / 2.0) ** 2
+            level = 1.0 - self.delta / 2.0
+            # A chance that 1 swallows is still one.
+            return NormalDist().inv_cdf(level if level < 1.0 else self.delta / 2.0) ** 2
         return self.lam * self.U**2 + self.spread + 2.0 * math.log(1.0 / self.delta)
 
     def _bias(self, B: Floats) -> Floats:
@@ -87,7 +89,8 @@ class Width:
     def _aim(self, V: Floats, B: Floats, gap: Floats, tests: int) -> Floats:
         """The variance at which the half-width is `gap`."""
         if self.interval != "anytime":
-            return gap * gap / self._factor()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return gap * gap / self._factor()
         goal, pull = np.log(np.maximum(gap, _TINY)), self._bias(B) / V
         at = np.log(np.minimum(V, np.maximum(gap * gap, _TINY)))
         for _ in range(60):

@@ -106,7 +106,7 @@ def staleness(
 ) -> None:
     """What it costs to choose with old weights: late answers, batches, regions that merge."""
     need("study", *(["cluster"] if cluster else []))
-    from conquer.study.staleness.command import run_staleness
+    from conquer.study.staleness.run import run_staleness
 
     run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
 
@@ -114,6 +114,9 @@ def staleness(
 @measure.command()
 def votes(
     data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
+    vectors: Annotated[
+        Path | None, typer.Option(help="An .npz file: `texts`, and arrays of their vectors by name.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("votes"),
     publish: Publish = None,
 ) -> None:
@@ -122,7 +125,8 @@ def votes(
     from conquer.study.votes.command import run_votes
 
     with showing("measuring votes") as progress:
-        text = run_votes(data, out=out, publish=publish, command=["conquer", *sys.argv[1:]], progress=progress)
+        command = ["conquer", *sys.argv[1:]]
+        text = run_votes(data, out=out, publish=publish, command=command, progress=progress, vectors=vectors)
     typer.echo(text)
 
 
@@ -139,7 +143,7 @@ def boards(
     need("study")
     if cluster:
         need("cluster")
-    from conquer.study.boards.command import run_boards
+    from conquer.study.boards.run import run_boards
 
     run_boards(BoardsSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
 

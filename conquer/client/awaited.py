@@ -9,7 +9,7 @@ import httpx
 
 from conquer.client import calls
 from conquer.client.calls import Acknowledged, Items, Posed, Request, ServiceError, Word
-from conquer.client.sending import Result, Sending
+from conquer.client.sending import LOST, Result, Sending
 
 
 class AsyncClient:
@@ -37,7 +37,7 @@ class AsyncClient:
             reply = None
             try:
                 reply = await self._http.request(**self._sending.request(call))
-            except httpx.TransportError:
+            except LOST:
                 if self._sending.again(call, tried, None) is None:
                     raise
             seconds = self._sending.again(call, tried, reply)
@@ -96,13 +96,11 @@ class AsyncClient:
 
         `groups`, a feature: a board of the means of the items that share its value.
         """
-        found: dict[str, Any] = await self.send(calls.reading(name, "board", query))
-        return found
+        return await self.send(calls.standing(name, "board", query))
 
     async def voters(self, name: str) -> dict[str, Any]:
         """Each voter's pull to a side, agreement and weight."""
-        found: dict[str, Any] = await self.send(calls.reading(name, "voters", {}))
-        return found
+        return await self.send(calls.standing(name, "voters", {}))
 
     async def votes(self, name: str, contents: bytes | str, **query: Word) -> dict[str, Any]:
         """Learn a file of votes from elsewhere, once; `id`, `kind` and `things` as in the HTTP reference."""

@@ -10,10 +10,10 @@ Reply = TypeVar("Reply")
 Items = Sequence[Mapping[str, Any]]
 Word = str | float | bool | None
 """What may stand in a query; None is not sent."""
-AGAIN = frozenset({429, 502, 503, 504})
-"""Statuses after which the same call may be sent again: nothing has happened, or it is safe to repeat."""
-UNSURE = frozenset({502, 504})
-"""Those of them that do not say whether it has happened."""
+NOTHING_DONE = frozenset({429, 503})
+"""Statuses that say that nothing has happened: any call may be sent again."""
+AGAIN = NOTHING_DONE | {502, 504}
+"""Statuses after which a call that repeats may be sent again: whether it was done is not known."""
 
 
 class ServiceError(Exception):
@@ -24,8 +24,11 @@ class ServiceError(Exception):
     """
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(f"{status} {code}: {message}")
+        super().__init__(status, code, message)  # what a copy in another process is made of
         self.status, self.code, self.message = status, code, message
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.code}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,16 @@ def model_path(name: str, rest: str = "") -> str:
     >>> model_path("teas", "/events/a b/answer")
     '/v1/models/teas/events/a b/answer'
     """
-    return f"/v1/models/{quote(name, safe='')}{rest}"
+    return f"/v1/models/{segment(name)}{rest}"
+
+
+def segment(name: str) -> str:
+    """A name as one part of a path. Dots alone are escaped too: a path with them would lead elsewhere.
+
+    >>> segment("a/b"), segment("..")
+    ('a%2Fb', '%2E%2E')
+    """
+    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
 
 
 def models() -> Request[list[dict[str, Any]]]:
@@ -82,7 +94,7 @@ def models() -> Request[list[dict[str, Any]]]:
 
 def create(name: str, algorithm: str, settings: Mapping[str, Any]) -> Request[dict[str, Any]]:
     """Make a model; `settings` are the other fields of `POST /v1/models`."""
-    return Request("POST", "/v1/models", dict, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
+    return Request("POST", "/v1/models", fields, {"name": name, "algorithm": algorithm, **settings}, repeats=False)
 
 
 def choose(name: str, items: Items, context: Any, event_id: str | None, voter: str | None) -> Request[Posed]:
@@ -105,7 +117,7 @@ def _round(body: Mapping[str, Any]) -> dict[str, Any]:
 def answer(name: str, event_id: str, winner: str, more: Mapping[str, Any]) -> Request[Acknowledged]:
     """Say which item won: its id, "tie", "both_bad" or "skip"."""
     body = {"winner": winner} | {key: value for key, value in more.items() if value is not None}
-    return Request("POST", model_path(name, f"/events/{quote(event_id, safe='')}/answer"), answered, body)
+    return Request("POST", model_path(name, f"/events/{segment(event_id)}/answer"), answered, body)
 
 
 def answer_batch(name: str, answers: Sequence[Mapping[str, Any]]) -> Request[list[Acknowledged | ServiceError]]:
@@ -116,28 +128,33 @@ def answer_batch(name: str, answers: Sequence[Mapping[str, Any]]) -> Request[lis
 
 def next_question(name: str, voter: str, shared: bool) -> Request[dict[str, Any]]:
     """The question that the voter holds, or a new one: asked twice, it is the same."""
-    return Request("POST", model_path(name, "/next"), dict, {"voter": voter, "shared": shared})
+    return Request("POST", model_path(name, "/next"), fields, {"voter": voter, "shared": shared})
 
 
 def rank(name: str, items: Items, context: Any) -> Request[dict[str, Any]]:
     """Rank items by score without using a round."""
     body = {"items": list(items)} | ({} if context is None else {"context": context})
-    return Request("POST", model_path(name, "/rank"), dict, body)
+    return Request("POST", model_path(name, "/rank"), fields, body)
 
 
 def reading(name: str, what: str, query: Mapping[str, Word]) -> Request[Any]:
-    """What the model says of itself."""
+    """What the model says of itself: an object, a text or bytes."""
     return Request("GET", model_path(name, f"/{what}" if what else ""), lambda reply: reply, query=query)
+
+
+def standing(name: str, what: str, query: Mapping[str, Word]) -> Request[dict[str, Any]]:
+    """What the model says of its items or voters."""
+    return Request("GET", model_path(name, f"/{what}"), fields, query=query)
 
 
 def votes(name: str, contents: bytes | str, query: Mapping[str, Word]) -> Request[dict[str, Any]]:
     """Learn a file of votes; the service knows one that it has learnt."""
-    return Request("POST", model_path(name, "/votes"), dict, content=_file(contents), query=query)
+    return Request("POST", model_path(name, "/votes"), fields, content=_file(contents), query=query)
 
 
 def upload(name: str, contents: bytes | str, query: Mapping[str, Word]) -> Request[dict[str, Any]]:
     """Add a file of items to ask people about."""
-    return Request("POST", model_path(name, "/items"), dict, content=_file(contents), query=query, repeats=False)
+    return Request("POST", model_path(name, "/items"), fields, content=_file(contents), query=query, repeats=False)
 
 
 def _file(contents: bytes | str) -> bytes:
@@ -147,6 +164,13 @@ def _file(contents: bytes | str) -> bytes:
 def delete(name: str) -> Request[None]:
     """Delete a model and its log."""
     return Request("DELETE", model_path(name), lambda _: None, repeats=False)
+
+
+def fields(reply: Any) -> dict[str, Any]:
+    """A reply that is an object, as it is."""
+    if not isinstance(reply, dict):
+        raise TypeError(f"expected an object, got {reply!r:.60}")
+    return reply
 
 
 def asked(reply: Mapping[str, Any]) -> Posed:
@@ -174,6 +198,16 @@ def answered(reply: Mapping[str, Any]) -> Acknowledged:
 def _each(reply: Mapping[str, Any], read: Callable[[Any], Reply]) -> list[Reply | ServiceError]:
     """What became of each part of a batch."""
     return [refusal(one["error"]["status"], one, "") if "error" in one else read(one) for one in reply["results"]]
+
+
+def unreadable(status: int, text: str) -> ServiceError:
+    """What is said of a success that is no reply of the service.
+
+    >>> str(unreadable(200, "<html>Sign in</html>"))
+    '200 unreadable: this is no reply of the service; does its address lead there? It says: <html>Sign in</html>'
+    """
+    message = "this is no reply of the service; does its address lead there? It says: "
+    return ServiceError(status, "unreadable", message + (text[:200] or "nothing"))
 
 
 def refusal(status: int, reply: Any, text: str) -> ServiceError:

@@ -7,17 +7,21 @@ import httpx
 
 from conquer.checks import number, whole
 from conquer.client import calls
-from conquer.client.calls import AGAIN, UNSURE, Request
+from conquer.client.calls import AGAIN, NOTHING_DONE, Request
 
 Result = TypeVar("Result")
 _LONGEST = 30.0
 """Seconds between two tries at most."""
+LOST = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
+"""What happens on the way. Other errors of httpx are of the call itself, and would come again."""
 
 
 class Sending:
     """How calls are sent to one address, with one key."""
 
     def __init__(self, address: str, key: str | None, timeout: float, retries: int) -> None:
+        if not isinstance(address, str) or not address.startswith(("http://", "https://")):
+            raise ValueError(f"address must begin with http:// or https://, got {address!r}")
         self.retries = whole("retries", retries, 0, 1000)
         headers = {"authorization": f"Bearer {key}"} if key else {}
         seconds = number("timeout", timeout, 0, 1e6, above=True)
@@ -32,18 +36,25 @@ class Sending:
     def again(self, call: Request[Any], tried: int, reply: httpx.Response | None) -> float | None:
         """Seconds until the next try; None: this was the last one."""
         # A call that may not be repeated goes again only where the server says that nothing has happened.
-        repeats = call.repeats if reply is None or reply.status_code in UNSURE else True
-        if tried >= self.retries or not repeats or (reply is not None and reply.status_code not in AGAIN):
+        passing = AGAIN if call.repeats else NOTHING_DONE
+        if tried >= self.retries or (reply is None and not call.repeats):
+            return None
+        if reply is not None and reply.status_code not in passing:
             return None
         said = "" if reply is None else reply.headers.get("retry-after", "")
+        wanted = float(said) if said.isdecimal() else 0.0
         # Half of it by chance: many clients that failed together do not come back together.
         waits: float = min(_LONGEST, 0.1 * 2**tried) * random.uniform(0.5, 1.0)
-        return max(waits, float(said)) if said.isdecimal() and float(said) <= _LONGEST else waits
+        # Who is told to stay away for longer is told so at once, and does not knock in between.
+        return max(waits, wanted) if wanted <= _LONGEST else None
 
     def result(self, call: Request[Result], reply: httpx.Response) -> Result:
         """The reply as the call reads it; a ServiceError where the service said no."""
         if reply.is_success:
-            return call.read(_told(reply))
+            try:
+                return call.read(_told(reply))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise calls.unreadable(reply.status_code, reply.text) from None
         try:
             told = reply.json()
         except ValueError:

@@ -71,10 +71,10 @@ def _silent(name: str, done: int, total: int | None) -> None:
 
 def get(name: str, folder: str | Path, progress: Progress = _silent, *, delay: float = _DELAY) -> list[Path]:
     """Download every file of a data set into `folder` and return their paths; what is already there is checked."""
-    target = Path(folder)
+    target, files = Path(folder), find(name).files
     with _local(target):
         target.mkdir(parents=True, exist_ok=True)
-    return [fetch(remote, target, progress, delay=delay) for remote in find(name).files]
+    return [fetch(remote, target, progress, delay=delay) for remote in files]
 
 
 def fetch(remote: Remote, folder: Path, progress: Progress = _silent, *, delay: float = _DELAY) -> Path:

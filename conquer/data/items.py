@@ -17,7 +17,7 @@ Listed = dict[str, Any] | list[str]
 def listed_items(
     path: str | os.PathLike[str], group: str | None = None, *, known: bool = False, closed: bool = False
 ) -> tuple[Listed, dict[str, str] | None]:
-    """({id: a text, dict or vector}, {id: its cell in the column `group`} if one is named) of a file.
+    """({id: a text, dict, vector or several}, {id: its cell in the column `group`} if one is named) of a file.
 
     A group's column is a feature like any other. For a session that has `known` items a column of ids alone is a list
     of them, and so is every file where ids are all there is to an item (`closed`).

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -11,20 +11,24 @@ from conquer.features.context import MOST_PRODUCTS, cross
 from conquer.features.dicts import hash_dicts, hash_together, hash_vector
 from conquer.features.fitted import FittedColumns, fit_columns, read_fitted
 from conquer.features.hashing import Entries, Grams, hash_texts, hashed, hashed_rows, signed_column
-from conquer.features.items import ItemKind, Items, entries, kind_and_items, vector_rows
-from conquer.features.kinds import KINDS, Kind, checked_kind
+from conquer.features.items import ItemKind, Items, kind_and_items, vector_rows
+from conquer.features.kinds import KINDS, Kind
 from conquer.features.names import named_hashes
+from conquer.features.parts import ItemParts, of_vectors, together
+from conquer.features.settings import Columns, Products, check_rows, check_words
 from conquer.features.through import check_through, vectors_through
+from conquer.features.vectors import LARGEST_DIM, matched, vector_entries
+from conquer.items import Part, checked_learn, is_whole
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 
-Columns = Literal["hashing", "vocabulary"]
 VERSION = 1
 """Raised whenever the same text would give other columns than before; a model made with another is refused."""
-_LONGEST_NGRAM = 8
 UNFITTED = FittedColumns()
 """What there is without fitting: hashed columns, all of them equally rare."""
 _SETTINGS = ("dim", "kind", "columns", "ngrams", "least", "unit", "seed")
+_LATER = {"through": None, "learn": None, "products": "all"}
+"""Settings that came later, and what they are where a file has none."""
 
 
 class UnfittedError(RuntimeError):
@@ -51,6 +55,9 @@ class Featurizer:
     vectors keep their columns whatever `kind` and `columns` say.
     through: the name under which an installed package offers a function from texts or dicts to vectors, which are then
     taken as vectors are.
+    learn: of dicts with text, features and vector in them, which of the three are learnt (`conquer.items`).
+    products: of vectors and a context that is one, every number with every number ("all") or with the one in the same
+    place ("matching", for embeddings of one kind).
 
     >>> Featurizer(dim=1000)(["good food", "bad food"])
     SparseRows(2 x 1000)
@@ -67,31 +74,22 @@ class Featurizer:
     unit: bool = True
     seed: int = 0
     through: str | None = None
+    learn: tuple[Part, ...] | None = None
+    products: Products = "all"
     fitted: FittedColumns | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", checked_dim(self.dim))
-        checked_kind(self.kind)
-        if self.columns not in get_args(Columns):
-            raise ValueError(f"columns must be one of {', '.join(get_args(Columns))}, got {self.columns!r}")
-        lengths = self.ngrams
-        if not (isinstance(lengths, tuple) and len(lengths) == 2 and all(map(_is_whole, lengths))):
-            raise TypeError(f"ngrams must be a tuple (shortest, longest), got {lengths!r}")
-        if not 1 <= lengths[0] <= lengths[1] <= _LONGEST_NGRAM:
-            raise ValueError(f"ngrams must rise within 1 and {_LONGEST_NGRAM}, got {lengths}")
-        if not _is_whole(self.least) or self.least < 1:
-            raise ValueError(f"least must be a whole number from 1, got {self.least!r}")
-        if not isinstance(self.unit, bool):
-            raise TypeError(f"unit must be True or False, got {self.unit!r}")
-        if not _is_whole(self.seed) or not 0 <= self.seed < 2**64:
-            raise ValueError(f"seed must be a whole number in [0, 2**64), got {self.seed!r}")
+        check_words(self.kind, self.columns, self.ngrams, self.least)
+        check_rows(self.unit, self.seed, self.products)
         if self.through is not None:
             check_through(self.through, self.kind, self.columns)
+        object.__setattr__(self, "learn", checked_learn(self.learn))
 
     def fit(self, items: Items) -> "Featurizer":
         """A copy fitted to texts or dicts; this one stays as it is."""
-        kind, values = kind_and_items(items)
-        if kind == "vectors":
+        kind, values = kind_and_items(items, self.learn)
+        if of_vectors(kind, values):
             raise TypeError("fit takes texts or dicts, got vectors, which keep their columns")
         return self._fit(self._grams(kind, values))
 
@@ -112,20 +110,42 @@ class Featurizer:
 
         More than `most` products are refused before there is room made for them.
         """
-        kind, values = kind_and_items(items)
-        if self.through is not None and kind != "vectors":
-            kind, values = "vectors", vectors_through(self.through, values)
-        if kind == "vectors":
-            rows = vector_rows(values, self.dim)
-            return self._finished(entries(rows), rows.dim, None if context is None else self._context(context), most)
-        if kind == "dicts" and type(context) is dict:
+        kind, values = kind_and_items(items, self.learn)
+        if self.through is not None and not of_vectors(kind, values):
+            kind, values = self._through(kind, values)
+        if of_vectors(kind, values):
+            return self._vectors(values, context, most)
+        if kind == "dicts" and type(context) is dict and not is_whole(context):
             return self._weighed(*hash_together(values, context, self.seed, KINDS[self.kind].presence), most)
         return self._weighed(self._grams(kind, values), None if context is None else self._context(context), most)
+
+    def _through(self, kind: ItemKind, values: Any) -> tuple[ItemKind, Any]:
+        """The vectors that another package makes of texts or dicts; features beside texts stay beside them."""
+        name = str(self.through)
+        if kind != "parts":
+            return "vectors", vectors_through(name, values)
+        return kind, ItemParts(features=values.features, vector=vectors_through(name, values.text))
+
+    def _vectors(self, values: Any, context: Any, most: int) -> tuple[SparseRows, int]:
+        """Vectors, and features beside them whatever `kind` and `columns` say."""
+        several = isinstance(values, ItemParts)
+        features = self._grams("dicts", values.features) if several else None
+        found, width = vector_entries(values.vector if several else values, features, self.dim)
+        if context is None:
+            return self._finished(found, width, None, most)
+        kind, about = self._about(context)
+        if self.products == "all" or kind != "vectors":
+            return self._finished(found, width, self._context(context), most)
+        if several:
+            raise ValueError("matching products are of vectors alone, got features too: products='all' has both")
+        return self._finished(matched(found, width, vector_rows(about, LARGEST_DIM), self.dim), width, None, most)
 
     def _grams(self, kind: ItemKind, values: Any) -> Grams:
         binary = KINDS[self.kind].presence
         if kind == "texts":
             return hash_texts(values, ngrams=self.ngrams, seed=self.seed, binary=binary)
+        if kind == "parts":
+            return together(self._grams("texts", values.text), self._grams("dicts", values.features))
         return hash_dicts(values, seed=self.seed, binary=binary)
 
     def _weighed(self, grams: Grams, context: Grams | None, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
@@ -161,21 +181,34 @@ class Featurizer:
             kernel.to_unit(indptr, data)
         return SparseRows(indptr, indices, data, self.dim), cells
 
+    def _about(self, context: Any) -> tuple[ItemKind, Any]:
+        """The kind of a context, and what is learnt of it, in a list."""
+        parts = self.learn if self.learn is not None and is_whole(context) else ()
+        return kind_and_items([context], self.learn if any(context.get(part) is not None for part in parts) else None)
+
     def _context(self, context: Any) -> Grams:
-        kind, values = kind_and_items([context])
+        kind, values = self._about(context)
         if kind == "vectors":
-            return hash_vector(vector_rows(values, 2**31 - 1), seed=self.seed)
+            return hash_vector(vector_rows(values, LARGEST_DIM), seed=self.seed)
+        if of_vectors(kind, values):
+            vector = hash_vector(vector_rows(values.vector, LARGEST_DIM), seed=self.seed)
+            return together(vector, self._grams("dicts", values.features))
         return self._grams(kind, values)
 
-    def explain(self, item: str | Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    def explain(self, item: str | Mapping[str, Any], base: int = 0) -> dict[str, tuple[int, int]]:
         """The column and the sign of each feature of a text or dict that has a column, by the feature's name.
+
+        `base`: they are beside vectors of so many numbers.
 
         >>> Featurizer(columns="vocabulary").fit(["so good", "good"]).explain("good, so good")
         {'good': (0, 1), 'so': (1, 1), 'so good': (2, 1)}
         """
-        if self.through is not None:
+        if self.through is not None and not base:
             return {}
         hashes = named_hashes(item, self.ngrams, self.seed)
+        if base:
+            placed = {name: signed_column(hash_, self.dim - base) for name, hash_ in hashes.items()}
+            return {name: (column + base, sign) for name, (column, sign) in placed.items()}
         known = self._needed().vocabulary
         columns: dict[str, tuple[int, int]] = {}
         for name, hash_ in hashes.items():
@@ -193,8 +226,8 @@ class Featurizer:
         """
         values = {name: getattr(self, name) for name in _SETTINGS}
         values |= {"version": VERSION, "ngrams": list(self.ngrams), "fitted": self.fitted is not None}
-        # Only where it is set, so that what needs no package reads and writes as before.
-        return values if self.through is None else values | {"through": self.through}
+        # Only where they are set, so that all others read and write as before.
+        return values | {name: getattr(self, name) for name, usual in _LATER.items() if getattr(self, name) != usual}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The fitted arrays: `keys` of a vocabulary, `idf` where rarity counts; empty when there are none."""
@@ -212,11 +245,13 @@ class Featurizer:
         True
         """
         expected = {*_SETTINGS, "version", "fitted"}
-        if set(settings) - {"through"} != expected:
+        if set(settings) - {*_LATER} != expected:
             raise ValueError(f"settings must have {sorted(expected)}, got {sorted(map(str, settings))}")
         if settings["version"] != VERSION:
             raise ValueError(f"features of version {VERSION} expected, got version {settings['version']!r}")
-        values = {name: settings[name] for name in _SETTINGS} | {"through": settings.get("through")}
+        values = {name: settings[name] for name in _SETTINGS} | {
+            name: settings.get(name, usual) for name, usual in _LATER.items()
+        }
         if isinstance(values["ngrams"], list):
             values["ngrams"] = tuple(values["ngrams"])
         featurizer = cls(**values)
@@ -228,10 +263,6 @@ class Featurizer:
         if found:
             raise ValueError(f"an unfitted featurizer has no arrays, got {sorted(found)}")
         return featurizer
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def featurize(
@@ -255,7 +286,7 @@ def featurize(
     """
     featurizer = Featurizer(dim=dim, kind=kind, ngrams=ngrams, seed=seed)
     known, values = kind_and_items(items)
-    if known == "vectors" or not KINDS[kind].rarity:
+    if of_vectors(known, values) or not KINDS[kind].rarity:
         return featurizer(values, context)
     grams = featurizer._grams(known, values)
     return featurizer._fit(grams)._weighed(grams, None if context is None else featurizer._context(context))[0]

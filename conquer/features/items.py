@@ -1,28 +1,37 @@
 """What kind of items came: texts, dicts or vectors, never a mixture, and never one where a list was meant."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from conquer.features.hashing import Entries
+from conquer.features.parts import ItemParts, LearntKind, learnt
+from conquer.items import Part, is_whole
 from conquer.rows import SparseRows, as_rows
 
 Items = Any
-"""Several texts, several dicts, or several vectors (lists, a (K, D) array, a scipy sparse matrix, SparseRows)."""
-ItemKind = Literal["texts", "dicts", "vectors"]
+"""Several texts, several dicts, or several vectors (lists, a (K, D) array, a scipy sparse matrix, SparseRows).
+
+Dicts with parts (`conquer.items`) are what is learnt of them.
+"""
+ItemKind = LearntKind
 _PLAIN: dict[type, ItemKind] = {str: "texts", dict: "dicts"}
 """What most items are: known without asking an abstract class about each."""
 
 
-def kind_and_items(items: Items) -> tuple[ItemKind, Any]:
-    """The kind of the items, and the items as a list (texts, dicts) or as they came (vectors).
+def kind_and_items(items: Items, learn: Sequence[Part] | None = None) -> tuple[ItemKind, Any]:
+    """The kind of the items, and the items as a list (texts, dicts) or as they came (vectors, parts).
+
+    `learn`: of dicts that have parts, those that are learnt.
 
     >>> kind_and_items(("good", "bad"))
     ('texts', ['good', 'bad'])
     """
     if type(items) is list and len(types := {*map(type, items)}) == 1 and (plain := _PLAIN.get(types.pop())):
-        return plain, items
+        return learnt(items, learn) if plain == "dicts" and is_whole(items[0]) else (plain, items)
+    if isinstance(items, ItemParts):
+        return "parts", items
     if isinstance(items, str | bytes | Mapping):
         raise TypeError(f"items must be several texts, dicts or vectors in a list, got one {type(items).__name__}")
     if isinstance(items, SparseRows) or hasattr(items, "tocsr"):
@@ -38,6 +47,8 @@ def kind_and_items(items: Items) -> tuple[ItemKind, Any]:
     for number, kind in enumerate(kinds):
         if kind != kinds[0]:
             raise TypeError(f"items must be of one kind: item 0 is of {kinds[0]}, item {number} of {kind}")
+    if kinds[0] == "dicts" and is_whole(listed[0]):
+        return learnt(listed, learn)
     return kinds[0], listed
 
 

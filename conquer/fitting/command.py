@@ -23,6 +23,8 @@ def run_fit(
     """Fit a session to files of votes and write it; `say` is told what was found, problems first."""
     if not out.parent.is_dir() or out.is_dir():
         raise ValueError(f"--out must be a file in a folder that is there, got {out}")
+    if out.exists() and any(path.exists() and path.samefile(out) for path in (*votes, *([items] if items else ()))):
+        raise ValueError(f"--out would write over {out}, which is read")
     started = perf_counter()
     found = fitted(votes, items, columns=named_columns(columns), progress=progress, **options, **_given(parameters))
     for problem in found.found.problems:

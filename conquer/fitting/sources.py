@@ -7,7 +7,7 @@ from typing import Any
 
 from conquer.data.votes import VoteError, VoteReading, whole_file
 from conquer.data.votes.items import read_items
-from conquer.data.votes.parts import FilePart, cut
+from conquer.data.votes.parts import DELIMITERS, FilePart, cut
 from conquer.data.votes.tables import header_of
 from conquer.data.votes.things import ThingKind, Things
 from conquer.features.featurizer import Featurizer
@@ -25,6 +25,10 @@ def sources_of(votes: Any, part_bytes: int) -> list[Source]:
         votes = [votes]
     if isinstance(votes, Mapping) or not isinstance(votes, Iterable):
         raise TypeError(f"votes must be a file, files, or (first, second, winner) rows, got {votes!r:.80}")
+    if hasattr(votes, "iloc") or hasattr(votes, "to_dicts"):
+        # A frame goes through its columns: their names would be files, or they themselves rows.
+        rows = 'to_dict("records")' if hasattr(votes, "iloc") else "to_dicts()"
+        raise TypeError(f"votes must be a file, files, or rows; give a frame's rows: frame.{rows}")
     listed = list(votes)
     if not listed:
         raise ValueError("there are no votes")
@@ -37,8 +41,7 @@ def sources_of(votes: Any, part_bytes: int) -> list[Source]:
 
 def _parts(path: Path, size: int) -> list[FilePart]:
     whole = whole_file(path)
-    delimited = whole.form in ("csv", "tsv", "semicolons")
-    header = tuple(header_of(path, whole.form)) if delimited and path.stat().st_size > size else ()
+    header = tuple(header_of(path, whole.form)) if whole.form in DELIMITERS and path.stat().st_size > size else ()
     return cut(whole, header, size)
 
 
@@ -65,7 +68,10 @@ def items_of(items: Any) -> dict[str, Any]:
     if not isinstance(items, Mapping):
         raise TypeError(f"items must be a file or {{id: item}}, got {items!r:.80}")
     kind, _ = kind_and_items(list(items.values()))
-    names, things = Things("ids"), Things(kind)
+    # An item with parts is a dict, whatever is learnt of it.
+    if isinstance(next(iter(items.values())), Mapping):
+        kind = "dicts"
+    names, things = Things("ids"), Things("texts" if kind == "parts" else kind)
     found: dict[str, Any] = {}
     for name, item in items.items():
         try:
@@ -89,8 +95,10 @@ def maker_of(
 ) -> RowMaker | None:
     """How things become rows; None where they are ids and nothing else."""
     if contents is not None:
-        kind, values = kind_and_items(list(contents.values()))
+        kind, values = kind_and_items(list(contents.values()), None if featurizer is None else featurizer.learn)
         width = len(values[0]) if kind == "vectors" else 0
+        if kind != "parts":
+            contents = dict(zip(contents, values, strict=True))
     elif things == "ids":
         if featurizer is not None or context:
             raise ValueError("ids have no features: give items=, or things='texts' where they are texts")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -139,7 +140,8 @@ class Algorithm:
         belief = completed(self, model, values, belief)
         width = checked_dim(columns(dim, belief))
         inner: Any = self.builder(self.name, width, model, values)
-        return Believing(inner, dim=dim, fresh=lambda: self.builder(self.name, width, model, values).model, **belief)
+        fresh = partial(_fresh_model, self.builder, self.name, width, model, values)
+        return Believing(inner, dim=dim, fresh=fresh, **belief)
 
     def _published(self, model: str | None, given: Values) -> dict[str, Any]:
         """The values of the paper, or why these parameters do not go with them."""
@@ -152,6 +154,11 @@ class Algorithm:
         if missing := [name for name in paper.needs if name not in given]:
             raise ValueError(f"published=True of {self.name} needs {', '.join(missing)}: its constants depend on it")
         return dict(paper.values)
+
+
+def _fresh_model(builder: Builder, *made_of: Any) -> Any:
+    """The model of a fresh learner; no closure, so that learners can be sent to other processes."""
+    return builder(*made_of).model
 
 
 def _plain(value: Any) -> Any:

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_answer, positive, whole
+from conquer.learners.algorithm import Presentable
 from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
 from conquer.learners.conquer import Conquer
-from conquer.learners.halves import Fresh, Halves, Models
+from conquer.learners.halves import Fresh, Halves
 from conquer.learners.voters import GAINED, Voter, Voters, checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Source
@@ -17,9 +18,12 @@ from conquer.types import Choice, Floats, Source
 Rest = list[tuple[Any, Any, float]]
 """Rows of an answer that are no item's: features, values, and the factor of each."""
 _NOBODY = Source()
+_HALVES = {side: np.array([side / 2]) for side in (-1, 1)}
+_PLACES = np.arange(8)
+"""Positions of the rows of an answer: two items, a side, two of a judge's own."""
 
 
-class Believing:
+class Believing(Presentable):
     """A learner whose model has columns for the side and for each voter's side, and a reliability per voter.
 
     Rows keep their D features; column D is the side, the next `voters` ones are the voters' own, given in the order of
@@ -56,6 +60,7 @@ class Believing:
         self.learner, self.believe, self.dim, self.width = learner, believe, dim, learner.dim
         self.places, self.judges = whole("voters", voters, 0, MOST_PLACES), whole("judges", judges, 0, MOST_JUDGES)
         self.copies = copied(dim, nuisance)
+        self._side = np.array([dim], np.int32)
         self.table = Voters(positive("trust", trust))
         self.halves = Halves(learner.model, fresh, apart=believe == "people")
         self.parameters: Mapping[str, Any] = {
@@ -140,28 +145,35 @@ class Believing:
         wide, source = self._wide(X), checked_source(source or _NOBODY)
         pair, answer = self.check(choice, wide.rows.size), checked_answer(answer)
         weight = self._weight(source) if source.weight is None else float(source.weight)
+        exposed = bool(choice.memo.get("exposed"))
+        if source.voter is None and source.side:
+            # The everyday answer: two items and a side, and nobody to weigh.
+            rows = _joined(wide, pair, ((self._side, _HALVES[source.side], 1.0),))
+            self.model.move(rows, _PLACES[:3], np.array([weight / 2, -weight / 2, 1.0]), answer, choice.ticket, exposed)
+            return
         two = wide.view(wide.rows[list(pair)])
-        voter, extra = self.table.find(source), self._extra(two, source)
-        rows = _joined(two, extra)
-        values = np.array([weight / 2, -weight / 2, *(factor for *_, factor in extra)])
-        foretold, net, known, models = 0.0, answer, 0.0, Models()
-        if source.voter is not None:
-            models = self.halves.ready(voter, self.table)
-            foretold = self.halves.foretell(models, voter, source.kind, two)
-            known = self._known(two, source)
-            if source.side:
-                net -= min(1.0, max(-1.0, float(self.model.scores(rows.take([2]))[0])))
-        step = rows, np.arange(len(rows)), values, answer, choice.ticket
-        self.model.move(*step, bool(choice.memo.get("exposed")))
-        if source.voter is not None:
-            gained = self._known(two, source) - known
-            self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
-            self.halves.learn(models, voter, source.kind, step)
+        extra = self._extra(two, source)
+        rows = _joined(wide, pair, extra) if extra else two
+        values = np.array([weight / 2, -weight / 2, *[factor for *_, factor in extra]])
+        step = rows, _PLACES[: values.size], values, answer, choice.ticket
+        if source.voter is None:
+            self.model.move(*step, exposed)
+            return
+        voter, net = self.table.find(source), answer
+        models = self.halves.ready(voter, self.table)
+        foretold = self.halves.foretell(models, voter, source.kind, two)
+        known = self._known(two, source)
+        if source.side:
+            net -= min(1.0, max(-1.0, float(self.model.scores(rows.take([2]))[0])))
+        self.model.move(*step, exposed)
+        gained = self._known(two, source) - known
+        self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
+        self.halves.learn(models, voter, source.kind, step)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:
-        """The part of u that is no item's: rows of features and values, each with its factor."""
+        """The part of u that is no item's and a named voter's: rows of features and values, each with its factor."""
         if source.voter is None:
-            return [([self.dim], [source.side / 2], 1.0)] if source.side else []
+            return []
         rows: Rest = []
         voter = self.table.find(source)
         if source.side:
@@ -227,16 +239,20 @@ class Believing:
         self.learner.restore(arrays)
 
 
-def _joined(two: SparseRows, extra: Rest) -> SparseRows:
-    """The two rows, and more with these entries."""
-    if not extra:
-        return two
-    kept = [slice(two.indptr[row], two.indptr[row + 1]) for row in two.rows.tolist()]
-    ids = [two.indices[part] for part in kept] + [np.asarray(ids, np.int32) for ids, *_ in extra]
-    data = [two.data[part] for part in kept] + [np.asarray(values, np.float64) for _, values, _ in extra]
-    indptr = np.zeros(len(ids) + 1, np.int64)
-    np.cumsum([one.size for one in ids], out=indptr[1:])
-    return SparseRows.made(indptr, np.concatenate(ids), np.concatenate(data), two.dim)
+def _joined(rows: SparseRows, pair: tuple[int, int], extra: Sequence[tuple[Any, Any, float]]) -> SparseRows:
+    """Two of the rows, and more with these entries."""
+    ids, data, starts = [], [], [0]
+    for k in pair:
+        row = rows.rows.item(k)
+        start, stop = rows.indptr.item(row), rows.indptr.item(row + 1)
+        ids.append(rows.indices[start:stop])
+        data.append(rows.data[start:stop])
+        starts.append(starts[-1] + stop - start)
+    for columns, values, _ in extra:
+        ids.append(np.asarray(columns, np.int32))
+        data.append(values)
+        starts.append(starts[-1] + len(columns))
+    return SparseRows.made(np.array(starts, np.int64), np.concatenate(ids), np.concatenate(data), rows.dim)
 
 
 def believer(learner: Any) -> Believing | None:

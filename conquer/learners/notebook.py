@@ -59,8 +59,8 @@ def remade(learner: Any, **changes: Any) -> Any:
     given = {**kept, **changes}
     if changes.get("model", known.get("model")) != known.get("model"):
         # What the other model does not take is left at its own defaults.
-        takes = {each.name for each in learner.made_by.parameters if given["model"] in each.models}
-        given = {name: each for name, each in given.items() if name in takes or name in ("dim", "model", *changes)}
+        lacking = {each.name for each in learner.made_by.parameters if given["model"] not in each.models}
+        given = {name: each for name, each in given.items() if name not in lacking or name in changes}
     return learner.made_by.build(**given)
 
 

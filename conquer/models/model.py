@@ -184,13 +184,19 @@ class CompiledModel:
         self, X: SparseRows, picks: Ints, values: Floats, target: float, ticket: int = 0, exposed: bool = False
     ) -> None:
         """`update` with rows of this model and finite numbers; `exposed`: the pair counts in the widths already."""
-        arrays = X.indptr, X.indices, X.data, X.rows
-        with self.held():
+        # As `held` does, without its generator: this is a step of every answer.
+        before = self.user
+        self.enter()
+        try:
             self.reserve(X)
             self.make_room(X)
             self.ticket[0] = ticket
-            common = self.plan, self.knobs, self.work, self.ticket
-            status = self.calls.update(*arrays, *self.state, *common, X.rows[picks], values, target, exposed)
+            status = self.calls.update(
+                X.indptr, X.indices, X.data, X.rows, *self.state, self.plan, self.knobs, self.work, self.ticket,
+                X.rows[picks], values, target, exposed,
+            )  # fmt: skip
+        finally:
+            self.user = before
         if status != st.OK:
             self.fail(status, X)
 

@@ -61,8 +61,8 @@ def _from_answers(spec: TrainSpec, sentences: list[Sentence], space: Features, p
         raise TreebankError(f"{spec.answers}: no answer names a head, so there is nothing to learn")
     text = space.encode(recorded.known_heads(sentences, log))
     progress("fitting", SETTLE_PASSES, 0)
-    weights = settle(text, space, spec.seed, partial(progress, "fitting", SETTLE_PASSES))
-    return weights, {"ask": "recorded", "questions": len(log)}, f"{len(log)} recorded answers"
+    weights = settle(text, space, spec.seed, partial(progress, "fitting", SETTLE_PASSES), spec.prior)
+    return weights, {"ask": "recorded", "questions": len(log), "prior": spec.prior}, f"{len(log)} recorded answers"
 
 
 def _from_trees(spec: TrainSpec, sentences: list[Sentence], space: Features, progress: Progress) -> Learnt:
@@ -81,7 +81,7 @@ def _from_questions(spec: TrainSpec, sentences: list[Sentence], space: Features,
     recipe = Recipe(
         rule=rule, annotator=Annotator(spec.error, spec.refusal), questions=spec.questions, replay=spec.replay,
         average=spec.average, punctuation=spec.punctuation, lam=0.3 if spec.lam is None else spec.lam,
-        matrix=spec.matrix, projection=spec.projection,
+        matrix=spec.matrix, projection=spec.projection, prior=spec.prior,
     )  # fmt: skip
     training = Training(space.encode(sentences), space, recipe, spec.seed)
     _visit(training, spec.passes * len(sentences), progress)

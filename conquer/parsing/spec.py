@@ -36,6 +36,7 @@ class TrainSpec:
     settled: bool | None = _option(
         None, "In the end fit the weights anew to all answers: yes, but for a full matrix or projection."
     )
+    prior: str = _option("none", "What the weights start from: none, or upos, rules over tags.")
     several_roots: bool = _option(False, "Trees may have several words under the root.")
     matrix: str = _option("diagonal", "diagonal, or full: all of A, for few features (see --bits).")
     projection: str | None = _option(None, "sequential (the listing's) or exact: hold every edge within [-1, 1].")
@@ -51,6 +52,8 @@ class TrainSpec:
             raise ValueError(f"passes must be at least 1, got {self.passes}")
         if self.longest is not None and self.longest < 1:
             raise ValueError(f"longest must be at least 1 word, got {self.longest}")
+        if self.prior != "none" and self.ask == FULL and self.answers is None:
+            raise ValueError(f"ask={FULL!r} learns from whole trees alone: prior must be 'none', got {self.prior!r}")
         plain = self.matrix == "diagonal" and self.projection is None
         if not plain and (self.settled or self.answers is not None or self.ask == FULL):
             raise ValueError(

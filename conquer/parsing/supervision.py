@@ -13,6 +13,7 @@ from conquer.kernels.rounds.primitives import DiagonalState
 from conquer.models.diagonal import Diagonal
 from conquer.models.model import CompiledModel
 from conquer.parsing.edges import Features
+from conquer.parsing.prior import begin
 from conquer.types import Floats
 
 SETTLE_PASSES = 5
@@ -45,7 +46,14 @@ def check_status(status: int, sentence: int) -> None:
 
 
 def supervise(
-    text: Text, features: Features, *, lam: float = 1.0, update: str = "margin", average: bool = True, seed: int = 0
+    text: Text,
+    features: Features,
+    *,
+    lam: float = 1.0,
+    update: str = "margin",
+    average: bool = True,
+    seed: int = 0,
+    prior: str = "none",
 ) -> Iterator[tuple[Diagonal, Floats]]:
     """Full supervision, pass after pass without end: (model, weights to parse with) after each.
 
@@ -53,6 +61,7 @@ def supervise(
     """
     check_trees(text, partly=True)
     model = Diagonal(features.dim, lam=lam, update=update)
+    begin(model, features, prior)
     sums = np.zeros(features.dim if average else 0)
     clock, number = 1, 0
     while True:
@@ -78,6 +87,12 @@ def last_weights(
     return weights
 
 
-def settle(text: Text, features: Features, seed: int = 0, progress: Callable[[int], None] | None = None) -> Floats:
-    """(D,): weights fitted to the heads that are known, however few."""
-    return last_weights(supervise(text, features, average=False, seed=seed), SETTLE_PASSES, progress)
+def settle(
+    text: Text,
+    features: Features,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+    prior: str = "none",
+) -> Floats:
+    """(D,): weights fitted to the heads that are known, however few, from those of the prior on."""
+    return last_weights(supervise(text, features, average=False, seed=seed, prior=prior), SETTLE_PASSES, progress)

@@ -16,6 +16,7 @@ from conquer.models.model import PROJECTIONS
 from conquer.parsing.annotator import ANSWERS, Annotator
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.prior import PRIORS, begin
 from conquer.parsing.rule import ASK, NEITHER, EdgeRule
 from conquer.parsing.stepwise import MATRICES, Stepwise, check_projected, made
 from conquer.parsing.supervision import averaged, check_status, check_trees, settle
@@ -29,7 +30,8 @@ class Recipe:
     `questions` per visit of a sentence, each followed by `replay` rehearsals of earlier answers. A word is asked about
     once; words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
     `matrix` "full" keeps all of A; `projection` holds the score of every edge of a sentence within [-1, 1], as
-    the listing does. Both are for small trials: see `stepwise` for their limits.
+    the listing does. Both are for small trials: see `stepwise` for their limits. `prior` "upos": the weights start
+    from rules over tags (`prior`) instead of 0.
     """
 
     rule: EdgeRule = field(default_factory=EdgeRule)
@@ -42,8 +44,10 @@ class Recipe:
     punctuation: bool = False
     matrix: str = "diagonal"
     projection: str | None = None
+    prior: str = "none"
 
     def __post_init__(self) -> None:
+        one_of("prior", self.prior, PRIORS)
         one_of("matrix", self.matrix, MATRICES)
         one_of("projection", self.projection, PROJECTIONS)
         for name, low in (("questions", 1), ("replay", 0)):
@@ -90,6 +94,7 @@ class Training:
         check_projected(text, recipe.projection)
         self.text, self.features, self.recipe, self.seed = text, features, recipe, seed
         self.model = made(recipe.matrix, recipe.projection, features, recipe.lam, recipe.update)
+        begin(self.model, features, recipe.prior)
         words = text.codes.shape[0]
         self.progress = kernel.TrainingState(
             asked=np.zeros(words, bool),
@@ -161,7 +166,7 @@ class Training:
         known[self.text.offsets[sentence] + word] = head
         if not word.size:
             return self.weights()
-        return settle(self.text._replace(heads=known), self.features, self.seed, progress)
+        return settle(self.text._replace(heads=known), self.features, self.seed, progress, self.recipe.prior)
 
     def log(self) -> list[EdgeQuestion]:
         """Every question so far."""

@@ -85,15 +85,17 @@ class SparseRows:
         Values are finite, indices within [0, dim) and none is twice in a row: the kernel has seen to it. It has filled
         as much of `indices` and `data` as it needed.
         """
-        rows, used = object.__new__(cls), int(indptr[-1])
-        short = 5 * used < 4 * data.size  # what is kept must not hold much room that was not needed
-        indices, data = indices[:used], data[:used]
-        if short:
-            indices, data = indices.copy(), data.copy()
+        rows, used = object.__new__(cls), indptr.item(-1)
+        if used < data.size:
+            short = 5 * used < 4 * data.size  # what is kept must not hold much room that was not needed
+            indices, data = indices[:used], data[:used]
+            if short:
+                indices, data = indices.copy(), data.copy()
         rows.indptr, rows.indices, rows.data, rows.dim = indptr, indices, data, dim
         rows.rows = _first(indptr.size - 1)
-        for array in (indptr, indices, data):
-            array.setflags(write=False)
+        indptr.setflags(write=False)
+        indices.setflags(write=False)
+        data.setflags(write=False)
         return rows
 
     def _set(self, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int, rows: Ints) -> None:

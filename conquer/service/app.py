@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.auth import speak_as
 from conquer.service.http.budget import Hold
 from conquer.service.http.cors import Cors, marked
 from conquer.service.http.decoding import decoded
@@ -29,7 +30,19 @@ from conquer.service.http.messages import (
 from conquer.service.http.openapi import document
 from conquer.service.http.routing import Call, Endpoint, Router
 from conquer.service.http.schemas import BatchAnswers, decoder, is_model_name
-from conquer.service.routes import boards, events, health, items, log, models, pages, parser, personalizer
+from conquer.service.routes import (
+    boards,
+    events,
+    health,
+    images,
+    invitations,
+    items,
+    log,
+    models,
+    pages,
+    parser,
+    personalizer,
+)
 from conquer.service.server import Server
 
 logger = logging.getLogger("conquer.service")
@@ -38,9 +51,11 @@ _MAX_IDENTIFIER = 200
 ENDPOINTS: tuple[Endpoint, ...] = (
     *events.ENDPOINTS,
     *items.ENDPOINTS,
+    *images.ENDPOINTS,
     *boards.ENDPOINTS,
     *parser.ENDPOINTS,
     *models.ENDPOINTS,
+    *invitations.ENDPOINTS,
     *log.ENDPOINTS,
     *personalizer.ENDPOINTS,
     *health.ENDPOINTS,
@@ -56,7 +71,8 @@ class Dispatch:
         typed = endpoint.body is not None and endpoint.body is not bytes
         self._decode = decoder(endpoint.body) if typed else None
         limits = server.settings.limits
-        self._limit = endpoint.limit or (limits.upload_bytes if endpoint.upload else limits.body_bytes)
+        usual = limits.round_bytes if endpoint.items else limits.body_bytes
+        self._limit = endpoint.limit or (limits.upload_bytes if endpoint.upload else usual)
         self._named = "{name}" in endpoint.path
 
     async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:
@@ -80,7 +96,7 @@ class Dispatch:
                 await send_reply(send, reply, receive)
             else:
                 status = endpoint.status
-                await send_json(send, status, reply)
+                await send_json(scope, send, status, reply)
         finally:
             hold.release()
             self.server.meters.request(endpoint.method, endpoint.path, status, time.perf_counter() - started)
@@ -112,6 +128,8 @@ class Dispatch:
             if not key.roles:
                 raise RefusalError(Kind.NO_KEY, "no_key", "this server wants a key: Authorization: Bearer KEY")
             raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not {endpoint.role} here")
+        if endpoint.role is not None and key.voter is not None and not self._named:
+            raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", "a link leads to the questions of one model alone")
         if self._named and not is_model_name(path["name"]):
             raise RefusalError(Kind.UNKNOWN, "unknown_model", f"{path['name'][:80]!r} cannot be a model's name")
         if len(path.get("event_id", "")) > _MAX_IDENTIFIER or "\x00" in path.get("event_id", ""):
@@ -123,6 +141,8 @@ class Dispatch:
                 body = decoded(self._decode, body, "the body")
             if isinstance(body, BatchAnswers):
                 sent[0] = len(body.answers)
+            if key.voter is not None:
+                speak_as(key, body)
         return await endpoint.handler(Call(server, key, path, body, scope))
 
 
@@ -145,6 +165,7 @@ class Application:
             if await self._cors.preflight(scope, origin, receive, send):
                 return
             send = marked(send, origin)
+            scope["extensions"] = {}
         found = self._router.find(scope["path"])
         if found is not None and scope["method"] in found[0]:
             await found[0][scope["method"]](scope, found[1], receive, send)

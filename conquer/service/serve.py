@@ -130,8 +130,8 @@ def start_from_file(connection: Connection, path: str | Path, parse: bool, text:
         return f"the model {name!r} is there already and stays as it is: {path} was not read"
     settings = ModelSettings(algorithm="gnr", planted=0.05)
     if parse:
-        settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
-    contents = tasks.find(settings.task).read_file(settings, content(Path(path)), False, 1, text)
+        settings = tasks.find("parse").completed(ModelSettings(algorithm="parser", task="parse", planted=0.05), False)
+    contents = tasks.find(settings.task).read_file(settings, content(Path(path)), False, 1, text, {})
     add_groups(connection, create(connection, name, settings), contents.groups)
     count = sum(len(group.items) for group in contents.groups)
     return ": ".join(filter(None, (f"{count} {'sentences' if parse else 'items'} from {path}", contents.described())))

@@ -9,6 +9,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from sqlalchemy.exc import DBAPIError
+
 from conquer.kernels.core import building
 from conquer.service import tasks
 from conquer.service.alarms import Alarms
@@ -18,6 +20,7 @@ from conquer.service.http.auth import Doorkeeper
 from conquer.service.http.bounds import Bounds
 from conquer.service.http.budget import Budget
 from conquer.service.http.cors import origins_of
+from conquer.service.http.invitations import all_invitations
 from conquer.service.http.metrics import Meters
 from conquer.service.http.rates import Buckets
 from conquer.service.http.sessions import end_session, ended_sessions
@@ -191,10 +194,15 @@ class Server:
         return self.listing.headers()
 
     def refresh_keys(self) -> None:
-        """Keys added or revoked and sessions ended, from the shell or on another server, count within a second."""
+        """Keys, links and ended sessions, from the shell or from another server, count within a second."""
         with self.database.reading() as connection:
-            known, ended = keys.every(connection), ended_sessions(connection)
-        self.doorkeeper.refresh(known, ended)
+            known, ended, links = keys.every(connection), ended_sessions(connection), all_invitations(connection)
+        self.doorkeeper.refresh(known, ended, links)
+
+    async def refresh_now(self) -> None:
+        """Take up keys and links at once; if the store is away, the next look comes within a second anyway."""
+        with contextlib.suppress(DBAPIError, OSError):
+            await asyncio.get_running_loop().run_in_executor(None, self.refresh_keys)
 
     def _watch_keys(self) -> None:
         """In a thread of its own: a revoked key must not work for longer because others are busy."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 _BODY_BYTES = 1 << 20
+_ROUND_BYTES = 12 << 20
 _LAST_PORT = 65535
 
 
@@ -14,6 +15,8 @@ class Limits:
     """What one request may hold, and a server; anything above is refused before it is read or stored."""
 
     body_bytes: int = _BODY_BYTES
+    round_bytes: int = _ROUND_BYTES
+    """Of a round's items and their context: a thousand vectors of 384 numbers, each with all its digits, fit in."""
     upload_bytes: int = 64 << 20
     items: int = 1000
     features: int = 20_000
@@ -57,7 +60,8 @@ class Settings:
     proxy: str = _setting("", "Addresses of a proxy whose forwarded headers are believed.")
     cors: str = _setting("", "Origins of pages elsewhere that may call, comma-separated, or *.")
     key: str = _setting("", "A secret of 32 characters or more that is an admin's key, for containers.", secret=True)
-    body_bytes: int = _setting(_BODY_BYTES, "The largest body, uploads and batches aside.")
+    body_bytes: int = _setting(_BODY_BYTES, "The largest body; uploads, batches and rounds of items aside.")
+    round_bytes: int = _setting(_ROUND_BYTES, "The largest body with a round of items.")
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= _LAST_PORT:
@@ -65,7 +69,7 @@ class Settings:
 
     @property
     def limits(self) -> Limits:
-        return Limits(body_bytes=self.body_bytes)
+        return Limits(body_bytes=self.body_bytes, round_bytes=self.round_bytes)
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, **flags: Any) -> "Settings":

@@ -4,8 +4,9 @@ Everything else meets a task's learner through `log.served.ServedLearner` and do
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlalchemy import Connection
 
@@ -19,23 +20,25 @@ from conquer.service.log.records import Entry
 from conquer.service.log.served import ServedLearner
 from conquer.service.writer.queue import Writer
 
+_NONE: Mapping[str, str] = MappingProxyType({})
 Lines = Callable[[Entry, Event], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
     """A row: `read_file` turns an upload (its bytes, whether it is held out, the first number free, the name of the
-    column of texts) into groups.
+    column of texts, the model's images by the names of their files) into groups.
 
-    `completed` decides what a new model's settings leave to the service.
+    `completed` decides what a new model's settings leave to the service; whether they leave open how far to believe
+    voters is told beside them.
     `measure` looks how good the models in memory are; `answer_lines` writes a model's answers in the task's own form.
     """
 
     build: Build
     check: Callable[[ModelSettings], None]
-    completed: Callable[[ModelSettings], ModelSettings]
+    completed: Callable[[ModelSettings, bool], ModelSettings]
     warm: Callable[[], None]
-    read_file: Callable[[ModelSettings, bytes, bool, int, str | None], Contents]
+    read_file: Callable[[ModelSettings, bytes, bool, int, str | None, Mapping[str, str]], Contents]
     measure: Callable[[Writer], None] | None = None
     answer_lines: Callable[[Connection, int], Lines] | None = None
 
@@ -50,10 +53,14 @@ def _pick() -> TaskRow:
     return TaskRow(
         pick_learner.build,
         pick_settings.check_settings,
-        pick_settings.believing_if_it_can,
+        _believing,
         pick_settings.warm,
         _read_items,
     )
+
+
+def _believing(settings: ModelSettings, open_belief: bool) -> ModelSettings:
+    return pick_settings.believing_if_it_can(settings) if open_belief else settings
 
 
 def _parse() -> TaskRow:
@@ -61,14 +68,19 @@ def _parse() -> TaskRow:
     from conquer.service.parser import evaluation, export, parse_learner, questions
 
     def read_sentences(
-        settings: ModelSettings, data: bytes, held_out: bool, first: int, text: str | None = None
+        settings: ModelSettings,
+        data: bytes,
+        held_out: bool,
+        first: int,
+        text: str | None = None,
+        images: Mapping[str, str] = _NONE,
     ) -> Contents:
         return Contents(questions.read_treebank(data, held_out, first))
 
     return TaskRow(
         parse_learner.build,
         parse_learner.check_settings,
-        lambda settings: settings,
+        parse_learner.with_prior,
         parse_learner.warm,
         read_sentences,
         evaluation.measure_active,
@@ -81,8 +93,15 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, s
     return find(settings.task).build(settings, data)
 
 
-def _read_items(settings: ModelSettings, data: bytes, held_out: bool, first: int, text: str | None = None) -> Contents:
-    contents = read_items(data, text)
+def _read_items(
+    settings: ModelSettings,
+    data: bytes,
+    held_out: bool,
+    first: int,
+    text: str | None = None,
+    images: Mapping[str, str] = _NONE,
+) -> Contents:
+    contents = read_items(data, text, images)
     check_groups(contents.groups, settings.features)
     return contents
 

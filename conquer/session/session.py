@@ -10,6 +10,8 @@ from conquer import tickets
 from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
 from conquer.checks import LARGEST, checked_seed, number
 from conquer.features.featurizer import Featurizer
+from conquer.features.parts import learnt
+from conquer.items import is_whole
 from conquer.learners.believing import believer
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
@@ -159,7 +161,8 @@ class Session:
         """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
 
         A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features. A fitted session takes
-        a list of ids that it knows, or `session.known` for all of them, and texts as {id: text}.
+        a list of ids that it knows, or `session.known` for all of them, and texts as {id: text}. A dict in which
+        `vector` holds numbers or `features` is a dict has parts: the vector is learnt, or else the text, and features.
         """
         self._check_whole()
         names, rows = self._read(items, context, ids)
@@ -205,6 +208,8 @@ class Session:
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
+        if self.featurizer is None and type(items) is list and items and is_whole(items[0]):
+            _, items = learnt(items)
         known = self.known is not None and isinstance(items, SparseRows)
         if context is None and (self.featurizer is None or known) and _is_matrix(items):
             return as_rows(items, self.learner.dim).packed()

@@ -137,6 +137,15 @@ def test_one_item_is_a_board():
     assert board.stop(0.1).done
 
 
+def test_what_a_board_says_in_words_is_one_plain_line():
+    V = 0.01 * (1 - np.eye(2))
+    board = board_of([1.0, 0.9], V, 0 * V, **COMMON, names=["green\ntea", "\x1b[31mmug"])
+    for tolerance in (0.0, 50.0):
+        assert board.stop(tolerance).text.isprintable()
+    assert "green tea" in board.stop(50.0).text
+    assert all(line.isprintable() for line in repr(board).splitlines())
+
+
 def test_a_thousand_items_fit():
     s, V, B = drawn_at_random(0, 1000)
     board = board_of(s, V, B, **COMMON)

@@ -37,6 +37,18 @@ def test_infinite_before_the_first_answer_and_nothing_at_no_distance(interval):
     assert width(interval).half(np.zeros(2), np.zeros(2), 1).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("interval", ["anytime", "proved", "fixed"])
+def test_any_chance_has_a_width_and_a_smaller_one_is_wider(interval):
+    halves = []
+    for delta in (1 - 2**-53, 0.5, 0.05, 1e-9, 1e-15, 1e-16, 1e-17, 1e-300):
+        one = width(interval, delta=delta)
+        halves.append(float(one.half(np.array([0.25]), np.zeros(1), 10)[0]))
+        assert one.more(np.array([0.25]), np.zeros(1), np.array([0.1]), 10)[0] >= 0.0
+        assert one.more(np.array([0.25]), np.zeros(1), np.zeros(1), 10)[0] == math.inf
+    assert np.isfinite(halves).all()
+    assert (np.diff(halves) > 0).all()
+
+
 def test_two_items_cost_so_many_answers():
     free = width(lam=0.0)
     aims = [free.more(np.array([1e9]), np.zeros(1), np.array([gap]), 1)[0] for gap in (0.5, 0.1)]

@@ -52,6 +52,18 @@ def test_items_and_columns_can_be_given(tmp_path, monkeypatch):
     assert conquer.load(out).learner.dim == 2
 
 
+def test_what_is_read_is_not_written_over(votes, tmp_path, monkeypatch, capsys):
+    before = votes.read_bytes()
+    items = tmp_path / "items.csv"
+    items.write_text("id,price\ntea,1\nmug,2\npot,3\n")
+    (tmp_path / "link").symlink_to(items)
+    for out in (votes, tmp_path / ".." / tmp_path.name / "votes.csv", items, tmp_path / "link"):
+        assert run(monkeypatch, "fit", votes, "--items", items, "--out", out) == 2
+        assert capsys.readouterr().err == f"conquer: --out would write over {out}, which is read\n"
+    assert votes.read_bytes() == before
+    assert items.read_text().startswith("id,price")
+
+
 def test_a_bad_row_leaves_nothing_written(votes, tmp_path, monkeypatch, capsys):
     out = tmp_path / "model.safetensors"
     out.write_bytes(b"before")

@@ -260,7 +260,8 @@ def test_offline_and_absent(server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ("size", "unknown (could not ask: [Errno 111] Connection refused)") in list(download.details("made/up"))
     assert list(download.listing()) == [("made/up", "3", "d")]
     with pytest.raises(download.DownloadError, match="did you mean made/up"):
-        download.get("made/upp", tmp_path)
+        download.get("made/upp", tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_the_catalogue_is_complete() -> None:

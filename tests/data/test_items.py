@@ -1,7 +1,11 @@
 """Files of items to rank: read as `fit` reads them, groups beside them, and errors that name the line."""
 
+import json
+
+import numpy as np
 import pytest
 
+import conquer
 from conquer.data.items import listed_items
 from conquer.data.votes.items import read_items
 
@@ -76,3 +80,40 @@ def test_errors_name_file_and_line(tmp_path, text, message, closed):
     with pytest.raises(ValueError, match="items") as refused:
         listed_items(tmp_path / "items", "by" if "has no" in message else None, known=closed, closed=closed)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'id,text,vector,label,meta\na,good tea,"[1, 2]",A,x\nb,bad tea,"[3, 4]",B,y\n',
+        '{"id": "a", "text": "good tea", "embedding": [1, 2], "label": "A"}\n'
+        '{"id": "b", "text": "bad tea", "embedding": [3, 4], "meta": {"x": 1}}',
+    ],
+)
+def test_items_with_several_parts_have_all_of_them(tmp_path, text):
+    (tmp_path / "items").write_text(text)
+    expected = {"a": {"text": "good tea", "vector": [1, 2]}, "b": {"text": "bad tea", "vector": [3, 4]}}
+    assert read_items(tmp_path / "items") == expected
+
+
+def test_what_is_only_shown_is_no_feature(tmp_path):
+    (tmp_path / "items.csv").write_text("id,price,label,image,format\na,1,A,/a.png,plain\nb,2,B,/b.png,plain\n")
+    assert read_items(tmp_path / "items.csv") == {"a": {"price": 1.0}, "b": {"price": 2.0}}
+    (tmp_path / "labels.csv").write_text("id,label\na,A\nb,B\n")
+    with pytest.raises(ValueError, match="no column says what an item is"):
+        read_items(tmp_path / "labels.csv")
+
+
+def test_a_fit_learns_the_vectors_of_items_that_also_have_texts(tmp_path):
+    """From a file, a mapping or vectors alone: the same weights; with features beside them, others."""
+    names, vectors = ("a", "b", "c"), ([1.0, 0.0], [0.0, 1.0], [0.6, 0.8])
+    votes = [("a", "b", "first"), ("c", "b", "first"), ("a", "c", "second")] * 4
+    whole = {name: {"text": f"tea {name}", "vector": vector} for name, vector in zip(names, vectors, strict=True)}
+    (tmp_path / "items.jsonl").write_text("\n".join(json.dumps({"id": k, "label": k, **v}) for k, v in whole.items()))
+    alone = conquer.fit(votes, items=dict(zip(names, vectors, strict=True))).learner.model.weights()
+    for items in (whole, tmp_path / "items.jsonl"):
+        assert np.array_equal(conquer.fit(votes, items=items).learner.model.weights(), alone)
+    told = {name: {**one, "features": {"brand": name}} for name, one in whole.items()}
+    session = conquer.fit(votes, items=told, dim=64)
+    assert session.learner.model.weights()[2:].any()
+    assert session.ask({"d": {"vector": [0.5, 0.5], "features": {"brand": "a"}}, "e": told["b"]}).shown

@@ -1,5 +1,7 @@
 """What `fit` learns is what the same votes teach one by one, and the session goes on from there."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -191,3 +193,22 @@ def test_what_was_found_is_told():
 def test_what_cannot_be_fitted_is_refused_by_name(change, message):
     with pytest.raises((ValueError, TypeError, ArithmeticError), match=message):
         conquer.fit([("tea", "mug", "tea")], **change)
+
+
+def test_a_ledgers_contexts_are_crossed_as_its_service_crossed_them(tmp_path):
+    items = [{"id": "tea", "features": {"price": 1.0, "hot": True}}, {"id": "ice", "features": {"price": 2.0}}]
+    rounds = [({"time": "noon"}, 1.0), ({"time": "dawn"}, -1.0), ("in the morning", 1.0), (None, -1.0)]
+    rows, featurizer = [{"kind": "open"}], conquer.Featurizer(dim=64)
+    A, b = np.eye(64), np.zeros(64)
+    for number, (context, value) in enumerate(rounds):
+        asked = {"names": ["tea", "ice"], "items": items, "left": "tea", "context": context}
+        said = {"winner": "tea" if value > 0 else "ice", "value": value}
+        rows.append({"kind": "choose", "event_id": str(number), "body": asked})
+        rows.append({"kind": "answer", "event_id": str(number), "position": number, "body": said})
+        X = featurizer([item["features"] for item in items], context=context).dense()
+        u = (X[0] - X[1]) / 2
+        A, b = A + np.outer(u, u), b + value * u
+    path = tmp_path / "ledger"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    session = conquer.fit(path, context=True, dim=64)
+    np.testing.assert_allclose(session.learner.model.weights(), np.linalg.solve(A, b), atol=1e-12, rtol=0)

@@ -16,6 +16,7 @@ from conquer.rows import Rounds
 from conquer.session import Session
 from conquer.simulation import simulate
 from conquer.study.plots.traces import plot_trace
+from conquer.types import Source
 
 NAMES = [row.name for row in algorithms()]
 
@@ -57,6 +58,41 @@ def test_parameters_change_before_anything_is_learnt():
     with pytest.raises(ValueError, match="has learnt 1 answers with these parameters: clone it first"):
         learner.set_params(eta=1.0)
     assert learner.set_params() is learner
+
+
+def test_another_model_keeps_exploring_and_believing():
+    learner = make("gnr", dim=3, explore=0.1, update="margin").set_params(model="full")
+    assert repr(learner) == "<gnr: dim 3, model full, explore 0.1, answers 0>"
+    learner = make("gnr", dim=3, believe="voters", trust=2.0).set_params(model="full")
+    known = learner.get_params()
+    assert (known["model"], known["believe"], known["trust"]) == ("full", "voters", 2.0)
+    with pytest.raises(ValueError, match="explore= makes another kind of learner"):
+        make("gnr", dim=3, explore=0.1).set_params(explore=0)
+
+
+@pytest.mark.parametrize("believe", ["voters", "people"])
+@pytest.mark.parametrize("explore", [0.0, 0.2])
+def test_a_learner_that_weighs_voters_is_shown_cloned_and_sent_as_any_other(believe, explore):
+    made = {"dim": 3, "model": "full", "believe": believe, "trust": 2.0, **({"explore": explore} if explore else {})}
+    learner, X = make("gnr", **made), np.eye(3)
+    assert repr(learner).startswith(f"<gnr: dim 3, model full, believe {believe}, ")
+    assert "<b>gnr</b>" in learner._repr_html_()
+    assert clone(learner).get_params() == learner.get_params()
+    assert learner.set_params(lam=0.5).model.lam == 0.5
+    sources = [Source("ann", 1), Source("bob", -1), Source("bot", 1, "judge")]
+    for ticket in range(30):
+        learner.learn(X, learner.choose(X, ticket), 1.0 - 2.0 * (ticket % 2), sources[ticket % 3])
+    for copied_by in (lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy):
+        copied = copied_by(learner)
+        assert copied.voters() == learner.voters()
+        for ticket in range(30, 60):
+            for each in (copied, learner):
+                each.learn(X, each.choose(X, ticket), 1.0, sources[ticket % 3])
+        assert copied.voters() == learner.voters()
+        assert all((copied.arrays()[name] == array).all() for name, array in learner.arrays().items())
+    session = pickle.loads(pickle.dumps(Session(learner, stop=0.5)))
+    assert session.tell(session.ask(X).id, "first", voter="ann") == "learnt"
+    assert clone(copied).get_params() == learner.get_params()
 
 
 def test_a_policy_of_ones_own_shows_itself_and_says_why_it_has_no_parameters():

@@ -59,9 +59,46 @@ except ValueError as error:
     assert third.startswith("PluginError 'sad' of the package sorry cannot be imported: ModuleNotFoundError")
 
 
+def test_a_package_that_ends_the_process_is_named_and_ours_go_on(run, offering, tmp_path):
+    offering(tmp_path / "beside", "script", "algorithms", "sad", "script:ROW", "import sys; sys.exit(7)")
+    done = run("-m", "conquer", "algorithms", beside=tmp_path / "beside")
+    assert "gnc" in done.stdout
+    assert "'sad' of the package script cannot be imported: SystemExit: 7" in done.stderr
+    done = run("-m", "conquer", "check-algorithm", "sad", beside=tmp_path / "beside", check=False)
+    assert done.returncode == 2
+    assert done.stderr == "conquer: 'sad' of the package script cannot be imported: SystemExit: 7\n"
+
+
+ALGORITHM = "from conquer.extending import Algorithm\nROW = Algorithm('odd', 'y', lambda *given: None, {}, ({{}},){})"
+
+
 @pytest.mark.parametrize(
     ("group", "code", "use", "told"),
     [
+        (
+            "algorithms",
+            ALGORITHM.format("()", ", models=()"),
+            'from conquer.conformance.suite import check_algorithm; list(check_algorithm("odd"))',
+            "models must be a tuple of one name or more, got ()",
+        ),
+        (
+            "algorithms",
+            ALGORITHM.format("()", ", models=('full')"),
+            'conquer.make("odd", dim=3)',
+            "models must be a tuple of one name or more, got 'full'",
+        ),
+        (
+            "algorithms",
+            ALGORITHM.format("('step',)", ""),
+            'conquer.make("odd", dim=3)',
+            "parameters must be a tuple of conquer.extending.Parameter, got ('step',)",
+        ),
+        (
+            "algorithms",
+            ALGORITHM.format("()", ""),
+            'conquer.make("odd", dim=3)',
+            "cannot be built: AttributeError: 'NoneType' object has no attribute 'name'",
+        ),
         ("algorithms", "ROW = 7", 'conquer.make("odd", dim=3)', "must be a conquer.extending.Algorithm, got 7"),
         (
             "algorithms",
@@ -101,7 +138,20 @@ except ValueError as error:
             "cannot read a.odd: TypeError: a row must be a mapping",
         ),
     ],
-    ids=["no-row", "other-name", "no-build", "no-judge", "no-featurizer", "few-vectors", "no-vectors", "no-rows"],
+    ids=[
+        "no-models",
+        "one-word",
+        "no-parameters",
+        "no-learner",
+        "no-row",
+        "other-name",
+        "no-build",
+        "no-judge",
+        "no-featurizer",
+        "few-vectors",
+        "no-vectors",
+        "no-rows",
+    ],
 )
 def test_a_package_that_offers_something_else_is_told_so(run, offering, tmp_path, group, code, use, told):
     offering(tmp_path / "beside", "strange", group, "odd", "strange:ROW", code)
@@ -109,6 +159,19 @@ def test_a_package_that_offers_something_else_is_told_so(run, offering, tmp_path
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("conquer.plugins.PluginError: 'odd' of the package strange: ")
     assert told in last
+
+
+def test_its_learners_are_sent_to_other_processes_with_their_row(run):
+    code = """
+import copy, pickle, conquer
+from sklearn.base import clone
+for name, given in (("widest", {"lam": 0.5}), ("winner-stays", {"step": 0.2}), ("widest", {"believe": "voters"})):
+    learner = conquer.make(name, dim=3, **given)
+    for other in (pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
+        assert clone(other).get_params() == learner.get_params(), name
+print("sent")
+"""
+    assert run("-c", code).stdout == "sent\n"
 
 
 def test_two_packages_with_one_name_are_both_named(run, offering, tmp_path):

@@ -4,23 +4,47 @@ import asyncio
 import json
 import threading
 
+import pytest
+
+from conquer.service.log import exchange
 from conquer.service.writer import queue
 
 from .conftest import run
 from .test_voters import ITEMS, answered, same, weights
 
 
-def test_an_answer_during_an_erasure_is_weighed_without_the_erased(local, monkeypatch):
-    may, load = threading.Event(), queue.load_in_slices
-    may.set()
+@pytest.fixture
+def may(monkeypatch):
+    """Models are folded only while this is set."""
+    gate, load = threading.Event(), queue.load_in_slices
+    gate.set()
 
     def held(*given):
-        while not may.wait(0.001):
+        while not gate.wait(0.001):
             yield
         return (yield from load(*given))
 
     monkeypatch.setattr(queue, "load_in_slices", held)
+    return gate
 
+
+async def stale(app, name="m"):
+    while not app.server.writer.models[name].stale:
+        await asyncio.sleep(0.001)
+
+
+async def fed_again(app, client):
+    """The weights of m, and those of a model that is fed its ledger, must be the same to the bit."""
+    ledger = (await client.get("/v1/models/m/log?format=ledger")).text
+    assert not any(json.loads(line).get("voter") == "lefty" for line in ledger.splitlines())
+    await client.post("/v1/models", json={"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 5}})
+    assert (await client.post("/v1/models/n/log", content=ledger.encode())).status_code == 200
+    logs = [(await client.get(f"/v1/models/{name}/log")).text for name in "mn"]
+    assert weights(logs[0]) == weights(logs[1])
+    assert same(*(app.server.writer.models[name].learner.learner.arrays() for name in "mn"))
+
+
+def test_an_answer_during_an_erasure_is_weighed_without_the_erased(local, may):
     async def go():
         app = local()
         async with app.running() as client:
@@ -29,8 +53,7 @@ def test_an_answer_during_an_erasure_is_weighed_without_the_erased(local, monkey
             ids = [offer["event_id"] for offer in offers]
             may.clear()
             erasing = asyncio.ensure_future(client.post("/v1/models/m/erase", json={"voter": "lefty"}))
-            while not app.server.writer.models["m"].stale:
-                await asyncio.sleep(0.001)
+            await stale(app)
             said = [{"winner": offer["left"], "voter": "ann"} for offer in offers]
             one = asyncio.ensure_future(client.post(f"/v1/models/m/events/{ids[0]}/answer", json=said[0]))
             batch = {"answers": [{"event_id": ids[1], **said[1]}]}
@@ -44,14 +67,76 @@ def test_an_answer_during_an_erasure_is_weighed_without_the_erased(local, monkey
             assert (await erasing).status_code == 200
             assert (await one).json()["status"] == "learnt"
             assert (await two).json()["results"][0]["status"] == "learnt"
-            ledger = (await client.get("/v1/models/m/log?format=ledger")).text
+            await fed_again(app, client)
+
+    run(go())
+
+
+def test_votes_sent_during_an_erasure_are_weighed_without_the_erased(local, may):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await answered(client, 100)
+            lines = ["left,right,winner,voter"]
+            lines += [f"ash,{other},ash,ann\n{other},elm,elm,bob" for other in ("birch", "cedar", "fir")]
+            await client.post("/v1/models/m/items", json=ITEMS)
+            may.clear()
+            erasing = asyncio.ensure_future(client.post("/v1/models/m/erase", json={"voter": "lefty"}))
+            await stale(app)
+            sending = asyncio.ensure_future(client.post("/v1/models/m/votes", content="\n".join(lines).encode()))
+            await asyncio.wait({sending}, timeout=0.3)
+            early = sending.done()
+            may.set()
+            assert (await erasing).status_code == 200
+            sent = await sending
+            assert (early, sent.json().get("learnt")) == (False, 6), sent.text
+            await fed_again(app, client)
+
+    run(go())
+
+
+def test_a_ledger_goes_on_when_an_erased_voter_is_unlearnt(local, may, monkeypatch):
+    monkeypatch.setattr(exchange, "_BATCH", 10)
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await answered(client, 60)
+            ledger = (await client.get("/v1/models/m/log?format=ledger")).content
             body = {"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 5}}
             await client.post("/v1/models", json=body)
-            rows = [json.loads(line) for line in ledger.splitlines()]
-            assert not any(row.get("voter") == "lefty" for row in rows)
-            assert (await client.post("/v1/models/n/log", content=ledger.encode())).status_code == 200
-            logs = [(await client.get(f"/v1/models/{name}/log")).text for name in "mn"]
-            assert weights(logs[0]) == weights(logs[1])
-            assert same(*(app.server.writer.models[name].learner.learner.arrays() for name in "mn"))
+            loop, call_now = asyncio.get_running_loop(), app.server.writer.call_now
+            half, on = asyncio.Event(), threading.Event()
+            steps = iter(range(1000))
+
+            def slow(*given, **more):
+                # The copy to try it on, then five parts; the sixth waits for the erasure.
+                if given[0] == "n" and threading.current_thread() is feeder[0] and next(steps) == 6:
+                    loop.call_soon_threadsafe(half.set)
+                    assert on.wait(60)
+                return call_now(*given, **more)
+
+            feeder = []
+            feed = exchange.feed
+
+            def fed(*given):
+                feeder.append(threading.current_thread())
+                return feed(*given)
+
+            monkeypatch.setattr("conquer.service.routes.log.feed", fed)
+            monkeypatch.setattr(app.server.writer, "call_now", slow)
+            feeding = asyncio.ensure_future(client.post("/v1/models/n/log", content=ledger))
+            await half.wait()
+            may.clear()
+            erasing = asyncio.ensure_future(client.post("/v1/models/n/erase", json={"voter": "lefty"}))
+            await stale(app, "n")
+            position = app.server.writer.models["n"].position
+            on.set()
+            await asyncio.wait({feeding}, timeout=0.3)
+            early = feeding.done(), app.server.writer.models["n"].position - position
+            may.set()
+            assert early == (False, 0)
+            assert (await erasing).status_code == 200
+            assert (await feeding).status_code == 200
 
     run(go())

@@ -139,3 +139,40 @@ def test_instructions_are_open_until_they_have_been_seen(page, teas):  # noqa: F
     page.keyboard.press("Space")
     assert page.is_visible("#guide")
     assert answered(teas) == 0
+
+
+def test_a_long_card_fades_out_above_its_button(page, teas):  # noqa: F811
+    page.set_viewport_size({"width": 1280, "height": 420})
+    enter(page, teas)
+    look = """() => [...document.querySelectorAll(".choice .foot")].map((foot) => {
+      const veil = getComputedStyle(foot, "::before"), box = foot.getBoundingClientRect();
+      return { fades: veil.backgroundImage.includes("gradient"), high: parseFloat(veil.height), bottom: box.bottom };
+    })"""
+    for foot in page.evaluate(look):
+        assert foot["fades"]
+        assert foot["high"] >= 10
+        assert foot["bottom"] <= 420, "the button is in sight while its card is longer than the screen"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "shown"),
+    [
+        ("array.json", json.dumps([{"id": "a", "text": "one tea"}, {"id": "b", "text": "two teas"}]), "one tea"),
+        ("texts.json", json.dumps(["one tea", "two teas"]), "one tea"),
+        ("pairs.jsonl", json.dumps({"prompt": "A line?", "chosen": "one tea", "rejected": "no tea"}), "one tea"),
+        ("pairs.csv", "prompt,chosen,rejected\nA line?,one tea,no tea\n", "one tea"),
+    ],
+)
+def test_arrays_and_pairs_are_uploaded_on_the_page(page, start, tmp_path, name, content, shown):  # noqa: F811
+    server = start()
+    (tmp_path / name).write_text(content)
+    page.goto(server.address)
+    page.set_input_files("#file", tmp_path / name)
+    page.click("form button.primary")
+    page.wait_for_url("**/pick/*")
+    page.fill("#voter", "Ann")
+    page.click("#who button")
+    after(page, 0)
+    assert shown in page.inner_text("#cards")
+    assert page.is_visible("#context") == name.startswith("pairs")
+    assert page.problems == []

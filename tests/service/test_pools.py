@@ -150,7 +150,7 @@ def test_erasing_a_voter_is_the_fold_without_their_rows(local, tmp_path):
     "data",
     [b"", b"  ", b"{", b"\xff\xfe\x00", b"id,text\na,b,c\n", b"id,text\na,one\n",
      b'{"id":"tie","text":"x"}\n{"text":"y"}',
-     b'{"text":"x"}\n[]', b'{"items":[]}', b'{"items":5}', b'{"prompt":[1],"items":["a","b"]}', b"[" * 9999,
+     b'{"text":"x"}\n[]', b'{"items":[]}', b'{"items":5}', b'{"prompt":[[1]],"items":["a","b"]}', b"[" * 9999,
      b'{"id":"a","text":"x"}\n{"id":"a","text":"y"}', b'{"id":"a"}\n{"id":"b"}'],
 )  # fmt: skip
 def test_files_that_make_no_questions_are_refused(data):

@@ -54,7 +54,7 @@ def test_limits(local):
         many = [{"id": f"i{k}", "vector": [0, 0, 1]} for k in range(30)]
         assert (await client.post("/v1/models/m/choose", json={"items": many})).status_code == 200
 
-    conversation(local, work, body_bytes=2000)
+    conversation(local, work, body_bytes=500, round_bytes=2000)
 
 
 def test_a_full_queue_says_so(local):

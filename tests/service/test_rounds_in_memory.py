@@ -148,11 +148,11 @@ def test_a_round_of_a_batch_is_no_larger_than_one_alone(local: Any) -> None:
         async with local().running() as client:
             await client.post("/v1/models", json={"name": "m", "algorithm": "gnr", "features": {"dim": 16}})
             small = [{"id": name, "vector": [1.0]} for name in "ab"]
-            large = [{"id": name, "text": "a" * 600_000} for name in "ab"]
+            large = [{"id": name, "text": "a" * (7 << 20)} for name in "ab"]
             rounds = [{"items": large}, {"items": small}]
             reply = await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})
             first, second = reply.json()["results"]
-            assert "at most 1048576 bytes" in first["error"]["message"]
+            assert f"at most {12 << 20} bytes" in first["error"]["message"]
             assert second["shown"]
 
     run(go())

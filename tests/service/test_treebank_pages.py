@@ -1,12 +1,13 @@
 """The pages of a parser: trees that can be read."""
 
+import re
 from pathlib import Path
 
 import httpx
 import pytest
 
 from .test_pages import BROWSER, after, browser, page
-from .test_treebanks import MADE, TREEBANK
+from .test_treebanks import MADE, TREEBANK, WORDS
 
 __all__ = ["browser", "page"]
 
@@ -37,6 +38,38 @@ def test_the_page_draws_the_tree(page, start, tmp_path):
             page.click(link)
         assert download.value.suggested_filename == name
         assert download.value.path().read_bytes()
+    assert page.problems == []
+
+
+@pytest.mark.skipif(not Path(BROWSER).exists(), reason=f"needs Chromium at {BROWSER}")
+@pytest.mark.filterwarnings("default")
+def test_people_see_words_and_no_numbers(page, start, tmp_path):
+    bank = tmp_path / "bank.conllu"
+    bank.write_text(TREEBANK)
+    server = start(treebank=bank)
+    page.goto(f"{server.address}/parse/bank")
+    page.fill("#voter", "Ann")
+    page.click("#who button")
+    forms, pressed = set(WORDS), ["1", "2", "b", "1", "2", " "]
+    for count, key in enumerate(pressed):
+        after(page, count)
+        assert page.inner_text("#question mark") in forms
+        heads = page.locator("#left-card strong, #right-card strong").all_inner_texts()
+        assert len(heads) == 2
+        assert set(heads) <= {*forms, "the sentence itself"}
+        page.keyboard.press(key)
+    after(page, len(pressed))
+    page.goto(f"{server.address}/models/bank")
+    page.wait_for_function(f"() => document.querySelectorAll('#recent tr').length === {len(pressed)}")
+    named = re.compile(rf"({'|'.join(forms)})( \(word \d\))?|the sentence itself")
+    rows = page.locator("#recent tr")
+    for k in range(len(pressed)):
+        picked, *about = rows.nth(k).locator("td").nth(1).inner_text().split("\n")
+        assert picked in ("neither", "skipped") or named.fullmatch(picked), picked
+        assert re.fullmatch(rf"the head of “({named.pattern})” in: [a-z ]+", about[-1]), about
+        others = rows.nth(k).locator("td").nth(2).locator(".said").all_inner_texts()
+        assert len(others) == (2 if picked in ("neither", "skipped") else 1)
+        assert all(named.fullmatch(one) for one in others), others
     assert page.problems == []
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conquer.service.errors import RefusalError
-from conquer.service.log import fold
+from conquer.service.log import fold, records
 from conquer.service.log.loading import load
 from conquer.service.store.log_table import headers
 from conquer.service.writer import batch as batches
@@ -157,7 +157,7 @@ def test_a_digest_counts_once_its_row_is_committed(local, monkeypatch) -> None:
             try:
 
                 def breaks(turn):
-                    turn.append(fold.Measured(1, 0.5, 1), None)
+                    turn.append(records.Measured(1, 0.5, 1), None)
                     raise OSError("gone")
 
                 with pytest.raises(RefusalError):

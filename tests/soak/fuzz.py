@@ -22,6 +22,7 @@ from .traffic import KEEPERS, REFUSED, raw, session
 MEGABYTES = 1500.0
 """What the server may take at most, of which 256 are for models."""
 _AT_ONCE = 16
+_PLACES = [("GET", "/session"), ("GET", "/v1/models"), ("POST", "/v1/models"), ("POST", "/join"), ("POST", "/logout")]
 _PART = 1000
 _VECTORS = {"items": [{"id": "a", "vector": [1, 0]}, {"id": "b", "vector": [0, 1]}]}
 
@@ -161,8 +162,9 @@ def _stretch(target: Target, kept: dict[str, Any], wanted: dict[str, int], path:
 def _with_cookie(seed: int, number: int, cookie: bytes) -> bytes:
     """A page asked for with a session that somebody has tampered with."""
     rng = random.Random(f"cookies {seed} {number}")
-    method, path = rng.choice([("GET", "/session"), ("GET", "/v1/models"), ("POST", "/v1/models"), ("POST", "/logout")])
-    request = raw(method, path, {"name": "spare"} if path == "/v1/models" else None, "X-Conquer-Token: @", "Cookie: @")
+    method, path = rng.choice(_PLACES)
+    body = {"/v1/models": {"name": "spare"}, "/join": {"token": f"{number}", "name": "x"}}.get(path)
+    request = raw(method, path, body, "X-Conquer-Token: @", "Cookie: @")
     return b"".join(
         part + value
         for part, value in zip(

@@ -24,8 +24,15 @@ _RANK = {
 Request = tuple[str, str, Any]
 
 
-REFUSED = {("POST", "/login"), ("POST", "/v1/models/copy/log"), ("GET", "/static/style.css")}
-"""What is rightly refused: a key and a file that do not exist, and a ledger for a model that is not fresh."""
+REFUSED = {
+    ("POST", "/login"),
+    ("POST", "/join"),
+    ("POST", "/v1/models/keep-pick/invitations"),
+    ("DELETE", "/v1/models/spare/invitations/0a1b2c3d"),
+    ("POST", "/v1/models/copy/log"),
+    ("GET", "/static/style.css"),
+}
+"""What is rightly refused: a key, links and a file that do not exist, and a ledger for a model that is not fresh."""
 
 
 def make_keepers(client: httpx.Client) -> None:
@@ -57,7 +64,14 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"{root}/events/e2/activate", None
     yield "POST", f"{root}/events/e1/undo", {"voter": "ann"}
     yield "POST", f"{root}/events/e1/flag", {"comment": "odd"}
+    yield "POST", f"{root}/events/e1/settle", None
     yield "GET", f"{root}/events/e1", None
+    yield "PATCH", root, {"title": "Zürich, <b>two</b>", "paused": True}
+    yield "PATCH", root, {"title": "", "paused": False}
+    yield "POST", f"{root}/invitations", {"note": "é", "uses": 3, "hours": 1.5}
+    yield "GET", f"{root}/invitations", None
+    yield "DELETE", "/v1/models/spare/invitations/0a1b2c3d", None
+    yield "GET", f"/v1/models/{text}/progress", None
     rounds = [{"items": _VECTORS, "event_id": "b1"}, {"items": _VECTORS[:2]}]
     yield "POST", f"{root}/choose/batch", {"rounds": rounds}
     yield "POST", f"{root}/answers", {"answers": [{"event_id": "b1", "winner": "both_bad", "strength": 0.5}]}
@@ -69,7 +83,7 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"{root}/rank", {"items": _VECTORS}
     yield "POST", f"/v1/models/{full}/choose", {"items": _VECTORS, "event_id": "f1", "voter": "ann"}
     yield "POST", f"/v1/models/{full}/events/f1/answer", {"winner": "tie", "voter": "ann", "kind": "judge"}
-    for path in ("board?delta=0.1", "voters", "latest?kind=answers&limit=5", "latest?kind=flags", "log?format=csv"):
+    for path in ("board?delta=0.1", "voters", "latest?kind=answers&limit=5", "latest?kind=open", "log?format=csv"):
         yield "GET", f"/v1/models/{full}/{path}", None
     yield "POST", f"{root}/erase", {"voter": "ann"}
     yield "POST", f"/v1/models/{text}/items", _LINES.replace('"i', '"more-i').replace("more-id", "id").encode()
@@ -80,7 +94,7 @@ def session(client: httpx.Client) -> Iterator[Request]:
         yield "GET", f"/v1/models/{name}/task", None
     for path in ("parser", "trees", "parser/file", "log?format=answers"):
         yield "GET", f"/v1/models/{parse}/{path}", None
-    for path in ("log", "log?format=preferences&after=3", "log?format=ledger", "features?count=5", "file"):
+    for path in ("log", "log?format=preferences&after=3", "log?format=ledger", "features?count=5&spread=1", "file"):
         yield "GET", f"{root}/{path}", None
     yield "PUT", "/v1/models/copy/file", client.get(f"{root}/file").content
     yield "POST", "/v1/models/copy/log", client.get(f"{root}/log?format=ledger").content
@@ -88,13 +102,25 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", "/personalizer/v1.0/rank?model=personalizer", _RANK
     yield "POST", "/personalizer/v1.0/events/r1/reward", {"value": 0.5}
     yield "POST", "/personalizer/v1.0/events/r1/activate", None
-    for path in ("healthz", "readyz", "metrics", "openapi.json", "", "login", "docs", "session", "static/style.css"):
+    for path in (
+        "healthz",
+        "readyz",
+        "metrics",
+        "openapi.json",
+        "",
+        "login",
+        "join",
+        "docs",
+        "session",
+        "static/style.css",
+    ):
         yield "GET", f"/{path}", None
     yield "GET", f"/models/{pick}", None
     yield "GET", f"/pick/{text}", None
     yield "GET", f"/board/{full}", None
     yield "GET", f"/parse/{parse}", None
     yield "POST", "/login", {"key": "nothing"}
+    yield "POST", "/join", {"token": "nothing", "name": "Zoë"}
     yield "POST", "/logout", None
 
 
@@ -106,7 +132,7 @@ def raw(method: str, path: str, body: Any, *headers: str) -> bytes:
     """
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
     head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", "Accept: */*", *headers]
-    if method in ("POST", "PUT"):
+    if method in ("POST", "PUT", "PATCH"):
         kind = "octet-stream" if isinstance(body, bytes) else "json"
         head += [f"Content-Type: application/{kind}", f"Content-Length: {len(data)}"]
     return "\r\n".join([*head, "", ""]).encode() + data

@@ -15,6 +15,7 @@ _KINDS = {
     **dict.fromkeys(("person", "human", "people", "crowd", "user"), PERSON),
     **dict.fromkeys(("judge", "llm", "ai", "model", "machine"), JUDGE),
 }
+_USUAL = {str, int, type(None)}
 
 
 class CellReader:
@@ -48,7 +49,7 @@ class CellReader:
         lefts = self._column(chunk, columns.left, _left, bad)
         if strengths is not None:
             given = np.array([1.0 if one is None else one for one in strengths])
-            values *= np.where(np.isnan(given), 1.0, given)
+            values *= np.where(np.isnan(given) | np.isinf(values), 1.0, given)  # "both bad" has no strength
         return VoteBlock(
             first,
             second,
@@ -79,11 +80,9 @@ class CellReader:
         if name is None:
             return None
         cells = chunk.column(name)
-        known = {} if known is None else known
-        try:
-            found = [known.get(cell) for cell in cells] if known else [None] * len(cells)
-        except TypeError:  # lists and dicts are in no dictionary
-            found = [None] * len(cells)
+        # Lists are in no dictionary, and to a dictionary True and 1.0 are 1.
+        usual = bool(known) and {*map(type, cells)} <= _USUAL
+        found = [known.get(cell) for cell in cells] if known and usual else [None] * len(cells)
         for k in [k for k, value in enumerate(found) if value is None] if None in found else ():
             if k not in bad:
                 try:

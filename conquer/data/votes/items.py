@@ -6,21 +6,27 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conquer.data.columns import plain
-from conquer.data.votes.ledgers import content_of
 from conquer.data.votes.reading import whole_file
 from conquer.data.votes.tables import chunks
 from conquer.data.votes.things import Things, kind_of
 from conquer.data.votes.vote import VoteError
+from conquer.items import SHOWN, Part, parts_of
 
 _ID = ("id", "item", "itemid", "name", "key", "model")
-_CONTENT = ("text", "content", "body", "features", "vector", "embedding")
+_CONTENT: dict[Part, tuple[str, ...]] = {
+    "text": ("text", "content", "body"),
+    "features": ("features",),
+    "vector": ("vector", "embedding"),
+}
+_CONTENTS = tuple(name for names in _CONTENT.values() for name in names)
 
 
 def read_items(path: str | os.PathLike[str]) -> dict[str, Any]:
     """{id: a text, a dict or a vector} of a CSV, TSV, JSON lines, JSON or Parquet file.
 
-    A column names the id (id, item, name, ...); text, features or vector holds the item, and where there is none of
-    these all other columns together are its features.
+    A column names the id (id, item, name, ...); text, features and vector hold the item, which is a dict of these where
+    it has several. Where there is none of them all other columns together are its features, but for label, meta, image
+    and format, which nobody learns.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -59,29 +65,41 @@ def read_items(path: str | os.PathLike[str]) -> dict[str, Any]:
     return items
 
 
-def _columns(names: Any, where: str) -> tuple[str, str | None]:
+def _columns(names: Any, where: str) -> tuple[str, dict[Part, str]]:
+    """The column of the id, and those of an item's parts."""
     known: dict[str, str] = {}
     for name in names:
         known.setdefault(plain(name), name)
     identity = next((known[name] for name in _ID if name in known), None)
     if identity is None:
         raise VoteError(f"{where}: no column is an id ({', '.join(_ID)}) among {', '.join(names)!r:.300}")
-    content = next((known[name] for name in _CONTENT if name in known), None)
-    if content is None and len(names) < 2:
-        raise VoteError(f"{where}: no column says what an item is ({', '.join(_CONTENT)}, or features)")
+    first = {part: next((known[name] for name in usual if name in known), None) for part, usual in _CONTENT.items()}
+    content = {part: name for part, name in first.items() if name is not None}
+    if not content and not any(plain(name) not in (*SHOWN, plain(identity)) for name in names):
+        raise VoteError(f"{where}: no column says what an item is ({', '.join(_CONTENTS)}, or features)")
     return identity, content
 
 
-def _contents(chunk: Any, identity: str, content: str | None) -> Iterator[Any]:
-    if content is not None:
-        rows = zip(*(chunk.column(name) for name in chunk.names), strict=True)
-        for row in rows:
-            fields = dict(zip(chunk.names, row, strict=True))
-            yield fields[content] if fields[content] is not None else content_of({**fields, "id": None})
+def _contents(chunk: Any, identity: str, content: Mapping[Part, str]) -> Iterator[Any]:
+    if content:
+        for cells in zip(*(chunk.column(name) for name in content.values()), strict=True):
+            yield parts_of({part: _part(part, cell) for part, cell in zip(content, cells, strict=True)})
         return
-    others = [name for name in chunk.names if name != identity]
+    others = [name for name in chunk.names if name != identity and plain(name) not in SHOWN]
     for row in zip(*(chunk.column(name) for name in others), strict=True):
         yield {name: _number(cell) for name, cell in zip(others, row, strict=True) if cell not in (None, "")}
+
+
+def _part(part: Part, cell: Any) -> Any:
+    """A part as its column holds it: in a table, an empty cell is none, and features and vectors are JSON."""
+    if isinstance(cell, str) and not cell.strip():
+        return None
+    if part == "text" or not isinstance(cell, str):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
 
 
 def _number(cell: Any) -> Any:

@@ -1,11 +1,11 @@
 """Our own logs as votes: the ledger of a service or of a session, its choices and answers, row by row."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from conquer.checks import is_real
 from conquer.data.votes.winners import Answer
+from conquer.items import parts_of
 from conquer.rows import SparseRows
 
 _OTHERS = ("open", "expose", "activate", "expiry", "correction", "flag", "fit", "measure", "erasure", "erased")
@@ -60,11 +60,9 @@ def _body(row: Any) -> Mapping[str, Any]:
 
 
 def content_of(item: Mapping[str, Any]) -> Any:
-    """What an item of ours is: its text, its features or its vector; without them its id."""
-    for name in ("text", "features", "vector"):
-        if item.get(name) is not None:
-            return item[name]
-    return item.get("id")
+    """What an item of ours is: its text, its features, its vector, or several of them; without them its id."""
+    found = parts_of(item)
+    return item.get("id") if found is None else found
 
 
 class ShownPair(NamedTuple):
@@ -89,9 +87,8 @@ def _shown(body: Mapping[str, Any]) -> ShownPair | None:
         else:
             contents[str(place)] = one
     left = {names[0]: "first", names[1]: "second"}.get(str(body.get("left")))
-    context = body.get("context")
-    told = None if context is None else json.dumps(context, sort_keys=True)
-    return ShownPair((contents.get(names[0]), contents.get(names[1])), left, told, bool(body.get("planted")))
+    things = contents.get(names[0]), contents.get(names[1])
+    return ShownPair(things, left, body.get("context"), bool(body.get("planted")))
 
 
 def _offered(row: Mapping[str, Any]) -> ShownPair | None:

@@ -10,7 +10,8 @@ from conquer.data.compression import check_length, is_compressed, lines, pieces
 
 PART_BYTES = 64 << 20
 _PIECE = 4 << 20
-_CUTTABLE = ("csv", "tsv", "semicolons", "jsonl")
+DELIMITERS = {"csv": ",", "semicolons": ";", "tsv": "\t", "quoted tsv": "\t"}
+"""What separates the cells of each form of a table. A "tsv" quotes nothing; one whose header is quoted is another."""
 
 
 class FilePart(NamedTuple):
@@ -63,9 +64,9 @@ def cut(part: FilePart, header: tuple[str, ...], size: int = PART_BYTES) -> list
     A table in which a line has an odd number of quotes may hold a cell of several lines, so it stays whole.
     """
     total = part.path.stat().st_size
-    if total <= size or part.form not in _CUTTABLE or is_compressed(part.path):
+    if total <= size or part.form not in (*DELIMITERS, "jsonl") or is_compressed(part.path):
         return [part]
-    quoted = part.form in ("csv", "semicolons")
+    quoted = part.form in DELIMITERS and part.form != "tsv"
     parts, start, line, seen, number = [], 0, 1, 0, 1
     open_quotes = 0
     with part.path.open("rb") as file:

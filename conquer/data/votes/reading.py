@@ -13,7 +13,7 @@ from conquer.data.votes.cells import CellReader
 from conquer.data.votes.columns import Columns, find_columns, late_names, more_columns
 from conquer.data.votes.ledgers import is_ledger, ledger_rows
 from conquer.data.votes.orders import order_blocks
-from conquer.data.votes.parts import FilePart
+from conquer.data.votes.parts import DELIMITERS, FilePart
 from conquer.data.votes.tables import Chunk, chunks, form_of, from_rows
 from conquer.data.votes.things import ThingKind, Things, checked_things, kind_of
 from conquer.data.votes.vote import JUDGE, PERSON, Found, Vote, VoteBlock, VoteError
@@ -119,7 +119,8 @@ class VoteReading:
             if chunk.bad and not chunk.names:
                 place, reason = next(iter(chunk.bad.items()))
                 raise VoteError(f"{self.at(chunk.lines[place])}: {reason}") from None
-            first = chunk.lines[0] if chunk.lines else 1
+            delimited = isinstance(self.source, FilePart) and self.source.form in DELIMITERS
+            first = 1 if delimited or not chunk.lines else chunk.lines[0]  # what a table lacks, its header lacks
             raise VoteError(f"{self.at(first)}: {error}") from None
 
     def _more(self, chunk: Chunk, columns: Columns, names: Mapping[str, str], late: list[str]) -> Columns:

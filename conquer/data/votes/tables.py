@@ -12,7 +12,7 @@ from typing import Any
 
 from conquer.data.compression import first_bytes
 from conquer.data.votes.arrays import array_rows
-from conquer.data.votes.parts import FilePart, line_blocks, lines_of
+from conquer.data.votes.parts import DELIMITERS, FilePart, line_blocks, lines_of
 from conquer.data.votes.vote import VoteError
 
 ROWS = 1 << 14
@@ -22,6 +22,7 @@ BYTES = 1 << 22
 LONGEST_CELL = (1 << 24) + (1 << 10)
 """Characters of a cell: a text of the longest kind, and space around it."""
 _OPENING = re.compile(rb'"kind"\s*:\s*"open"')
+_QUOTED = re.compile(rb'"[^"]*"(\t"[^"]*")*')
 _PREFLIB = re.compile(rb"#\s*(FILE NAME|TITLE|NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.IGNORECASE)
 
 
@@ -46,7 +47,7 @@ class Meter:
 
 
 def form_of(path: Path) -> str:
-    """What kind of file it is, by its first bytes: csv, tsv, semicolons, jsonl, ledger, json, parquet or preflib."""
+    """What kind of file it is, by its first bytes: one of DELIMITERS, jsonl, ledger, json, parquet or preflib."""
     start = first_bytes(path)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in start[:4]:
         raise VoteError(f"{path}, line 1: not UTF-8 but UTF-16 or no text at all; save it as UTF-8")
@@ -63,7 +64,7 @@ def form_of(path: Path) -> str:
         return "preflib"
     header = start.split(b"\n", 1)[0]
     if b"\t" in header:
-        return "tsv"
+        return "quoted tsv" if _QUOTED.fullmatch(header.rstrip()) else "tsv"
     return "semicolons" if header.count(b";") > header.count(b",") else "csv"
 
 
@@ -76,26 +77,29 @@ def chunks(part: FilePart) -> Iterator[Chunk]:
         return from_rows(_metered(part, meter), meter)
     if part.form in ("jsonl", "ledger"):
         return from_rows(_json_lines(part, meter), meter)
-    return _delimited(part, {"tsv": "\t", "semicolons": ";"}.get(part.form, ","))
+    return _delimited(part)
 
 
 def header_of(path: Path, form: str) -> list[str]:
     """The names of a delimited file's columns."""
-    reader = _reader(FilePart(path, form), {"tsv": "\t", "semicolons": ";"}.get(form, ","), Meter())
-    return _header(path, reader)
+    return _header(path, _reader(FilePart(path, form), Meter()))
 
 
-def _reader(part: FilePart, delimiter: str, meter: Meter) -> Any:
+def _reader(part: FilePart, meter: Meter) -> Any:
     # Of the whole process, and only ever raised: the usual 131,072 characters are fewer than a long text has.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    if delimiter == "\t":  # such files quote nothing
-        return csv.reader(_decoded(part, meter), delimiter=delimiter, quoting=csv.QUOTE_NONE)
-    return csv.reader(_decoded(part, meter), delimiter=delimiter, strict=True)
+    if part.form == "tsv":
+        return csv.reader(_decoded(part, meter), delimiter="\t", quoting=csv.QUOTE_NONE)
+    return csv.reader(_decoded(part, meter), delimiter=DELIMITERS[part.form], strict=True)
+
+
+def _reason(error: csv.Error) -> str:
+    return r"lines must end in \n or \r\n, not in \r alone" if "new-line" in str(error) else str(error)
 
 
 def _decoded(part: FilePart, meter: Meter) -> Iterator[str]:
     """Every line, decoded many at a time; a line that is not UTF-8 is named."""
-    number = part.line
+    number, mark = part.line, part.start == 0
     for some in line_blocks(part):
         meter.bytes += len(some)
         try:
@@ -103,6 +107,8 @@ def _decoded(part: FilePart, meter: Meter) -> Iterator[str]:
         except UnicodeDecodeError as error:
             line = number + some.count(b"\n", 0, error.start)
             raise VoteError(f"{part.path}, line {line}: not UTF-8 ({error.reason})") from None
+        # Before the first cell is read: within it, a quote after the mark would be a letter.
+        text, mark = text.removeprefix("\ufeff") if mark else text, False
         whole = text.split("\n")
         last = whole.pop()
         yield from [line + "\n" for line in whole]
@@ -115,17 +121,17 @@ def _header(path: Path, reader: Any) -> list[str]:
     try:
         names: list[str] = next(filter(None, reader), [])
     except csv.Error as error:
-        raise VoteError(f"{path}, line {reader.line_num}: no header of a table ({error})") from None
-    names = [name.removeprefix("\ufeff").strip().removeprefix("#").strip() for name in names]
+        raise VoteError(f"{path}, line {reader.line_num}: no header of a table ({_reason(error)})") from None
+    names = [name.strip().removeprefix("#").strip() for name in names]
     if len(set(names)) != len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise VoteError(f"{path}, line {reader.line_num}: columns need different names, got {twice!r:.200} twice")
     return names
 
 
-def _delimited(part: FilePart, delimiter: str) -> Iterator[Chunk]:
+def _delimited(part: FilePart) -> Iterator[Chunk]:
     meter = Meter()
-    reader = _reader(part, delimiter, meter)
+    reader = _reader(part, meter)
     header = list(part.header) or _header(part.path, reader)
     width = len(header)
     places = {name: place for place, name in enumerate(header)}
@@ -140,8 +146,7 @@ def _delimited(part: FilePart, delimiter: str) -> Iterator[Chunk]:
         try:
             rows.extend(islice(reader, many))
         except csv.Error as error:
-            reason = r"lines must end in \n or \r\n, not in \r alone" if "new-line" in str(error) else str(error)
-            bad[len(rows)] = reason
+            bad[len(rows)] = _reason(error)
             rows.append(blank)
         if not rows:
             return

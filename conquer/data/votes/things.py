@@ -12,6 +12,7 @@ import numpy as np
 from conquer.answers import RESERVED
 from conquer.checks import is_real
 from conquer.data.votes.vote import LONGEST_NAME
+from conquer.items import PARTS, is_whole
 
 ThingKind = Literal["ids", "texts", "dicts", "vectors"]
 KINDS = cast(tuple[ThingKind, ...], get_args(ThingKind))
@@ -87,8 +88,17 @@ class Things:
         if self.kind == "dicts":
             if not isinstance(value, Mapping):
                 raise ValueError(f"expected an object with features, got {cell!r:.60}")
-            return {name: _feature(name, cell) for name, cell in value.items()}
+            return self._whole(value) if is_whole(value) else _features(value)
         return self._vector(value, cell)
+
+    def _whole(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """An item with several parts, each of them as it is read alone."""
+        found: dict[str, Any] = {}
+        for part in PARTS:
+            if (value := item.get(part)) is not None:
+                read = {"text": _text, "features": _features, "vector": lambda cell: self._vector(cell, cell)}[part]
+                found[part] = read(value)
+        return found
 
     def _id(self, cell: Any) -> str:
         if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
@@ -124,11 +134,19 @@ class Things:
         return [float(number) for number in numbers]
 
 
+def _features(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"expected an object with features, got {value!r:.60}")
+    return {name: _feature(name, cell) for name, cell in value.items()}
+
+
 def _feature(name: Any, value: Any) -> Any:
     """A feature of a dict, as a featurizer takes it."""
     if not isinstance(name, str):
         raise ValueError(f"feature names must be strings, got {name!r:.60}")
-    if value is None or isinstance(value, str | bool | np.bool_):
+    if isinstance(value, np.generic):
+        value = value.item()  # a short float has no room for the largest number
+    if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Real):
         if not -_LARGEST <= value <= _LARGEST:  # type: ignore[operator]

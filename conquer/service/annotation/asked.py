@@ -1,5 +1,6 @@
 """Which pairs of a pool were answered, how often and by whom: read from the log, so that a pool comes to an end."""
 
+import heapq
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +40,11 @@ class Asked:
     (1, True, False)
     """
 
-    def __init__(self, pool: Sequence[Group]) -> None:
+    def __init__(self, pool: Sequence[Group], quota: int | None = None) -> None:
+        self.quota = quota
+        self.pairs = sum(len(group.items) * (len(group.items) - 1) // 2 for group in pool)
+        self.covered, self.filled = 0, 0
+        """How many pairs have an answer that counts, and how many answers count towards the quota."""
         self.pooled = sum(len(group.items) for group in pool)
         """How many items the places are numbered by: with more, everything is read again."""
         self.position = 0
@@ -79,7 +84,7 @@ class Asked:
             return
         self._said[event, voter] = number, counts
         self._met.setdefault(voter, set()).add(number)
-        self._votes[number] += counts
+        self._count(number, int(counts))
 
     def unsay(self, event: str, voter: str) -> None:
         """That answer was taken back: the pair may come again."""
@@ -87,7 +92,20 @@ class Asked:
         if number is not None:
             self.over.clear()
             self._met[voter].discard(number)
-            self._votes[number] -= counts
+            self._count(number, -int(counts))
+
+    def _count(self, number: int, change: int) -> None:
+        before = self._votes[number]
+        after = self._votes[number] = before + change
+        most = max(before, after) if self.quota is None else self.quota
+        self.filled += min(after, most) - min(before, most)
+        self.covered += (after > 0) - (before > 0)
+
+    def voters(self, most: int) -> list[tuple[str, int]]:
+        """Those who have answered about most pairs, and about how many."""
+        return heapq.nlargest(
+            most, ((name, len(met)) for name, met in self._met.items() if met), key=lambda one: one[1]
+        )
 
     def catch_up(self, connection: Connection, model: int, head: int) -> None:
         """Read what was said after its position, up to the row at `head`."""

@@ -26,6 +26,7 @@ from conquer.tickets import stream, ticket
 from conquer.types import Query
 
 _OTHERS = "everything is being answered by others"
+_PAUSED = "paused: whoever leads this will go on later; what you have answered counts"
 
 
 class Question(msgspec.Struct):
@@ -39,6 +40,8 @@ class Question(msgspec.Struct):
     """Without an event: why there is none now."""
     done: bool | msgspec.UnsetType = msgspec.UNSET
     """Without an event: whether there is nothing more to ask this person, unless items are added."""
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+    """Without an event: the model is paused."""
     board: BoardReply | msgspec.UnsetType | None = msgspec.UNSET
     """At the end: who has won, where the model can tell."""
     parse: Any = None
@@ -67,7 +70,7 @@ def asked_now(turn: Turn, pool: list[Group]) -> Asked | None:
     folded = turn.folded
     asked: Asked | None = folded.asked
     if asked is None or asked.void or asked.pooled != sum(len(group.items) for group in pool):
-        asked = Asked(pool)
+        asked = Asked(pool, folded.settings.quota)
     if folded.position - max(asked.position, turn.base) > NEAR:
         return None
     turn.flush()
@@ -76,9 +79,9 @@ def asked_now(turn: Turn, pool: list[Group]) -> Asked | None:
     return None if asked.void else asked
 
 
-def read_asked(connection: Connection, model: int, head: int) -> Asked:
+def read_asked(connection: Connection, model: int, head: int, quota: int | None) -> Asked:
     """The same from the store, beside the writer, up to the row at `head`."""
-    asked = Asked(read_pool(connection, model))
+    asked = Asked(read_pool(connection, model), quota)
     asked.catch_up(connection, model, head)
     return asked
 
@@ -100,6 +103,8 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
     open_event = held(turn, voter)
     if open_event is not None:
         return _question(turn, open_event, voter)
+    if turn.header.paused:
+        return Question(None, [], None, _answered(turn, voter), _PAUSED, paused=True)
     pool = groups_of(turn)
     if not pool:
         raise conflict("no_items", f"model {turn.folded.name!r} has no items: upload some first")

@@ -7,7 +7,6 @@ from typing import Any
 
 from conquer.data.columns import ID, PROMPT, TEXT, column
 
-KINDS = ("text", "features", "vector")
 _LISTS = ("items", "responses")
 PAIR = ("chosen", "rejected")
 _LONGEST = 2000
@@ -48,8 +47,8 @@ def _roles(names: tuple[str, ...], text: str | None) -> Roles:
         return tuple(name for each in usual if (name := column(names, (each,))) is not None)
 
     pair = some(PAIR)
-    # An item that says what it is by features or a vector may have a comment beside them.
-    body = column(names, TEXT, text) if text is not None or not {"features", "vector"} & {*names} else None
+    # An item that says what it is by features may have a comment beside them; beside a vector it is for people to read.
+    body = column(names, TEXT, text) if text is not None or "features" not in names or "vector" in names else None
     if text is None and "text" in names:
         body = "text"
     return Roles(column(names, ID), body, some(PROMPT), some(_LISTS), pair if len(pair) == len(PAIR) else ())

@@ -1,13 +1,15 @@
 """Files of items to the groups of items that questions are drawn from, and what was made of their columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from conquer.data.columns import TEXT
-from conquer.service.annotation.roles import KINDS, PAIR, roles_of
+from conquer.service.annotation.cells import in_table, is_shown, shown_in
+from conquer.service.annotation.roles import PAIR, roles_of
 from conquer.service.annotation.tables import FileRow, read_rows
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Group, Item, NewContext, NewItem, Value
@@ -20,8 +22,9 @@ _SENTENCE = 10
 class Contents:
     """What a file holds: its groups, and what was made of its columns.
 
-    `text` is the column that the texts are from, `features` are the columns that became features, `unused` those that
-    nothing was made of, `empty` counts the rows left out because their text is empty.
+    `text` is the column that the texts are from, `features` are the columns that became features, `shown` those that
+    people see and nobody learns, `unused` those that nothing was made of, `empty` counts the rows left out because
+    their text is empty.
     """
 
     groups: list[Group] = field(default_factory=list)
@@ -29,6 +32,7 @@ class Contents:
     features: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     empty: int = 0
+    shown: list[str] = field(default_factory=list)
 
     def described(self) -> str:
         """In words, for those who started it.
@@ -38,6 +42,7 @@ class Contents:
         """
         said = [f"text from {self.text!r}"] if self.text else []
         said += [f"no text column; taken as features: {', '.join(self.features)}"] if self.features else []
+        said += [f"shown and not learnt: {', '.join(self.shown)}"] if self.shown else []
         said += [f"not used: {', '.join(self.unused)}"] if self.unused else []
         return "; ".join([*said, *([f"{self.empty} rows without a text left out"] if self.empty else [])])
 
@@ -51,13 +56,14 @@ def read_groups(data: bytes) -> list[Group]:
     return read_items(data).groups
 
 
-def read_items(data: bytes, text: str | None = None) -> Contents:
+def read_items(data: bytes, text: str | None = None, images: Mapping[str, str] = MappingProxyType({})) -> Contents:
     """What is in a file; items without a context of their own make one group, the first.
 
     A row is an item, `{"id", "text"}` with an optional `prompt`; a whole group, `{"prompt", "items": [...]}` or
     `{"prompt", "responses": ["...", "..."]}`; or a pair, `{"prompt", "chosen", "rejected"}`. Columns are found by their
     usual names (`conquer.data.columns`) in any case; `text` names the column of the texts. In a table without such a
-    column all others are features, unless one holds sentences.
+    column, vectors or features all others are features, unless one holds sentences. `images` are names of uploaded
+    images by the names of their files.
     """
     rows, table = read_rows(data)
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -65,11 +71,14 @@ def read_items(data: bytes, text: str | None = None) -> Contents:
     if text is not None and roles.text is None:
         raise invalid(f"there is no column {text!r} among {', '.join(names)}")
     features: list[str] = []
-    if table and roles.text is None and not roles.pair:
-        features = [name for name in names if name not in (roles.id, *roles.prompts)]
-        rows = _with_features(rows, features)
-    found = _Grouping(text).run(rows)
+    if table:
+        rows = [in_table(row) for row in rows]
+        if roles.text is None and not roles.pair and not {"features", "vector"} & {*names}:
+            features = [name for name in names if name not in (roles.id, *roles.prompts) and not is_shown(name)]
+            rows = _with_features(rows, features) if features else rows
+    found = _Grouping(text, images).run(rows)
     found.features = features
+    found.shown = [name for name in names if is_shown(name) and name not in found.unused]
     found.unused = [name for name in found.unused if name not in features]
     return found
 
@@ -99,8 +108,8 @@ def _number(text: str) -> Value:
 class _Grouping:
     """Rows to groups, remembering which names were of use."""
 
-    def __init__(self, text: str | None) -> None:
-        self.text, self.found = text, Contents()
+    def __init__(self, text: str | None, images: Mapping[str, str]) -> None:
+        self.text, self.images, self.found = text, images, Contents()
         self.seen: set[str] = set()
         self.used: set[str | None] = set()
 
@@ -137,17 +146,22 @@ class _Grouping:
         """The item of a row, or None where its text is empty; such are counted."""
         fields = {"text": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
         roles = roles_of(fields, self.text if isinstance(given, dict) else None)
-        kept = {key: fields[key] for key in KINDS[1:] if fields.get(key) is not None and self.text is None}
+        kept = {key: fields[key] for key in ("features", "vector") if fields.get(key) is not None}
         if roles.text is not None and fields[roles.text] is not None:
             kept["text"] = fields[roles.text]
             self.found.text = self.found.text or roles.text
-        self.used |= {roles.id, roles.text, *kept}
-        if len(kept) != 1:
-            raise invalid(f"item {number} needs exactly one of text, features, vector, got {sorted(fields)}")
+        shown, names = shown_in(fields, self.images, number)
+        self.used |= {roles.id, roles.text, *kept, *names}
         if isinstance(body := kept.get("text"), str) and not body.strip():
-            self.found.empty += 1
-            return None
+            del kept["text"]
+            if not kept and "image" not in shown:
+                self.found.empty += 1
+                return None
         name = str((fields[roles.id] if roles.id else None) or fallback)
+        if not kept and not {"image", "label"} & {*shown}:
+            raise invalid(f"item {number} needs text, features, vector or image, got {sorted(fields)}")
+        # With nothing else to learn from, an item is what it is called.
+        kept = {**(kept or {"features": {"id": name}}), **shown}
         if name in ANSWER_WORDS or name in self.seen:
             raise invalid(f"item {number}: the id {name!r} is {'reserved' if name in ANSWER_WORDS else 'there twice'}")
         self.seen.add(name)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from conquer.data.votes import Found, Vote, VoteError, read_votes, whole_file
+from conquer.data.votes.parts import DELIMITERS
 from conquer.service.commands.reading import Reader
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.http.decoding import in_words
@@ -23,7 +24,7 @@ STORED = 64 << 20
 """Bytes of their items and contexts, each vote with its own, as they are stored: a line names what may be long."""
 CELLS = 20_000_000
 """Features of their items, and products with their contexts; an item counts as some at least."""
-_FORMS = ("csv", "tsv", "semicolons", "jsonl", "json")
+_FORMS = (*DELIMITERS, "jsonl", "json")
 _PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"(\xb5/\xfd")
 """How compressed files begin: a small one may hold more than there is room for."""
 _REST = "each with its own copy of them; send the rest in another"

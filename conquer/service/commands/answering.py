@@ -7,10 +7,14 @@ from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import ANSWER_WORDS, AnswerReply, AnswerRequest
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
-from conquer.service.log.records import Answered, Corrected, Flagged
+from conquer.service.log.records import Answered, Corrected, Flagged, Settled
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.transaction import Turn
+from conquer.service.store.flag_table import flags_after, settled_up_to
 from conquer.types import Query
+
+_MOST_FLAGS = 500
+"""Flags of one event that are settled at once."""
 
 
 def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
@@ -69,6 +73,20 @@ def flag(turn: Turn, event_id: str, voter: str | None, comment: str) -> AnswerRe
     event = turn.known(event_id)
     turn.append(Flagged(comment), event_id, voter or event.voter)
     return AnswerReply("ignored", event_id, "flagged")
+
+
+def settle(turn: Turn, event_id: str) -> AnswerReply:
+    """Mark an event's flags as dealt with; once more changes nothing. A row belongs to whoever flagged, like theirs."""
+    turn.known(event_id)
+    turn.flush()
+    connection, model = turn.connection, turn.folded.id
+    after = settled_up_to(connection, model, [event_id]).get(event_id, 0)
+    flags = flags_after(connection, model, event_id, after, _MOST_FLAGS)
+    for position, voter in flags:
+        turn.append(Settled(position), event_id, voter)
+    if not flags and not after:
+        raise conflict("not_flagged", f"event {event_id!r} has no flag to settle")
+    return AnswerReply("ignored" if flags else "repeat", event_id, "settled")
 
 
 def _late(turn: Turn, event: Event) -> bool:

@@ -1,12 +1,13 @@
 """A choose and what follows at once: decide, append the row, count the pair where widths count what is shown."""
 
-from typing import Any, Literal, Protocol
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from conquer.answers import leftmost
 from conquer.service.commands.reading import same_round
-from conquer.service.errors import conflict, invalid
+from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Raw, Shown
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
@@ -47,18 +48,74 @@ class CellRoom:
         return found
 
 
+class ReadRound(NamedTuple):
+    """A request's items and context as they came, and as the learner read them."""
+
+    items: bytes
+    context: bytes
+    read: Any
+
+
 def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> ChooseReply:
     """Decide a round and log it; the same event id with the same items gets the same reply again."""
-    if request.event_id is not None:
-        event = turn.event(request.event_id)
-        if event is not None:
-            _check_same(event, request)
-            return reply(event)
-        turn.check_unused(request.event_id)
+    event = _known(turn, request)
+    if event is not None:
+        _check_same(event, request)
+        return reply(event)
     room = room or CellRoom()
+    return reply(decide(turn, request, *_read(turn, request, room), room))
+
+
+def choose_all(turn: Turn, requests: Sequence[ChooseRequest]) -> list[ChooseReply | RefusalError]:
+    """Each as `choose` decides it, or why it is refused.
+
+    All rounds are read before the first is decided, for a step that is done over and over takes half the time of one
+    among many others: the processor has it at hand. Nothing that is read depends on what is decided.
+    """
+    room, ids = CellRoom(), set[str]()
+    rounds = [_read_ahead(turn, request, room, ids) for request in requests]
+    return [_decided(turn, request, found, room) for request, found in zip(requests, rounds, strict=True)]
+
+
+def _read_ahead(turn: Turn, request: ChooseRequest, room: CellRoom, ids: set[str]) -> ReadRound | RefusalError | None:
+    """A new round as it was read, or why not; None for one that is known, or will be once an earlier one is decided."""
+    try:
+        if request.event_id is not None:
+            if request.event_id in ids or _known(turn, request) is not None:
+                return None
+            ids.add(request.event_id)
+        return _read(turn, request, room)
+    except RefusalError as refusal:
+        return refusal
+
+
+def _decided(
+    turn: Turn, request: ChooseRequest, found: ReadRound | RefusalError | None, room: CellRoom
+) -> ChooseReply | RefusalError:
+    if isinstance(found, RefusalError):
+        return found
+    try:
+        return choose(turn, request, room) if found is None else reply(decide(turn, request, *found, room))
+    except RefusalError as refusal:
+        if refusal.tainted:
+            raise
+        return refusal
+
+
+def _known(turn: Turn, request: ChooseRequest) -> Event | None:
+    """The event that the request repeats; a RefusalError where its id cannot be used any more."""
+    if request.event_id is None:
+        return None
+    event = turn.event(request.event_id)
+    if event is None:
+        turn.check_unused(request.event_id)
+    return event
+
+
+def _read(turn: Turn, request: ChooseRequest, room: CellRoom) -> ReadRound:
     # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
     items, context = bytes(request.items), bytes(request.context)
-    left, most = room.cells, _LIMITS.body_bytes
+    left, most = room.cells, _LIMITS.round_bytes
     if len(items) + len(context) > most:
         raise invalid(f"a round has at most {most} bytes, got {len(items) + len(context)}")
     # Reading costs what it weighs, whatever becomes of the round.
@@ -67,7 +124,7 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
         raise invalid(f"the rounds of this request are too large together, there is room for {left} more features")
     read = turn.folded.learner.read(items, context, left)
     room.cells = min(room.cells, left - read.cells)
-    return reply(decide(turn, request, items, context, read, room))
+    return ReadRound(items, context, read)
 
 
 def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, read: Any, room: CellRoom) -> Event:

@@ -24,7 +24,8 @@ def create(
     if limit is not None and there >= limit:
         raise RefusalError(Kind.INVALID, "too_many_models", f"this server holds at most {limit} models")
     now = time.time()
-    values = {"name": name, "settings": _json(settings).decode(), "position": 0, "base": 0, "created": now, "pooled": 0}
+    start = {"position": 0, "base": 0, "pooled": 0, "title": "", "paused": 0}
+    values = {"name": name, "settings": _json(settings).decode(), "created": now, **start}
     model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
     for part, piece in enumerate(pieces):
         snapshots.write_piece(connection, model_id, 0, part, len(pieces), now, piece)

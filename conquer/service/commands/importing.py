@@ -66,4 +66,6 @@ def _unname(learner: Learner) -> None:
 def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSettings:
     if featurizer is None:
         return FeatureSettings(dim=dim)
-    return FeatureSettings(dim, featurizer.kind, featurizer.columns, list(featurizer.ngrams), featurizer.through)
+    learn = None if featurizer.learn is None else list(featurizer.learn)
+    words = featurizer.kind, featurizer.columns, list(featurizer.ngrams)
+    return FeatureSettings(dim, *words, featurizer.through, learn, featurizer.products)

@@ -19,6 +19,7 @@ from conquer.learners.voters import Voter
 from conquer.service.commands.drawing import draw_items
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
+from conquer.service.commands.spread import weight_spread
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
 from conquer.service.log.event import Event
@@ -187,13 +188,13 @@ class PickLearner:
             return None
         return self._believer.worth()
 
-    def insight(self) -> tuple[Featurizer, Floats] | None:
+    def insight(self) -> tuple[Featurizer, Floats, Floats | None] | None:
         model = self.learner.model
         try:
             weights = model.weights() if hasattr(model, "weights") else np.zeros(self.learner.dim)
         except ValueError:
             return None  # a kernel that is not linear has no weight per feature
-        return self.reader.featurizer, weights
+        return self.reader.featurizer, weights, weight_spread(model)
 
     def dumps(self, extra: str) -> bytes:
         featurizer = self.reader.featurizer

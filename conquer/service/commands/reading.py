@@ -1,30 +1,22 @@
 """From the bytes of a round's items to their ids and rows: the one place where outside items are checked."""
 
-import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from conquer.features.context import MOST_PRODUCTS
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
+from conquer.features.parts import ItemParts
+from conquer.items import PARTS, is_whole, learnt_of
 from conquer.rows import SparseRows
-from conquer.rows.sparse import compressed
+from conquer.service.commands.vectors import read_vectors, vector_rows
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.decoding import decoded
-from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Context, FeatureSettings, Item, NewContext, NewItem
+from conquer.service.http.schemas import ANSWER_WORDS, Context, FeatureSettings, Item, NewContext, NewItem
 from conquer.service.settings import Limits
 
-
-class _Arriving(NewItem):
-    """A new item whose vector's numbers are looked at together, once they are an array."""
-
-    vector: list[float] | None = None
-
-
 _items, _new_items = msgspec.json.Decoder(list[Item]).decode, msgspec.json.Decoder(list[NewItem]).decode
-_arriving: Any = msgspec.json.Decoder(list[_Arriving]).decode
 _context, _new_context = msgspec.json.Decoder(Context).decode, msgspec.json.Decoder(NewContext).decode
 _OBJECTS, _ID = 900, 65
 """Bytes of a round's Python objects, and of each id: measured."""
@@ -72,28 +64,33 @@ class Reader:
         versions may be larger than what is let in now.
         """
         alone = raw_context == b"null"
-        new = room is not None
-        items: list[Item] = decoded(_arriving, raw, "items") if alone and new else decode_items(raw, new)
+        everyday = room is not None and alone and self.settings.learn is None
+        if everyday and (found := read_vectors(raw, self.settings.dim, self.limits)) is not None:
+            ids, rows = found
+            if room is not None and rows.indices.size <= room:
+                return ReadItems(ids, rows, rows.indices.size + _ITEM * len(ids))
+        items = decode_items(raw, new=room is not None)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
         context: Any = None
         if not alone:
             context = decoded(_context if room is None else _new_context, raw_context, "context")
-        values = [getattr(item, kind) for item in items]
+            if type(context) is dict and is_whole(context) and (unknown := context.keys() - {*PARTS}):
+                raise invalid(f"context: beside a vector or features there is room for a text, got {min(unknown)!r}")
+        values = _values(items, kind)
         try:
             if kind == "vector" and context is None:
-                rows = self._vectors(values)
+                rows = vector_rows(values, self.settings.dim)
                 cells = rows.indices.size
             else:
                 rows, cells = self.featurizer.counted(values, context, MOST_PRODUCTS if room is None else max(0, room))
             if room is not None and cells > room:
                 raise ValueError(f"the items have {cells} features and products with their context, {room} fit in")
         except (TypeError, ValueError, OverflowError) as error:
+            _check_context(context)
             raise invalid(f"items: {error}") from None
         except UnfittedError:
             raise conflict("unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
-        if new and kind == "vector" and context is None and np.abs(rows.data).max(initial=0.0) > LARGEST:
-            decode_items(raw, new=True)  # refuses them, and names the number
         return ReadItems(ids, rows, cells + _ITEM * len(ids))
 
     @property
@@ -104,20 +101,24 @@ class Reader:
 
     def fit(self, items: Sequence[Item]) -> None:
         """Fit the features to the words or the names of these items."""
-        kinds = {
-            "text" if item.text is not None else "features" if item.features is not None else "vector" for item in items
-        }
-        if kinds not in ({"text"}, {"features"}):
+        kinds = {self.kind_of(item) for item in items}
+        if len(kinds) > 1 or any("vector" in kind for kind in kinds):
             kind = self.featurizer.kind
             raise invalid(f"{kind} features are fitted to texts or to dicts, got {', '.join(sorted(kinds))}")
         try:
-            self.featurizer = self.featurizer.fit(
-                [item.text if item.text is not None else item.features for item in items]
-            )
+            self.featurizer = self.featurizer.fit(_values(items, kinds.pop()))
         except (ValueError, TypeError) as error:
             raise invalid(f"items: {error}") from None
 
+    def kind_of(self, item: Item) -> str:
+        """Which parts of an item are learnt, by their names with a + between them; a RefusalError where it is none."""
+        try:
+            return "+".join(learnt_of([part for part in PARTS if getattr(item, part) is not None], self.settings.learn))
+        except ValueError as error:
+            raise invalid(f"item {item.id!r} {error}") from None
+
     def _check(self, items: list[Item], ids: list[str]) -> str:
+        """What is learnt of these items."""
         limits = self.limits
         if not 1 <= len(items) <= limits.items:
             raise invalid(f"a round has 1 to {limits.items} items, got {len(items)}")
@@ -125,38 +126,39 @@ class Reader:
             raise invalid(f"item ids must differ, got {next(one for one in ids if ids.count(one) > 1)!r} twice")
         if not ANSWER_WORDS.isdisjoint(ids):
             raise invalid(f"{sorted(ANSWER_WORDS.intersection(ids))[0]!r} is a reserved word and cannot be an item id")
-        kind = ""
+        kind, several, plain = "", False, self.settings.learn is None
         for item in items:
-            kind = self._kind(item, kind)
+            text, features, vector = item.text, item.features, item.vector
+            if plain and (text is not None) + (features is not None) + (vector is not None) == 1:
+                found = "text" if text is not None else "features" if features is not None else "vector"
+            else:
+                found, several = self.kind_of(item), True
+            if found != kind:
+                if kind:
+                    raise invalid(
+                        f"the same parts of all items are learnt, {kind} of the first; {item.id!r} has {found}"
+                    )
+                kind = found
+            if text is not None and len(text) > limits.text:
+                raise invalid(f"a text has at most {limits.text} characters; {item.id!r} has {len(text)}")
+            size = len(features or vector or ())
+            if size > limits.features or (several and len(vector or ()) > limits.features):
+                raise invalid(f"an item has at most {limits.features} features; {item.id!r} has {size}")
         return kind
 
-    def _kind(self, item: Item, expected: str) -> str:
-        """Which of the three the item has; the same for the whole round, and within its limits."""
-        text, features, vector = item.text, item.features, item.vector
-        if (text is not None) + (features is not None) + (vector is not None) != 1:
-            raise invalid(f"item {item.id!r} needs exactly one of text, features, vector")
-        kind = "text" if text is not None else "features" if features is not None else "vector"
-        if expected and kind != expected:
-            raise invalid(f"all items of a round have the same one of text, features, vector; {item.id!r} has {kind}")
-        if text is not None and len(text) > self.limits.text:
-            raise invalid(f"a text has at most {self.limits.text} characters; {item.id!r} has {len(text)}")
-        size = len(features or vector or ())
-        if size > self.limits.features:
-            raise invalid(f"an item has at most {self.limits.features} features; {item.id!r} has {size}")
-        return kind
 
-    def _vectors(self, values: list[list[float]]) -> SparseRows:
-        dim, width = self.settings.dim, len(values[0])
-        lengths = list(map(len, values))
-        if not 1 <= width <= dim or lengths.count(width) != len(lengths):
-            raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
-        # Packed they need no look at every number's type, which is known, and take a third of the time.
-        pack, size = struct.Struct(f"{width}d").pack_into, 8 * width
-        room = bytearray(size * len(values))
-        for place, value in enumerate(values):
-            pack(room, place * size, *value)
-        rows = compressed(np.frombuffer(room).reshape(len(values), width))
-        return rows if width == dim else SparseRows(rows.indptr, rows.indices, rows.data, dim)
+def _values(items: Sequence[Item], kind: str) -> Any:
+    """What is learnt of these items, as a featurizer takes it."""
+    if "+" not in kind:
+        return [getattr(item, kind) for item in items]
+    return ItemParts(**{part: [getattr(item, part) for item in items] for part in kind.split("+")})
+
+
+def _check_context(context: Any) -> None:
+    """A RefusalError where it is the context that is wrong."""
+    for name, value in context.items() if type(context) is dict and not is_whole(context) else ():
+        if isinstance(value, list | dict):
+            raise invalid(f"context: {name!r} must be a text, a number or a bool, got {value!r:.80}")
 
 
 def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
@@ -164,7 +166,13 @@ def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
     ngrams = (settings.ngrams[0], settings.ngrams[1])
     try:
         return Featurizer(
-            dim=settings.dim, kind=settings.kind, columns=settings.columns, ngrams=ngrams, through=settings.through
+            dim=settings.dim,
+            kind=settings.kind,
+            columns=settings.columns,
+            ngrams=ngrams,
+            through=settings.through,
+            learn=None if settings.learn is None else tuple(settings.learn),
+            products=settings.products,
         )
     except ValueError as error:
         raise invalid(f"features: {error}") from None

@@ -177,7 +177,7 @@ def board_of_copy(copy: Copied, look: Look) -> BoardReply:
         board = learner.learner.board(rows, delta=look.delta, interval=look.interval, **listed)
     except (ValueError, ArithmeticError) as error:
         raise conflict("no_board", str(error)) from None
-    texts = [item.text for item in items] if groups is None else [None] * len(board)
+    texts = [item.label or item.text for item in items] if groups is None else [None] * len(board)
     return _told(board, texts, Counter(groups or ()), copy, look)
 
 

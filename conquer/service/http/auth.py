@@ -1,13 +1,16 @@
-"""From a request's headers to who is asking: a bearer key, a page's signed cookie, or nobody."""
+"""From a request's headers to who is asking: a bearer key, a page's signed cookie (by a key or a link), or nobody."""
 
 import hashlib
 import secrets
 import time
 from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, unquote
 
 from itsdangerous import BadSignature, Signer, TimestampSigner
 
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.invitations import Invitation
 from conquer.service.http.keys import NOBODY, OPEN, Key, digest
 from conquer.service.http.rates import Strikes
 
@@ -19,7 +22,7 @@ _READING = ("GET", "HEAD")
 
 
 class Doorkeeper:
-    """Knows the keys in force, by the digests of their secrets, and the page sessions that were ended.
+    """Knows the keys and links in force, by the digests of their secrets, and the page sessions that were ended.
 
     `open`: no key was ever made, so anyone on this machine may do everything. Revoking the last key closes the door,
     it does not open it. `origins` are pages elsewhere that may call; without keys only those named one by one.
@@ -30,17 +33,26 @@ class Doorkeeper:
         self.keys: dict[str, Key] = {}
         self.open = True
         self._by_id: dict[str, Key] = {}
+        self._links: dict[str, Invitation] = {}
+        self._links_by_id: dict[str, Invitation] = {}
         self._ended: dict[str, float] = {}
         self._strikes = Strikes()
         self._sessions = TimestampSigner(secret, salt="page session", digest_method=hashlib.sha256)
         self._tokens = Signer(secret, salt="token", digest_method=hashlib.sha256)
 
-    def refresh(self, known: Iterable[tuple[str, Key]], ended: Mapping[str, float]) -> None:
-        """Take up all keys and ended sessions of the store, from any thread."""
+    def refresh(
+        self,
+        known: Iterable[tuple[str, Key]],
+        ended: Mapping[str, float],
+        links: Iterable[tuple[str, Invitation]] = (),
+    ) -> None:
+        """Take up all keys, ended sessions and links of the store, from any thread."""
         known = list(known)
         self.keys = {digest: key for digest, key in known if key.revoked is None}
         self._by_id = {key.id: key for key in self.keys.values()}
         self.open = not known
+        self._links = dict(links)
+        self._links_by_id = {link.id: link for link in self._links.values()}
         # In place: a session that ends meanwhile must not be forgotten.
         self._ended.update(ended)
         now = time.time()
@@ -79,12 +91,32 @@ class Doorkeeper:
             about, signed = self._sessions.unsign(cookie, return_timestamp=True)
         except BadSignature:
             return "", NOBODY
-        session, _, owner = about.decode().partition(":")
-        key = self._by_id.get(owner)
+        session, _, rest = about.decode().partition(":")
+        owner, _, voter = rest.partition(":")
+        key = self._invited(owner, unquote(voter)) if voter else self._by_id.get(owner)
         # A cookie from the future is one of a server whose clock is ahead of ours.
         if key is None or session in self._ended or time.time() - signed.timestamp() > SECONDS:
             return "", NOBODY
         return session, key
+
+    def _invited(self, link: str, voter: str) -> Key | None:
+        found = self._links_by_id.get(link)
+        return found.key_of(voter) if found is not None and found.holds(time.time()) else None
+
+    def link(self, secret: str, address: str) -> Invitation:
+        """The link of this secret, also one that has run out; a RefusalError for a wrong one, as for a wrong key."""
+        self._strikes.check(address)
+        found = self._links.get(digest(secret))
+        if found is None:
+            self._strikes.count(address)
+            raise RefusalError(Kind.NO_KEY, "wrong_link", "this link is not in force: ask for another")
+        return found
+
+    def let_in(self, link: Invitation, name: str) -> tuple[Key, str]:
+        """A person of their own, by a link, and the cookie of their session; no two are the same voter."""
+        voter = f"{name or 'guest'}-{secrets.token_hex(4)}"
+        session = f"{secrets.token_urlsafe(16)}:{link.id}:{quote(voter, safe='')}"
+        return link.key_of(voter), self._sessions.sign(session).decode()
 
     def sign_in(self, secret: str, address: str) -> tuple[Key, str]:
         """The key of this secret and a new session's cookie, or a RefusalError."""
@@ -103,6 +135,17 @@ class Doorkeeper:
     def page_token(self, headers: Mapping[str, str]) -> str:
         """What a page sends back with every write: a page elsewhere cannot read it."""
         return self._tokens.get_signature(_cookie(headers)).decode()
+
+
+def speak_as(key: Key, body: Any) -> None:
+    """See that a session of one person speaks for that person alone; a RefusalError where it does not."""
+    for said in getattr(body, "answers", (body,)):
+        if getattr(said, "voter", None) not in (None, key.voter):
+            raise RefusalError(Kind.NOT_ALLOWED, "another_voter", f"this session answers as {key.voter!r}")
+        if getattr(said, "kind", "person") != "person":
+            raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", "whoever came by a link is a person")
+        if hasattr(said, "voter"):
+            said.voter = key.voter
 
 
 def _anyone(headers: Mapping[str, str], method: str, origins: frozenset[str]) -> Key:

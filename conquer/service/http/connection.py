@@ -3,9 +3,10 @@
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from conquer.service.http.bounds import Bounds
+from conquer.service.http.whole import JOINED, WHOLE, Hangup, plain_reply, refusal
 
 _FIELDS = 100
 _HEAD_BYTES = 32 << 10
@@ -13,9 +14,6 @@ _URL_BYTES = 8 << 10
 _PIPELINED = 100
 _RATE = 32 << 10
 """Bytes a second that a body must come with in the long run."""
-_JOINED = 64 << 10
-"""Bytes of a body up to which it is copied behind its head, so that both go in one packet."""
-_CONTINUE = b"HTTP/1.1 100"
 _LINGER = 2.0
 """Seconds in which the last reply of a connection that is read no more can arrive."""
 
@@ -37,8 +35,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._address: str | None = None
-        self._began = self._moved = 0.0
+        self._began = self._moved = self._idle = 0.0
         self._body = self._quiet = 0
+        self._extensions: dict[str, Any] = {WHOLE: self.send_whole}
         self.url, self.headers = b"", []
         self._headed, self._whole, self._keeps = False, True, False
         self._lingers, self._deaf, self._stopping = False, False, False
@@ -48,11 +47,11 @@ class BoundedProtocol(HttpToolsProtocol):
         address = self.client[0] if self.client else ""
         reason = self.bounds.enter(address)
         if reason:
-            transport.write(_reply(503, "connections", reason, b"retry-after: 1\r\n"))
+            transport.write(refusal(503, "connections", reason, b"retry-after: 1\r\n"))
             transport.close()
             return
         self._address = address
-        self._hangup = _Hangup(self)
+        self._hangup = Hangup(self)
         self._began = self._moved = self.loop.time()
         self._wait()
 
@@ -62,6 +61,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self._address = None
         self._stop_waiting()
         self._stop_waiting_for_reader()
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+        self._extensions = {}
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -75,10 +77,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self._moved = self.loop.time()
         self._quiet += len(data)
         super().data_received(data)
-        # Once for what has come, not for each header: most requests are whole by now.
+        # Once for what has come, not for each header: most requests are whole by now, and need no clock.
         if not self._whole:
             if not self._deaf and (refusal := self._too_much()):
                 self._refuse(*refusal)
+            elif not self._deaf:
+                self._wait()
         elif self._timer is None and self.cycle.response_complete:
             # Line ends between two requests begin none, and have stopped the clock of an idle connection.
             self._began = self._moved
@@ -99,7 +103,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self._body = 0
         self._headed = self._whole = False
         self._began = self._moved
-        self._wait()
 
     def on_headers_complete(self) -> None:
         if self._quiet > _HEAD_BYTES:
@@ -111,6 +114,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._headed, self._quiet = True, 0
         # What follows a chunked body is no header: it is counted, and nobody reads it.
         self.headers = []
+        self.scope["extensions"] = self._extensions
         self.cycle.transport = self._hangup
         # Until the body is there the connection cannot be used again.
         self._keeps, self.cycle.keep_alive = self.cycle.keep_alive, False
@@ -132,11 +136,57 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._hangup.flush()
-        if not self._lingers:
-            super().on_response_complete()
-            return
         self.server_state.total_requests += 1
+        if self.transport.is_closing() and not self._lingers:
+            return
         self.flow.resume_reading()
+        if self._lingers:
+            return
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._look_at_idle_in(self.timeout_keep_alive)
+
+    def _look_at_idle_in(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def _unset_keepalive_if_required(self) -> None:
+        """One clock for all pauses of a connection: setting and stopping one for each costs more than a look now and
+        then at how long this one has lasted.
+        """
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection that has been idle for its time; one in use gets a clock again when it pauses."""
+        self.timeout_keep_alive_task = None
+        if not self._whole or not self.cycle.response_complete:
+            return
+        left = self._idle + self.timeout_keep_alive - self.loop.time()
+        if left > 0.001:
+            self._look_at_idle_in(left)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def send_whole(self, scope: Any, status: int, body: bytes) -> bool:
+        """Send a JSON reply in one write, without the steps that streams need; False where it has to take them."""
+        cycle = self.cycle
+        if (
+            cycle.scope is not scope  # another request has come behind it
+            or not cycle.keep_alive
+            or cycle.response_started
+            or cycle.disconnected
+            or cycle.access_log
+            or self.flow.write_paused
+            or len(body) > JOINED
+            or scope["method"] == "HEAD"
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        self.transport.write(plain_reply(status, cycle.default_headers, body))
+        cycle.on_response()
+        return True
 
     def shutdown(self) -> None:
         self._stopping = True
@@ -225,46 +275,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._lingers or self.transport.is_closing():
             self.transport.close()
             return
-        self.transport.write(_reply(status, code, message))
+        self.transport.write(refusal(status, code, message))
         self.transport.write_eof()
         self.flow.resume_reading()
         self._timer = self.loop.call_later(min(_LINGER, self.bounds.seconds), self.transport.close)
-
-
-class _Hangup:
-    """A connection's transport as its replies see it: closing it is up to the connection.
-
-    A reply's head waits for what follows it: two calls of the system for every reply would cost more than encoding it.
-    """
-
-    __slots__ = ("_head", "_write", "close", "is_closing")
-
-    def __init__(self, protocol: BoundedProtocol) -> None:
-        self._write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
-        self.close = protocol.finish
-        self._head = b""
-
-    def write(self, data: bytes) -> None:
-        head = self._head
-        if head:
-            self._head = b""
-            if len(data) <= _JOINED:
-                self._write(head + data)
-                return
-            self._write(head)
-        elif data.endswith(b"\r\n\r\n") and data.startswith(b"HTTP/1.1 ") and not data.startswith(_CONTINUE):
-            self._head = data
-            return
-        self._write(data)
-
-    def flush(self) -> None:
-        """Send a head that nothing follows."""
-        if self._head:
-            head, self._head = self._head, b""
-            self._write(head)
-
-
-def _reply(status: int, code: str, message: str, headers: bytes = b"") -> bytes:
-    body = f'{{"error":{{"code":"{code}","message":"{message}"}}}}'.encode()
-    start = b"content-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n" % len(body)
-    return STATUS_LINE[status] + start + headers + b"\r\n" + body

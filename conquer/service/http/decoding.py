@@ -46,6 +46,8 @@ def in_words(message: str) -> str:
     """
 
     def words(found: re.Match[str]) -> str:
+        if "png|jpg" in found.group():
+            return "that is a path beginning with one slash, or the name of an uploaded image"
         if "A-Za-z0-9" in found.group():
             return "of letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
         return "without control characters, slashes, backslashes, ? and #, and not . or .. alone"

@@ -27,6 +27,8 @@ class Key:
     scope: tuple[str, ...]
     created: float
     revoked: float | None = None
+    voter: str | None = None
+    """Of a session that is one person's: whom it answers as, and nobody else."""
 
     def __str__(self) -> str:
         state = "in force" if self.revoked is None else "revoked"
@@ -35,10 +37,12 @@ class Key:
     def may(self, role: str, model: str | None = None) -> bool:
         """Admins may everything. Without a model it is about the route: its handler checks the model it finds.
 
+        A role may be one of several, with a | between them.
+
         >>> Key("a", "", frozenset({"choose"}), ("shop-*",), 0.0).may("choose", "shop-1")
         True
         """
-        if role not in self.roles and "admin" not in self.roles:
+        if role not in self.roles and "admin" not in self.roles and self.roles.isdisjoint(role.split("|")):
             return False
         if model is None:
             return True

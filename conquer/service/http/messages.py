@@ -9,6 +9,7 @@ import msgspec
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.budget import SMALL, Hold
+from conquer.service.http.whole import PLAIN, WHOLE
 
 Scope = Any
 Receive = Any
@@ -16,11 +17,10 @@ Send = Any
 Headers = list[tuple[bytes, bytes]]
 
 encode = msgspec.json.Encoder().encode
-_JSON = (b"content-type", b"application/json")
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
+_NONE: dict[str, Any] = {}
 _DIGITS = 15
 _SLICE = 256 << 10
-_PLAIN = [_JSON, _NOSNIFF, (b"cache-control", b"no-store")]
 
 
 @dataclass(slots=True)
@@ -88,9 +88,12 @@ def _too_large(limit: int, got: str = "") -> RefusalError:
     return RefusalError(Kind.TOO_LARGE, "too_large", f"a body may have {limit} bytes{got}")
 
 
-async def send_json(send: Send, status: int, body: bytes) -> None:
+async def send_json(scope: Scope, send: Send, status: int, body: bytes) -> None:
     """The everyday reply: JSON, not to be cached."""
-    headers = [*_PLAIN, (b"content-length", str(len(body)).encode())]
+    whole = scope.get("extensions", _NONE).get(WHOLE)
+    if whole is not None and whole(scope, status, body):
+        return
+    headers = [*PLAIN, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if len(body) <= _SLICE:
         await send({"type": "http.response.body", "body": body})

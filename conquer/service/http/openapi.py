@@ -66,10 +66,12 @@ def _operation(endpoint: Endpoint, by_type: list[tuple[Any, Any]]) -> dict[str, 
         "x-role": endpoint.role or "none",
     }
     kind = _body(endpoint)
-    if kind is bytes:
-        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-        operation["requestBody"] = {"required": True, "content": content}
-    elif kind is not None:
-        content = {"application/json": {"schema": _schema(kind, by_type)}}
-        operation["requestBody"] = {"required": True, "content": content}
+    if kind is not None:
+        described: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+        if kind is not bytes:
+            described = {"schema": _schema(kind, by_type)}
+        if endpoint.example is not None:
+            described["example"] = endpoint.example
+        form = "application/octet-stream" if kind is bytes else "application/json"
+        operation["requestBody"] = {"required": True, "content": {form: described}}
     return operation

@@ -37,40 +37,44 @@ class Call:
         return self.path["name"]
 
     def on_model(
-        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
+        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False, reads: bool = False
     ) -> "asyncio.Future[Result]":
         """Have the writer do it on the model of the path; see `Writer.call`."""
-        return self.server.writer.call(self.model, work, events, light)
+        return self.server.writer.call(self.model, work, events, light, reads=reads)
 
     async def when_settled(self, work: Callable[[Turn], Result]) -> Result:
-        """Have it done on the model without the answers that have been taken back by now, here or elsewhere."""
+        """Have it read from the model without the answers that have been taken back by now, here or elsewhere."""
 
         def settled(turn: Turn) -> tuple[Generation, Result | None]:
             here = (turn.folded.id, turn.folded.position)
             return here, None if turn.folded.stale else work(turn)
 
-        here, result = await self.on_model(settled)
+        here, result = await self.on_model(settled, reads=True)
         if result is not None:
             return result
-        found: Result = await self.server.writer.call(self.model, work, generation=here)
+        found: Result = await self.server.writer.call(self.model, work, generation=here, reads=True)
         return found
 
     async def when_weighed(
         self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
     ) -> Result:
         """Have answers learnt; where voters are weighed, not before an erased one has been unlearnt."""
-
-        def weighed(turn: Turn) -> tuple[Generation | None, Result | None]:
-            folded = turn.folded
-            return ((folded.id, folded.position), None) if folded.unlearning else (None, work(turn))
-
-        generation: Generation | None = None
+        weighed, generation = _once_unlearnt(work), None
         for _ in range(_TRIES):
             generation, result = await self.server.writer.call(self.model, weighed, events, light, generation)
             if generation is None:
                 found: Result = result
                 return found
-        raise RefusalError(Kind.BUSY, "busy", "voters are being erased from this model; try again", retry_after=1)
+        raise _still_erasing()
+
+    def weighed_now(self, work: Callable[[Turn], Any]) -> Any:
+        """`when_weighed` from another thread than the loop's, which waits."""
+        weighed, generation = _once_unlearnt(work), None
+        for _ in range(_TRIES):
+            generation, result = self.server.writer.call_now(self.model, weighed, generation=generation)
+            if generation is None:
+                return result
+        raise _still_erasing()
 
     async def folded_with(self, generation: Generation) -> None:
         """Wait until the model of the path has been folded again with the correction of this id and position.
@@ -94,6 +98,20 @@ class Call:
         return headers_of(self.scope)
 
 
+def _once_unlearnt(work: Callable[[Turn], Any]) -> Callable[[Turn], tuple[Generation | None, Any]]:
+    """The work, with its result after None; or what to wait for first, while an erased voter is being unlearnt."""
+
+    def weighed(turn: Turn) -> tuple[Generation | None, Any]:
+        folded = turn.folded
+        return ((folded.id, folded.position), None) if folded.unlearning else (None, work(turn))
+
+    return weighed
+
+
+def _still_erasing() -> RefusalError:
+    return RefusalError(Kind.BUSY, "busy", "voters are being erased from this model; try again", retry_after=1)
+
+
 Handler = Callable[[Call], Awaitable[Any]]
 
 
@@ -101,9 +119,11 @@ Handler = Callable[[Call], Awaitable[Any]]
 class Endpoint:
     """A row of the table. `role` None: for everyone. `body` decodes the request; `document` describes it if not `body`.
 
-    `body=bytes` hands the bytes over as they came. `page` leaves a row out of the OpenAPI document. `answers`: what is
-    sent there are answers, which are counted also when they are refused. `limit`: the largest body in bytes, where the
-    settings do not say; what needs no key has one that passes uncounted (`budget.SMALL`).
+    `body=bytes` hands the bytes over as they came. `items`: the body is a round of items, which may be larger. `page`
+    leaves a row out of the OpenAPI document. `answers`: what is sent there are answers, which are counted also when
+    they are refused. `limit`: the largest body in bytes, where the settings do not say; what needs no key has one that
+    passes uncounted (`budget.SMALL`). `example`: a body for the documents, as JSON or (of bytes) as a text; tests
+    decode it.
     """
 
     method: str
@@ -116,11 +136,13 @@ class Endpoint:
     document: Any = None
     status: int = 200
     upload: bool = False
+    items: bool = False
     limit: int = 0
     query: tuple[str, ...] = ()
     page: bool = False
     answers: bool = False
     kind: str = "application/json"
+    example: Any = None
 
 
 class Router(Generic[Target]):

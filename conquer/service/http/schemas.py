@@ -9,22 +9,28 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from conquer.features.featurizer import Columns
 from conquer.features.kinds import Kind
+from conquer.features.settings import Columns, Products
+from conquer.items import Part
+from conquer.service.http.shown import IMAGE, Format, ItemMeta, NewItemMeta
 
 Raw = msgspec.Raw
 # Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
-Identifier = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
+IDENTIFIER, LONGEST_IDENTIFIER = r"[^\x00-\x1f\x7f/?#\\]+", 200
+Identifier = Annotated[str, Meta(min_length=1, max_length=LONGEST_IDENTIFIER, pattern=rf"^{IDENTIFIER}(?!\n)$")]
 EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
 """An identifier that can stand in a path: "." and ".." would lead elsewhere."""
 ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")]
+Line = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*(?!\n)$")]
+"""Some words on one line, for people."""
 LARGEST = 1e15
 """No number of an item or a context is larger: squares, sums and quotients of them stay far from what overflows."""
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Value = str | float | bool
 NewValue = str | Number | bool
-Context = str | dict[str, Value] | None
-NewContext = str | dict[str, NewValue] | None
+Context = str | dict[str, Value | list[float] | dict[str, Value]] | list[float] | None
+"""A text, features or a vector; or a dict of some of the three, by the names `text`, `features` and `vector`."""
+NewContext = str | dict[str, NewValue | list[Number] | dict[str, NewValue]] | list[Number] | None
 Parameter = (
     Annotated[str, Meta(max_length=64)] | Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | float | bool | None
 )
@@ -55,6 +61,10 @@ class FeatureSettings(Strict):
     )
     through: Annotated[str, Meta(max_length=64)] | None = None
     """A featurizer of an installed package that makes vectors of texts or dicts."""
+    learn: Annotated[list[Part], Meta(min_length=1, max_length=2)] | None = None
+    """Which parts of an item are learnt. None: its vector, or its text where it has none, and its features."""
+    products: Products = "all"
+    """Of vectors and a context that is one: all, or those of numbers in the same place."""
 
 
 class ModelSettings(Strict):
@@ -79,6 +89,8 @@ class ModelSettings(Strict):
     """Share of questions that ask an earlier one again, to measure agreement; their answers are not learnt."""
     instructions: Annotated[str, Meta(max_length=10_000)] = ""
     question: Annotated[str, Meta(max_length=500)] = ""
+    format: Format = "plain"
+    """How pages show texts: as they are, as Markdown, or as code."""
     task: Literal["pick", "parse"] = "pick"
     stop: Annotated[float, Meta(gt=0, le=2)] | None = None
     """Done when no item is better than the leader by more than this, at level `delta`. None: never."""
@@ -111,20 +123,37 @@ class NewModel(ModelSettings, kw_only=True):
 
 
 class Item(Strict):
-    """An item as the store holds it: its id and exactly one of text, features or vector, of any size."""
+    """An item as the store holds it: its id, what is learnt of it, and what is only shown and exported; of any size.
+
+    Learnt are its vector, or its text where it has none, and its features, unless the model says otherwise.
+    """
 
     id: str
     text: str | None = None
     features: dict[str, Value] | None = None
     vector: list[float] | None = None
+    label: str | None = None
+    """A name for people."""
+    meta: ItemMeta | None = None
+    """Whatever else is known of it, shown and exported."""
+    image: str | None = None
+    """A path on this server, or the name of an image that was uploaded to the model."""
+    format: Format | None = None
+    """How pages show its text; None: as the model says."""
 
 
 class NewItem(Item):
-    """An item that comes in. What earlier versions let in stays readable as an `Item`."""
+    """An item: its vector is learnt, or its text where it has none, and its features; all else is for people.
+
+    What earlier versions let in stays readable as an `Item`.
+    """
 
     id: Identifier
     features: dict[str, NewValue] | None = None
     vector: list[Number] | None = None
+    label: Annotated[str, Meta(max_length=500)] | None = None
+    meta: NewItemMeta | None = None
+    image: Annotated[str, Meta(max_length=500, pattern=IMAGE)] | None = None
 
 
 class Group(Strict):
@@ -134,7 +163,7 @@ class Group(Strict):
     context: Context = None
 
 
-class ChooseRequest(Strict):
+class ChooseRequest(Strict, gc=False):
     """`items` and `context` stay as the bytes that came: they are stored so, and decoded by the featuriser."""
 
     items: Raw
@@ -144,11 +173,11 @@ class ChooseRequest(Strict):
     deferred: bool = False
 
 
-class Shown(msgspec.Struct):
+class Shown(msgspec.Struct, gc=False):
     id: str
 
 
-class ChooseReply(msgspec.Struct):
+class ChooseReply(msgspec.Struct, gc=False):
     event_id: str
     query: Literal["none", "duel", "best"]
     shown: list[Shown]
@@ -164,7 +193,7 @@ class ChooseReply(msgspec.Struct):
     """
 
 
-class AnswerRequest(Strict):
+class AnswerRequest(Strict, gc=False):
     """`winner` is a shown item's id, or `tie`, `both_bad`, `skip`; for a `best` question also the item itself."""
 
     winner: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -175,7 +204,7 @@ class AnswerRequest(Strict):
     seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None
 
 
-class AnswerReply(msgspec.Struct, omit_defaults=True):
+class AnswerReply(msgspec.Struct, omit_defaults=True, gc=False):
     """`learnt`, `repeat` (said before; nothing changed) or `ignored` with the reason. Never silent."""
 
     status: Literal["learnt", "repeat", "ignored"]

@@ -50,10 +50,10 @@ class Boards:
         def version(turn: Turn) -> tuple[bool, Version]:
             return turn.folded.stale, (turn.folded.id, turn.folded.position, turn.folded.generation)
 
-        stale, now = await self._writer.call(name, version)
+        stale, now = await self._writer.call(name, version, reads=True)
         if stale:
             # Answers were taken back: others' boards are made while this model is folded without them.
-            _, now = await self._writer.call(name, version, generation=now[:2])
+            _, now = await self._writer.call(name, version, generation=now[:2], reads=True)
         with self._lock:
             known = self._known.get((now[0], look))
         if known is not None and known[0] == now:
@@ -100,7 +100,7 @@ class Boards:
         def work(turn: Turn) -> tuple[bool, Copied]:
             return turn.folded.stale, snapshot(turn, groups_of(turn), look)
 
-        stale, copy = self._writer.call_now(name, work)
+        stale, copy = self._writer.call_now(name, work, reads=True)
         if not copy.groups:
             with self._writer.database.reading() as connection:
                 copy = replace(copy, groups=latest_groups(connection, copy.model, copy.most))

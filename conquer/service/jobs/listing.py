@@ -26,11 +26,20 @@ class ModelInfo(msgspec.Struct):
     settings: ModelSettings
     position: int
     summary: dict[str, Any]
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    """What pages call it, where that is not its name."""
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+    """Where nobody is asked anything new for now."""
+
+    @classmethod
+    def of(cls, header: log_table.Header, position: int, summary: dict[str, Any]) -> "ModelInfo":
+        title, paused = header.title or msgspec.UNSET, header.paused or msgspec.UNSET
+        return cls(header.name, header.settings, position, summary, title, paused)
 
 
-def described(folded: Folded) -> ModelInfo:
+def described(folded: Folded, header: log_table.Header) -> ModelInfo:
     """A model in memory, as it is now."""
-    return ModelInfo(folded.name, folded.settings, folded.position, folded.tally.summary())
+    return ModelInfo.of(header, folded.position, folded.tally.summary())
 
 
 class Listing:
@@ -38,8 +47,8 @@ class Listing:
 
     def __init__(self, database: Database, writer: Writer) -> None:
         self._database, self._writer = database, writer
-        self._known: dict[int, tuple[int, bytes]] = {}
-        """Of models that are not in memory: (position, the encoded info there)."""
+        self._known: dict[int, tuple[log_table.Header, bytes]] = {}
+        """Of models that are not in memory: (the header then, the encoded info)."""
 
     def headers(self) -> list[log_table.Header]:
         """Every model as it stands in the store; numbers of those that have gone are forgotten."""
@@ -65,15 +74,15 @@ class Listing:
         """Those that are in memory and know all their rows; on a shared store others may have written some."""
         found = ((header, self._writer.models.get(header.name)) for header in headers)
         return {
-            header.name: _encode(described(folded))
+            header.name: _encode(described(folded, header))
             for header, folded in found
             if folded is not None and folded.id == header.id and folded.position >= header.position
         }
 
     def _from_store(self, headers: Sequence[log_table.Header]) -> dict[str, bytes]:
-        """Counted anew only where the log has grown. What was deleted since it was listed is left out."""
-        known = {header.name: self._known.get(header.id, (-1, b"")) for header in headers}
-        found = {header.name: known[header.name][1] for header in headers if known[header.name][0] == header.position}
+        """Counted anew only where the log has grown or the title has changed. What was deleted since is left out."""
+        known = [(header, *self._known.get(header.id, (None, b""))) for header in headers]
+        found = {header.name: info for header, then, info in known if then == header}
         names = [header.name for header in headers if header.name not in found]
         with self._database.reading() as connection:
             # The log may have been pruned since: a header must be of the same moment as the rows.
@@ -81,8 +90,9 @@ class Listing:
             complete = snapshots.all_complete(connection, [header.id for header in now.values()])
             for name, header in now.items():
                 summary = counts(connection, header, complete.get(header.id, [])).summary()
-                found[name] = _encode(ModelInfo(name, header.settings, header.position, summary))
-                self._known[header.id] = header.position, found[name]
+                info = ModelInfo.of(header, header.position, summary)
+                self._known[header.id] = header, (encoded := _encode(info))
+                found[name] = encoded
         return found
 
 

@@ -12,7 +12,8 @@ from conquer.service.commands.answering import weigh
 from conquer.service.commands.choosing import expose
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.http.decoding import decoded
-from conquer.service.http.schemas import EventId, Identifier, Item, ModelSettings, Raw
+from conquer.service.http.schemas import EventId, Identifier, ModelSettings, Raw
+from conquer.service.log.contents import content_of, items_in, prompt_of, shown_with
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.foreign import ForeignAnswer, ForeignDecision, ForeignExpiry, ForeignVote
@@ -53,21 +54,19 @@ def line(entry: Entry) -> bytes:
 def preference(entry: Entry, event: Event, board: Mapping[str, float] = MappingProxyType({})) -> bytes | None:
     """An answer as a prompt/chosen/rejected record, or None where no item won against one other.
 
-    `margin`: by how much the chosen one led when the question was made; `board`: the model's scores of now, by id.
+    Texts stand for items that have them, with their labels, meta and images beside them where there are any. `margin`:
+    by how much the chosen one led when the question was made; `board`: the model's scores of now, by id.
     """
     said: Answered = entry.body.said if isinstance(entry.body, Voted) else entry.body
     if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
-    contents = {
-        item.id: item.text if item.text is not None else item.features or item.vector
-        for item in msgspec.json.decode(bytes(event.chosen.items), type=list[Item])
-    }
-    first, second = (contents[one] for one in event.shown)
+    items = items_in(event.chosen.items)
+    first, second = (content_of(items[one]) for one in event.shown)
     chosen, rejected = (first, second) if said.value > 0 else (second, first)
     won, lost = event.shown[said.value < 0], event.shown[said.value > 0]
     scores = [event.chosen.scores[k] for k in event.chosen.shown] if event.chosen.scores else []
     record = {
-        "prompt": msgspec.json.decode(bytes(event.chosen.context)),
+        "prompt": prompt_of(event.chosen.context),
         "chosen": chosen,
         "rejected": rejected,
         "strength": abs(said.value),
@@ -82,7 +81,7 @@ def preference(entry: Entry, event: Event, board: Mapping[str, float] = MappingP
         "chosen_score": board.get(won),
         "rejected_score": board.get(lost),
     }
-    return _json(record) + b"\n"
+    return _json(record | shown_with(items, [("chosen", won), ("rejected", lost)])) + b"\n"
 
 
 class Replayed(msgspec.Struct):

@@ -1,8 +1,6 @@
 """A model in memory: the fold of its log up to a position. The same `apply` serves live requests and replay."""
 
 import hashlib
-import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +8,8 @@ import msgspec
 
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, ModelSettings
+from conquer.service.log.contents import bytes_of
+from conquer.service.log.counted import Counted, needed
 from conquer.service.log.event import Event
 from conquer.service.log.records import (
     Answered,
@@ -17,148 +17,19 @@ from conquer.service.log.records import (
     Corrected,
     Decision,
     Entry,
-    Erased,
     Erasure,
     Expired,
     Exposed,
-    Flagged,
-    Measured,
-    Unreadable,
     Voted,
 )
 from conquer.service.log.served import ServedLearner
-from conquer.service.log.statistics import Recent, Tally
+from conquer.service.log.statistics import Tally
 from conquer.tickets import stream, tickets
 
-EVENT_BYTES = 256 << 20
-"""What one model's cached events may take."""
 COMPARED = 5000
 """Servers that share a store compare their folds at every position that this divides."""
 _TICKETS = 64
 _json = msgspec.json.Encoder().encode
-logger = logging.getLogger(__name__)
-
-
-class OutOfTurnError(RuntimeError):
-    """A row was given to a fold that is not at the position before it."""
-
-
-class MissingEventError(LookupError):
-    """A row speaks of an event that the log does not hold."""
-
-
-class Counted:
-    """A log's counts as of `position`, and the events it spoke of lately; nothing is learnt.
-
-    `undone` are positions of answers that a later correction takes back: they are passed over.
-    """
-
-    def __init__(self, model_id: int, position: int, tally: Tally, undone: frozenset[int] = frozenset()) -> None:
-        self.id, self.position, self.tally, self.undone = model_id, position, tally, undone
-        self.event_bytes = 0
-        self.events: OrderedDict[str, Event] = OrderedDict()
-
-    def cached(self, event_id: str) -> Event | None:
-        event = self.events.get(event_id)
-        if event is not None:
-            self.events.move_to_end(event_id)
-        return event
-
-    def keep(self, event: Event) -> None:
-        self.drop(event.id)
-        self.events[event.id] = event
-        event.counted = 0
-        self.event_bytes += event.recount()
-
-    def drop(self, event_id: str) -> None:
-        gone = self.events.pop(event_id, None)
-        if gone is not None:
-            self.event_bytes -= gone.counted
-
-    def trim(self, count: int, room: int = EVENT_BYTES) -> None:
-        """Let the least recently used events go until at most `count` are left, in at most `room` bytes."""
-        while self.events and (len(self.events) > count or self.event_bytes > room):
-            self.drop(next(iter(self.events)))
-
-    def apply(self, entry: Entry, read: Any = None) -> Event | None:
-        """Take in the next row; return the event it speaks of, which must be in the cache (`wanted` tells which)."""
-        self._check_next(entry)
-        event, tally = self.events.get(entry.event or ""), self.tally
-        match entry.body:
-            case Decision():
-                event = Event.of(entry)
-                event.hold(read)
-                self.keep(event)
-                tally.choice(entry.body.ordinal, bool(entry.body.query))
-            case Answered() if entry.position not in self.undone:
-                self._count_answer(entry, _needed(event, entry), entry.body)
-            case Voted():
-                event = Event.of(entry)
-                event.hold(read)
-                self.keep(event)
-                if entry.position not in self.undone:
-                    tally.vote(entry.voter)
-            case Expired(chosen_at=chosen_at):
-                tally.expired += 1
-                tally.swept = max(tally.swept, chosen_at)
-            case Corrected():
-                tally.undone += 1
-            case Erased(ordinal=ordinal) if ordinal is not None:
-                tally.ordinal = max(tally.ordinal, ordinal + 1)
-            case Flagged():
-                tally.flags += 1
-            case Measured(answers=answers, uas=uas, sentences=sentences):
-                tally.measure(answers, uas, sentences)
-            case _:
-                pass
-        if event is not None:
-            event.follow(entry)
-        self.position = entry.position
-        return event
-
-    def replay(self, entry: Entry) -> None:
-        """Take in a stored row. One that cannot be read or folded is passed over, and the rest of the log goes on."""
-        if isinstance(entry.body, Unreadable):
-            self.pass_over(entry, entry.body.reason)
-            return
-        try:
-            self.apply(entry)
-        except (OutOfTurnError, MemoryError, OSError):
-            # Nothing that the row is to blame for.
-            raise
-        except MissingEventError:
-            # Its event was erased, or cannot be read and has been counted: this row says nothing any more.
-            self.tally.ignored["event_gone"] = self.tally.ignored.get("event_gone", 0) + 1
-            self.position = entry.position
-        except Exception as error:
-            # Whatever it was, it is a matter of this row alone: the same rows come to the same state everywhere.
-            logger.exception("row %d of model %d cannot be folded", entry.position, self.id)
-            self.pass_over(entry, f"{type(error).__name__}: {error}"[:200])
-
-    def pass_over(self, entry: Entry, reason: str) -> None:
-        """Count a row that teaches nothing because it cannot be read or folded."""
-        self._check_next(entry)
-        self.tally.quarantine(entry.position, reason)
-        event = self.events.get(entry.event or "")
-        if event is not None:
-            event.follow(entry)
-        self.position = entry.position
-
-    def _check_next(self, entry: Entry) -> None:
-        if entry.position != self.position + 1:
-            raise OutOfTurnError(f"row {entry.position} cannot follow position {self.position} of model {self.id}")
-
-    def _count_answer(self, entry: Entry, event: Event, said: Answered) -> None:
-        tally, shown = self.tally, event.labels
-        tally.answer(shown, said.value, said.reason, entry.voter)
-        tally.timing(said.seconds, entry.voter)
-        # A part nobody could answer is not asked about again either: nothing was learnt, so the same would be asked.
-        if event.about is not None and said.reason in (None, "skip", "both_bad", "tie"):
-            item, part = event.about
-            tally.asked.setdefault(item, []).append(part)
-        if said.agreed is not None:
-            tally.repeat(said.agreed, said.between, entry.voter)
-        tally.note(Recent(event.id, entry.position, said.winner, shown, entry.at, said.value is not None, entry.voter))
 
 
 class Folded(Counted):
@@ -203,7 +74,7 @@ class Folded(Counted):
     def hold_pool(self, pooled: int) -> None:
         """The groups are now those of the first `pooled` rows of items."""
         self.pooled = pooled
-        self.pool_bytes = sum(2 * len(item.text or "") + 500 for group in self.pool for item in group.items)
+        self.pool_bytes = sum(map(bytes_of, (item for group in self.pool for item in group.items)))
 
     def ticket(self) -> int:
         """The next round's ticket, from (seed, ordinal): that of a Session and of a simulation of the same seed."""
@@ -229,19 +100,21 @@ class Folded(Counted):
         self._check_next(entry)
         event = self.events.get(entry.event or "")
         match entry.body:
+            case Decision():
+                pass
             case Exposed():
-                event = _needed(event, entry)
+                event = needed(event, entry)
                 # Only the fold knows the memo; a replayed row gets the one it already has. Later rows of the event
                 # may have been read already, so its first choice is counted, not its present one.
                 entry.body.memo = dict(self.learner.expose(self.round_of(event), event.chosen.choice).memo)
             case Answered(value=value) if value is not None and entry.position not in self.undone:
-                self._learn(_needed(event, entry), value, entry.voter, entry.body)
+                self._learn(needed(event, entry), value, entry.voter, entry.body)
             case Voted(value=value) if value is not None and entry.position not in self.undone:
                 voted = Event.of(entry)
                 voted.round = read
                 self._learn(voted, value, entry.voter, entry.body.said)
             case Expired(value=value) if value is not None:
-                self._learn(_needed(event, entry), value)
+                self._learn(needed(event, entry), value)
             case Corrected() | Erasure():
                 self.stale = self.stale or entry.position > self.generation
                 if isinstance(entry.body, Erasure):
@@ -252,7 +125,7 @@ class Folded(Counted):
                 self.void = self.learner.unfitted
             case _:
                 pass
-        event = super().apply(entry, read)
+        event = self._take_in(entry, event, read)
         if event is not None and isinstance(entry.body, Answered):
             self.event_bytes += event.recount()
         self._count_row()
@@ -284,9 +157,3 @@ class Folded(Counted):
     def dumps(self) -> bytes:
         """Weights and tally as one model file."""
         return self.learner.dumps(_json(self.tally).decode())
-
-
-def _needed(event: Event | None, entry: Entry) -> Event:
-    if event is None:
-        raise MissingEventError(f"row {entry.position} speaks of event {entry.event!r}, which the log does not hold")
-    return event

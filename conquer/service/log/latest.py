@@ -6,26 +6,37 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, select
 
+from conquer.service.log.contents import prompt_of
 from conquer.service.log.records import ABSENT, Answered, Entry, Flagged, Raw, Voted
 from conquer.service.store import log_table
+from conquer.service.store.flag_table import settled_up_to
 from conquer.service.store.schema import log
 
 WINDOW = 20_000
 """Rows looked through at once: flags are rare, and there is no index of them."""
 _LONGEST = 500
 """Characters of a text that are told."""
-KINDS = {"answers": ("answer", "vote"), "flags": ("flag",)}
+KINDS = {"answers": ("answer", "vote"), "flags": ("flag",), "open": ("flag",)}
+"""What may be asked for; `open` are flags that nobody has settled."""
 
 
 class ShownText(msgspec.Struct):
-    """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone."""
+    """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
+
+    `label` and `image` are there where it has them.
+    """
 
     id: str
     text: str | None
+    label: str | msgspec.UnsetType | None = msgspec.UNSET
+    image: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class LatestRow(msgspec.Struct):
-    """An answer (`winner`, `learnt`, `reason`) or a flag (`comment`) with its question; `word`: of a parse question."""
+    """An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
+
+    `word`: of a parse question.
+    """
 
     position: int
     at: float
@@ -38,6 +49,7 @@ class LatestRow(msgspec.Struct):
     learnt: bool | None = None
     reason: str | None = None
     comment: str | None = None
+    settled: bool | None = None
 
 
 class LatestReply(msgspec.Struct):
@@ -61,6 +73,8 @@ class _Content(msgspec.Struct):
     text: str | None = None
     features: Raw = ABSENT
     vector: Raw = ABSENT
+    label: str | None = None
+    image: str | None = None
 
 
 _asked = msgspec.json.Decoder(_AskedRow).decode
@@ -76,8 +90,17 @@ def latest(connection: Connection, header: log_table.Header, kind: str, before: 
     places = list(connection.execute(wanted.limit(limit)).scalars())
     undone = log_table.undone(connection, header.id, places[-1]) if places else frozenset()
     found = [_row(connection, header.id, place) for place in places if place not in undone]
+    _settle(connection, header.id, [row for row in found if row is not None])
     further = places[-1] if len(places) == limit else first + 1 if first > header.base else None
-    return LatestReply([row for row in found if row is not None], further)
+    return LatestReply([row for row in found if row is not None and not (kind == "open" and row.settled)], further)
+
+
+def _settle(connection: Connection, model: int, rows: Sequence[LatestRow]) -> None:
+    """Say of each flag among the rows whether it is settled."""
+    flags = [row for row in rows if row.comment is not None]
+    ends = settled_up_to(connection, model, list({row.event for row in flags if row.event})) if flags else {}
+    for row in flags:
+        row.settled = row.position <= ends.get(row.event or "", 0)
 
 
 def _row(connection: Connection, model: int, place: int) -> LatestRow | None:
@@ -102,23 +125,29 @@ def _question(text: str | None) -> tuple[list[ShownText], str | None, str | None
     """What was shown, under which context, and for a parse question about which word.
 
     >>> _question('{"names":["b"],"items":[{"id":"a","text":"x"},{"id":"b","text":"y"}],"context":"tea"}')
-    ([ShownText(id='b', text='y')], 'tea', None)
+    ([ShownText(id='b', text='y', label=UNSET, image=UNSET)], 'tea', None)
     """
     try:
         asked = _asked(text or "{}")
         items = _contents(asked.items) if asked.items != ABSENT else []
-        context = msgspec.json.decode(asked.context)
+        context = prompt_of(asked.context)
     except (msgspec.DecodeError, RecursionError):
         # A damaged row shows nothing.
         return [], None, None
     if "sentence" in asked.memo and items:
         forms = _forms(items[0].text or "")
-        known = dict(zip(map(str, range(1, len(forms) + 1)), forms, strict=True))
+        known = _in_words(forms)
         shown = [ShownText(name, known.get(name)) for name in asked.names]
         return shown, _cut(" ".join(forms)), known.get(str(asked.memo.get("word")))
-    told = {item.id: _told(item) for item in items}
+    told = {item.id: item for item in items}
     about = context if isinstance(context, str) or context is None else msgspec.json.encode(context).decode()
-    return [ShownText(name, told.get(name)) for name in asked.names], None if about is None else _cut(about), None
+    return [_shown(name, told.get(name)) for name in asked.names], None if about is None else _cut(about), None
+
+
+def _shown(name: str, item: _Content | None) -> ShownText:
+    if item is None:
+        return ShownText(name, None)
+    return ShownText(name, _told(item), item.label or msgspec.UNSET, item.image or msgspec.UNSET)
 
 
 def _forms(sentence: str) -> Sequence[str]:
@@ -135,3 +164,15 @@ def _told(item: _Content) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _in_words(forms: Sequence[str]) -> dict[str, str]:
+    """What the numbers of a sentence's words stand for, the root too; a word that is there twice has its place with it.
+
+    >>> _in_words(["the", "dog", "saw", "the", "cat"])["4"], _in_words(["dogs", "bark"])["0"]
+    ('the (word 4)', 'the sentence itself')
+    """
+    named = {
+        str(place): f"{form} (word {place})" if forms.count(form) > 1 else form for place, form in enumerate(forms, 1)
+    }
+    return {"0": "the sentence itself", **named}

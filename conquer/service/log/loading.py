@@ -9,7 +9,8 @@ from sqlalchemy import Connection
 
 from conquer.files import is_earlier
 from conquer.service.http.schemas import ModelSettings
-from conquer.service.log.fold import Counted, Folded
+from conquer.service.log.counted import Counted
+from conquer.service.log.fold import Folded
 from conquer.service.log.records import SAME_FOLD, Decision, Entry, Voted
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally, read_tally

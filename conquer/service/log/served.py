@@ -125,8 +125,11 @@ class ServedLearner(Protocol):
         """Nothing here names this voter any more, and what they taught stays; whether anything did."""
         ...
 
-    def insight(self) -> tuple[Featurizer, Floats] | None:
-        """The featurizer that names columns and the columns' weights; None where columns have no names."""
+    def insight(self) -> tuple[Featurizer, Floats, Floats | None] | None:
+        """The featurizer that names columns, the columns' weights and how far chance moves each, if that is known.
+
+        None where columns have no names.
+        """
         ...
 
     def dumps(self, extra: str) -> bytes:

@@ -13,7 +13,7 @@ _LONGEST = 1000
 _LARGEST = 1e18
 
 
-class Bin(msgspec.Struct, array_like=True):
+class Bin(msgspec.Struct, array_like=True, gc=False):
     """A stretch of the curve: rounds, questions, answers learnt, and how often the first item won."""
 
     rounds: int = 0
@@ -22,7 +22,7 @@ class Bin(msgspec.Struct, array_like=True):
     first: float = 0.0
 
 
-class Recent(msgspec.Struct):
+class Recent(msgspec.Struct, gc=False):
     """One of the last answers, for people to look at."""
 
     event: str
@@ -81,6 +81,8 @@ class Tally(msgspec.Struct):
 
     votes: int | msgspec.UnsetType = msgspec.UNSET
     """Votes from elsewhere, of models that have any."""
+    settled: int | msgspec.UnsetType = msgspec.UNSET
+    """Flags that have been dealt with, where any have."""
     quarantined: int = 0
     """Rows that could not be read or folded."""
     reasons: list[tuple[int, str]] = []
@@ -93,6 +95,8 @@ class Tally(msgspec.Struct):
 
     def _bin(self) -> Bin:
         place = max(self.rounds - 1, 0) // self.width
+        if place < len(self.curve):
+            return self.curve[place]
         while place >= _BINS:
             self.curve += [Bin()] * (len(self.curve) % 2)
             pairs = zip(self.curve[::2], self.curve[1::2], strict=True)
@@ -210,6 +214,7 @@ class Tally(msgspec.Struct):
             "planted_between": {"answers": self.between, "agreement": _share(self.between_agreed, self.between)},
             "seconds_per_answer": self.seconds / self.timed if self.timed else None,
             "flags": self.flags,
+            **({"settled": self.settled} if self.settled else {}),
             **({"votes": self.votes} if self.votes else {}),
             "quarantined": {"rows": self.quarantined, "first": self.reasons},
             "voters": self.voters,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from conquer.service.log.fold import Counted
+from conquer.service.log.counted import Counted
 from conquer.service.log.loading import SPOILT, catch_up, without_base
 from conquer.service.log.records import SAME_FOLD
 from conquer.service.log.statistics import Tally, read_tally

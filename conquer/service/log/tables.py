@@ -8,19 +8,27 @@ from typing import Any
 import msgspec
 
 from conquer.service.http.schemas import Item
+from conquer.service.log.contents import EXPORTED, content_of, items_in, prompt_of, shown_of
 from conquer.service.log.event import Event
 from conquer.service.log.records import Answered, Entry, Voted
 
 _COLUMNS = (
     "position", "at", "event_id", "voter", "kind", "winner", "value", "weight", "learnt", "reason", "seconds", "left",
     "first_id", "first", "first_score", "second_id", "second", "second_score", "context", "source",
+    *(f"first_{name}" for name in EXPORTED), *(f"second_{name}" for name in EXPORTED),
 )  # fmt: skip
 
 
 def _line(cells: list[Any]) -> bytes:
+    r"""One row, every cell of which stays in it.
+
+    >>> _line(["mug\r=1+1", 2])
+    b'"mug\r=1+1",2\n'
+    """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([_safe(cell) for cell in cells])
-    return text.getvalue().encode()
+    # A writer quotes the letters of its own line end alone: with a bare \n, a \r in a text would begin a row.
+    csv.writer(text, lineterminator="\r\n").writerow([_safe(cell) for cell in cells])
+    return text.getvalue().removesuffix("\r\n").encode() + b"\n"
 
 
 def _safe(cell: Any) -> Any:
@@ -42,7 +50,7 @@ def table_row(entry: Entry, event: Event) -> bytes:
     """An answer or a vote with its question. Scores are those of the moment in which the question was chosen."""
     vote = isinstance(entry.body, Voted)
     said: Answered = entry.body.said if vote else entry.body
-    contents = {item.id: item for item in msgspec.json.decode(bytes(event.chosen.items), type=list[Item])}
+    contents = items_in(event.chosen.items)
     scores = event.chosen.scores
     cells: list[Any] = [
         entry.position,
@@ -62,12 +70,16 @@ def table_row(entry: Entry, event: Event) -> bytes:
         name = event.shown[k] if k < len(event.shown) else None
         place = event.chosen.shown[k] if k < len(event.chosen.shown) else -1
         cells += [name, _content(contents.get(name or "")), scores[place] if 0 <= place < len(scores) else None]
-    context = msgspec.json.decode(bytes(event.chosen.context))
+    context = prompt_of(event.chosen.context)
     cells += [context if isinstance(context, str) or context is None else msgspec.json.encode(context).decode()]
-    return _line([*cells, "vote" if vote else "planted" if event.chosen.planted else "question"])
+    cells += ["vote" if vote else "planted" if event.chosen.planted else "question"]
+    for k in range(2):
+        cells += shown_of(contents.get(event.shown[k] if k < len(event.shown) else ""))
+    return _line(cells)
 
 
 def _content(item: Item | None) -> str | None:
     if item is None:
         return None
-    return item.text if item.text is not None else msgspec.json.encode(item.features or item.vector).decode()
+    content = content_of(item)
+    return content if isinstance(content, str) else msgspec.json.encode(content).decode()

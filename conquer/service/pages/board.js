@@ -1,4 +1,4 @@
-import { api, begin, find, make, pathPart, percent, stranded, whole } from "/static/shell.js";
+import { api, begin, call, find, make, pathPart, percent, stranded, whole } from "/static/shell.js";
 import { drawBoard } from "/static/standing.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
@@ -7,6 +7,11 @@ find("title").textContent = `${name}: the board`;
 document.title = `${name}: the board · CONQUER`;
 find("back").href = `/models/${encodeURIComponent(name)}`;
 find("go").href = `/pick/${encodeURIComponent(name)}`;
+api("GET", base).then(({ title }) => {
+  call(title || name);
+  find("title").textContent = `${title || name}: the board`;
+  document.title = `${title || name}: the board · CONQUER`;
+}).catch(() => {});
 const query = new URLSearchParams(location.search).toString();
 
 const range = ([low, high]) => `[${percent(low)}, ${percent(high)}]`;

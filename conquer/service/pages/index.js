@@ -1,16 +1,17 @@
-import { api, begin, curve, find, growth, make, percent, whole } from "/static/shell.js";
+import { curve } from "/static/curve.js";
+import { api, begin, find, growth, make, percent, whole } from "/static/shell.js";
 import { lines, question as example } from "/static/example.js";
 
 const me = await begin();
 
-function card({ name, settings, summary }) {
+function card({ name, title, paused, settings, summary }) {
   const parse = settings.task === "parse", measured = summary.measured;
-  const picture = parse ? measured.length > 1 && growth(measured, true) : summary.answers.learnt > 1 && curve(summary.curve.bins, true);
+  const picture = parse ? measured.length > 1 && growth(measured, true) : summary.rounds > 0 && curve(summary.curve.bins, true);
   const facts = parse
     ? [measured.length ? `${percent(measured.at(-1).uas)} right heads` : `${whole(summary.questions)} questions`]
     : [`${whole(summary.rounds)} rounds`, summary.rounds && `${percent(summary.query_rate)} asked`];
   return make("a", { class: "card entry", href: `/models/${encodeURIComponent(name)}` },
-    make("header", {}, make("b", {}, name), make("span", { class: "tag" }, settings.algorithm ?? "gnc")),
+    make("header", {}, make("b", { dir: "auto" }, title || name), make("span", { class: "tag" }, paused ? "paused" : settings.algorithm ?? "gnc")),
     picture || make("p", { class: "note blank" }, summary.rounds ? "Nothing to draw yet." : "No rounds yet."),
     make("div", { class: "legend" }, ...[`${whole(summary.answers.learnt)} learnt`, ...facts].filter(Boolean).map((text) => make("span", {}, text))));
 }
@@ -24,9 +25,17 @@ const algorithms = { gnc: "gnc: best and likeliest better; silent when sure", gn
 for (const [name, text] of Object.entries(algorithms)) find("algorithm").append(make("option", { value: name, selected: name === "gnr" }, text));
 
 const nameOf = (file) => file.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 64);
+const isPicture = (file) => /\.(png|jpe?g|webp|gif)$/i.test(file.name);
+const identifier = (text) => text.replace(/[\x00-\x1f\x7f/?#\\]/g, "-").slice(0, 200);
+// A file of items, and pictures that it speaks of by their names; pictures alone are the items.
+function chosen() {
+  const files = [...find("file").files], pictures = files.filter(isPicture);
+  const own = new Blob(pictures.map((one) => JSON.stringify({ id: identifier(one.name), image: one.name }) + "\n"));
+  return { file: files.find((one) => !isPicture(one)) ?? (pictures.length ? new File([own], "pictures.jsonl") : undefined), pictures };
+}
 function named() {
-  const [file] = find("file").files;
-  find("chosen").textContent = file ? file.name : "or drop it here";
+  const { file, pictures } = chosen();
+  find("chosen").textContent = [file?.name, pictures.length && `${whole(pictures.length)} pictures`].filter(Boolean).join(" and ") || "or drop it here";
   if (file && !find("name").value) find("name").value = nameOf(file);
   // Many words would crowd a board's columns.
   if (file) find("board").value = file.size < 20000 ? "full" : "";
@@ -40,17 +49,36 @@ drop.addEventListener("drop", (event) => {
   find("file").files = event.dataTransfer.files; find("file").dispatchEvent(new Event("change"));
 });
 
-// A model with its items; a model whose items were refused does not stay.
-async function start(settings, bytes) {
+// A model with its items; a model whose items were refused does not stay. Pictures come first: items speak of them.
+async function start(settings, bytes, pictures = []) {
   const path = `/v1/models/${encodeURIComponent(settings.name)}`;
   await api("POST", "/v1/models", settings);
   try {
-    await api("POST", `${path}/items`, bytes, true);
+    for (const file of pictures) await api("POST", `${path}/images?file=${encodeURIComponent(file.name)}`, await file.arrayBuffer(), true);
+    told(settings, path, await api("POST", `${path}/items`, bytes, true));
   } catch (error) {
     await api("DELETE", path);
     throw error;
   }
-  location.assign(`/${settings.task}/${encodeURIComponent(settings.name)}`);
+}
+
+// What was made of a file, where that is not plain: before anybody is asked about it.
+function told({ name, task }, path, { items, text, features = [], shown = [], unused = [], empty = 0 }) {
+  const ask = `/${task}/${encodeURIComponent(name)}`;
+  if (!features.length && !unused.length && !empty) { location.assign(ask); return; }
+  const lines = [
+    text && `Texts are those of the column “${text}”.`,
+    features.length && `There is no column of texts: ${features.map((one) => `“${one}”`).join(", ")} are taken as features.`,
+    shown.length && `Shown, and not learnt: ${shown.map((one) => `“${one}”`).join(", ")}.`,
+    unused.length && `Not used: ${unused.map((one) => `“${one}”`).join(", ")}.`,
+    empty && (empty === 1 ? "One row without a text was left out." : `${whole(empty)} rows without a text were left out.`),
+  ].filter(Boolean);
+  const discard = async () => { await api("DELETE", path); find("made").hidden = true; find("form").hidden = false; await refresh(); };
+  find("made").replaceChildren(make("h3", {}, `“${name}” has ${whole(items)} items`), make("ul", {}, ...lines.map((line) => make("li", { dir: "auto" }, line))),
+    make("p", { class: "row" }, make("a", { class: "button primary", href: ask }, "That is right: start"), make("button", { type: "button", onclick: () => trying(discard) }, "Take another file")));
+  find("form").hidden = true;
+  find("made").hidden = false;
+  find("made").focus();
 }
 
 // A board needs a full matrix, and that few columns.
@@ -68,12 +96,13 @@ async function trying(work) {
 find("form").addEventListener("submit", (event) => {
   event.preventDefault();
   trying(async () => {
-    const [file] = find("file").files, parse = /\.conllu$/i.test(file.name);
+    const { file, pictures } = chosen(), parse = /\.conllu$/i.test(file.name);
     const words = parse ? { task: "parse", algorithm: "parser" } : picking(find("board").value, find("kind").value);
     await start({
       ...words, name: find("name").value, question: find("question").value, instructions: find("instructions").value,
       per_round: Number(find("per_round").value), planted: Number(find("planted").value),
-    }, await file.arrayBuffer());
+      ...(find("format").value !== "plain" && { format: find("format").value }),
+    }, await file.arrayBuffer(), pictures);
   });
 });
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conquer.features.featurizer import Featurizer
+from conquer.items import PARTS, learnt_of
 from conquer.service.commands.reading import decode_items
 from conquer.service.http.schemas import Item
 from conquer.service.log.transaction import Turn
@@ -20,7 +21,8 @@ _ENTRY = 200
 _CHARACTERS = 40_000
 """Text to look through in one go: naming features is slow, and requests are waiting for the same processor."""
 
-Words = list[tuple[str, float]]
+Words = list[tuple[str, float, float | None]]
+"""Names with their weights, and how far chance moves each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Glance:
     model: int
     featurizer: Featurizer
     weights: Any
+    spread: Any
 
 
 @dataclass(slots=True)
@@ -77,9 +80,13 @@ class Names:
                 self._known[seen.model] = known
             while sum(one.bytes for one in self._known.values()) > _ROOM:
                 del self._known[next(iter(self._known))]
-        weights = seen.weights
+        weights, spread = seen.weights, seen.spread
         ranked = sorted(
-            ((name, float(weights[column] * sign)) for name, (column, sign) in names), key=lambda one: one[1]
+            (
+                (name, float(weights[column] * sign), None if spread is None else float(spread[column]))
+                for name, (column, sign) in names
+            ),
+            key=lambda one: one[1],
         )
         liked = [one for one in ranked[::-1][:count] if one[1] > 0]
         return liked, [one for one in ranked[:count] if one[1] < 0]
@@ -97,11 +104,14 @@ def _gather(known: _Known, featurizer: Featurizer, rounds: list[bytes]) -> None:
 
 def _name(known: _Known, featurizer: Featurizer, item: Item) -> int:
     """Take in one item's features; return how much there was to read."""
-    if item.vector is not None:
-        known.take({f"feature {column}": (column, 1) for column in range(min(len(item.vector), 1000))})
-        return 0
-    content: Any = item.text if item.text is not None else item.features or {}
-    if not known.is_new(hash(item.text if item.text is not None else str(content))):
-        return 0
-    known.take(featurizer.explain(content))
-    return len(str(content))
+    parts = learnt_of([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
+    width = len(item.vector or ()) if "vector" in parts else 0
+    known.take({f"feature {column}": (column, 1) for column in range(min(width, 1000))})
+    read = 0
+    for part in parts:
+        content: Any = getattr(item, part)
+        if part == "vector" or not known.is_new(hash(content if part == "text" else str(content))):
+            continue
+        known.take(featurizer.explain(content, width))
+        read += len(str(content))
+    return read

@@ -1,10 +1,13 @@
+import { curve, LEAST } from "/static/curve.js";
+import { invitations } from "/static/invite.js";
 import { answers, flags } from "/static/latest.js";
-import { api, begin, curve, find, growth, make, pathPart, percent, stranded, whole } from "/static/shell.js";
+import { lead } from "/static/lead.js";
+import { api, begin, call, find, growth, make, pathPart, percent, stranded, whole } from "/static/shell.js";
+import { words } from "/static/words.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
-await begin(name);
-find("title").textContent = name;
-document.title = `${name} · CONQUER`;
+const me = await begin(name), mayChange = me.roles.includes("admin");
+for (const id of ["keptname", "deletename"]) find(id).textContent = name;
 const links = { file: "file", preferences: "log?format=preferences", answers: "log?format=answers", ledger: "log?format=ledger", trees: "trees", parserfile: "parser/file" };
 for (const [id, path] of Object.entries(links)) find(id).href = `${base}/${path}`;
 find("board").href = `/board/${encodeURIComponent(name)}`;
@@ -12,21 +15,8 @@ find("table").href = `${base}/log?format=csv`;
 find("table").download = `${name}.csv`;
 find("answers").download = `${name}.answers.jsonl`;
 
-function weight(share) {
-  const line = make("i");
-  line.style.width = `${Math.round(share * 100)}%`;
-  return make("span", { class: "weight", "aria-hidden": "true" }, line);
-}
-
-function words(list, features, largest) {
-  list.replaceChildren(...features.map(({ name: word, weight: value }) => make("li", {},
-    make("span", { dir: "auto", title: word }, word),
-    weight(Math.abs(value) / largest),
-    make("output", {}, value.toFixed(3)))));
-}
-
 const decimals = (value, places) => (value == null ? "–" : value.toFixed(places));
-const row = (...cells) => make("tr", {}, ...cells.map((cell) => (cell instanceof Node ? cell : make("td", { dir: "auto" }, cell))));
+const row = (who, ...cells) => make("tr", {}, make("td", { dir: "auto", class: "who" }, who), ...cells.map((cell) => make("td", { class: "number" }, cell)));
 const agreed = ({ answers, agreement }) => (answers ? `${percent(agreement)} of ${whole(answers)}` : "–");
 
 function numbers({ settings, summary }, parser) {
@@ -37,9 +27,27 @@ function numbers({ settings, summary }, parser) {
   return { "rounds": whole(summary.rounds), "answers learnt": whole(summary.answers.learnt), "of rounds asked": percent(summary.query_rate), "first choice preferred": percent(summary.first_preferred), "regret estimate": decimals(summary.repeated_questions.regret_estimate, 3), ...common };
 }
 
-let seen = null;
+// Answers against the quota, and about how many pairs everyone has answered.
+function pool(told) {
+  find("pool").hidden = !told.pairs;
+  const counts = told.wanted != null;
+  find("bar").hidden = !counts;
+  if (counts) Object.assign(find("bar"), { max: told.wanted || 1, value: told.answered });
+  find("done").textContent = (counts ? `${whole(told.answered)} of ${whole(told.wanted)} answers (${percent(told.answered / told.wanted)}), ${whole(told.quota)} per pair · ` : "") +
+    `${whole(told.covered)} of ${whole(told.pairs)} pairs have an answer${counts ? "" : ", without a quota of answers per pair"}`;
+  return Object.fromEntries(told.voters.map((one) => [one.name, `${whole(one.pairs)} of ${whole(told.pairs)}`]));
+}
+
+const update = mayChange ? lead(name, base, () => refresh()) : () => {};
+let seen = null, told = {}, learnt = 0;
 async function refresh() {
   const model = await api("GET", base), { settings, summary } = model;
+  call(model.title || name);
+  find("title").textContent = model.title || name;
+  document.title = `${model.title || name} · CONQUER`;
+  find("paused").hidden = !model.paused;
+  update(model);
+  learnt = summary.answers.learnt + (summary.votes ?? 0);
   const parse = settings.task === "parse";
   document.body.classList.toggle("parser", parse);
   const parser = parse ? await api("GET", `${base}/parser`) : null;
@@ -48,31 +56,32 @@ async function refresh() {
   find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnc"} on a ${settings.model ?? "diagonal"} model`) +
     (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} taken back` : "");
   find("tiles").replaceChildren(...Object.entries(numbers(model, parser)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
-  find("curve").replaceChildren(summary.rounds ? curve(summary.curve.bins) : make("p", { class: "note" }, "It starts with the first round."));
+  find("curve").replaceChildren(curve(summary.curve.bins));
+  find("legend").hidden = summary.answers.learnt < LEAST;
   if (parser) find("uas").replaceChildren(parser.held_out ? growth(summary.measured) : make("p", { class: "note" }, "Add sentences with trees to watch the parser improve on them."));
+  // Only an answer, an item or a pause changes it, and all but items are in the log.
+  if (!parse && model.position !== seen) told = pool(await api("GET", `${base}/progress`));
   const people = Object.entries(summary.people).sort((a, b) => b[1].answers - a[1].answers);
   find("persons").hidden = !people.length;
-  find("people").replaceChildren(...people.map(([who, one]) => row(who, whole(one.answers), decimals(one.seconds_per_answer, 1), percent(one.agreement), percent(one.agreement_with_others))));
-  if (model.position !== seen) await Promise.all([answers(base), flags(base, summary.flags)]);
+  find("people").replaceChildren(...people.map(([who, one]) => row(who, whole(one.answers), ...(parse ? [] : [told[who] ?? "–"]), decimals(one.seconds_per_answer, 1), percent(one.agreement), percent(one.agreement_with_others))));
+  if (model.position !== seen) await Promise.all([answers(base), flags(base, summary.flags, summary.settled ?? 0, mayChange)]);
   seen = model.position;
   return parse;
-}
-
-async function features() {
-  const { liked, disliked } = await api("GET", `${base}/features?count=12`);
-  const largest = Math.max(1e-9, ...[...liked, ...disliked].map(({ weight }) => Math.abs(weight)));
-  find("learnt").hidden = !liked.length && !disliked.length;
-  words(find("liked"), liked, largest);
-  words(find("disliked"), disliked, largest);
 }
 
 const problem = (error) => (error.code === "unknown_model" ? stranded(error) : void (find("problem").textContent = error.message));
 find("heldout").addEventListener("change", async () => {
   try { await api("POST", `${base}/items?held_out=1`, await find("heldout").files[0].arrayBuffer(), true); await refresh(); } catch (error) { problem(error); }
 });
+find("manage").hidden = !mayChange;
 const parsing = await refresh().catch(problem);
 setInterval(() => { if (!document.hidden) refresh().catch(problem); }, parsing ? 5000 : 2000);
 if (!parsing) {
-  await features().catch(problem);
-  setInterval(() => { if (!document.hidden) features().catch(problem); }, 10000);
+  await words(base, learnt).catch(problem);
+  setInterval(() => { if (!document.hidden) words(base, learnt).catch(problem); }, 10000);
+}
+// Where there are no keys, everyone on this machine may answer: nobody needs a link.
+if (mayChange && !me.open) {
+  find("invites").hidden = false;
+  await invitations(base).catch(problem);
 }

@@ -1,5 +1,6 @@
 // Ask, answer, next. An answer is kept in the browser until the server has it; the event id makes a retry harmless.
-import { ApiError, api, begin, find, make, pathPart, stranded, whole } from "/static/shell.js";
+import { ApiError, api, begin, call, find, make, pathPart, stranded, whole } from "/static/shell.js";
+import { isBrief, showContext, showItem } from "/static/card.js";
 import { drawBoard } from "/static/standing.js";
 import { drawTree } from "/static/tree.js";
 
@@ -8,9 +9,13 @@ const KEPT = `conquer:${name}:unsent`;
 let current = null, since = 0, busy = true, voter = localStorage.getItem("conquer:voter") || "";
 const history = JSON.parse(sessionStorage.getItem(`conquer:${name}:history`) || "[]");
 
-await begin(name);
+const me = await begin(name);
 const task = await api("GET", `${base}/task`).catch(stranded);
 const parsing = task.task === "parse";
+call(task.title || name);
+// Whoever came by a link answers as the person that the link made them, and asks to be nobody else.
+if (me.voter) voter = me.voter;
+find("another").hidden = Boolean(me.voter);
 document.body.classList.toggle("parse", parsing);
 if (parsing) {
   document.title = "Which word is the head? · CONQUER";
@@ -56,13 +61,6 @@ async function insist(method, path, body) {
 
 const card = (side) => find(`${side}-card`), text = (side) => card(side).querySelector(".text");
 
-function content(element, item) {
-  element.replaceChildren();
-  if (item.text != null) { element.textContent = item.text; return; }
-  const pairs = item.features ? Object.entries(item.features) : item.vector.map((value, k) => [`${k + 1}`, value]);
-  element.append(make("dl", {}, ...pairs.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, String(value))])));
-}
-
 function show(question) {
   document.querySelector("main").classList.remove("loading");
   current = question;
@@ -70,11 +68,12 @@ function show(question) {
   for (const side of ["left", "right"]) card(side).classList.remove("picked");
   if (!event) {
     find("cards").hidden = find("context").hidden = true;
-    find("question").textContent = question.done ? "Done. Thank you!" : question.reason;
+    find("question").textContent = question.done ? "Done. Thank you!" : question.paused ? "Paused" : question.reason[0].toUpperCase() + question.reason.slice(1);
     end(question);
     return;
   }
   find("cards").hidden = false;
+  find("question").textContent = task.question || "Which one is better?";
   scrollTo(0, 0);
   find("end").hidden = true;
   for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = id === "tie" && parsing;
@@ -84,13 +83,11 @@ function show(question) {
   current.sides = { left: event.left, right };
   const pair = right === null ? [event.left] : [event.left, right];
   // Both in the same size: the longer decides.
-  find("cards").classList.toggle("brief", pair.every((id) => byId[id].text?.length < 120));
-  content(text("left"), byId[event.left]);
+  find("cards").classList.toggle("brief", pair.every((id) => isBrief(byId[id], task.format)));
+  showItem(text("left"), byId[event.left], task.format, base);
   card("right").hidden = right === null;
-  if (right !== null) content(text("right"), byId[right]);
-  const context = question.context;
-  find("context").hidden = context == null;
-  find("context").textContent = typeof context === "string" ? context : JSON.stringify(context);
+  if (right !== null) showItem(text("right"), byId[right], task.format, base);
+  showContext(find("context"), question.context, task.format);
   find("progress").textContent = `${whole(question.answered)} answered by you`;
   find("say").textContent = `Question ${question.answered + 1}. Left: ${text("left").innerText}. Right: ${text("right").innerText}`;
   since = performance.now();
@@ -103,10 +100,12 @@ function end(question) {
   find("say").textContent = question.reason;
   find("undo").disabled = !history.length;
   for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = true;
-  find("end").hidden = !question.done;
-  if (!question.done) return;
-  busy = false;
-  find("end").replaceChildren(make("p", {}, question.reason), ...(question.board ? [drawBoard(question.board)] : []));
+  find("end").hidden = !question.done && !question.paused;
+  // There may be a question later: somebody goes on, or others have answered theirs.
+  if (!question.done) setTimeout(() => next(), 15000);
+  else busy = false;
+  if (find("end").hidden) return;
+  find("end").replaceChildren(make("p", {}, question.paused ? "Whoever leads this will go on later. What you have answered counts." : question.reason), ...(question.board ? [drawBoard(question.board)] : []));
 }
 
 // The two candidate heads of one word; the root is "the sentence itself".

@@ -56,12 +56,15 @@ export async function begin(crumb) {
   }
   const home = make("a", { class: "home", href: "/" }, mark, "CONQUER");
   const bar = make("header", { class: "bar" }, home);
-  if (crumb) bar.append(make("span", { class: "crumb" }, crumb));
+  if (crumb) bar.append(make("span", { class: "crumb", id: "crumb", dir: "auto" }, crumb));
   bar.append(make("a", { class: "push quiet button", href: "/docs" }, "API"));
   if (!session.open) bar.append(make("button", { class: "quiet", onclick: leave }, "Sign out"));
   document.body.prepend(bar);
   return session;
 }
+
+// What the bar calls the page, once a title is known.
+export const call = (title) => void (find("crumb").textContent = title);
 
 async function leave() {
   await api("POST", "/logout");
@@ -79,14 +82,14 @@ export function draw(tag, attributes, ...children) {
   return element;
 }
 
-function axes(chart, w, h, left, bottom, y, from, to) {
+export function axes(chart, w, h, left, bottom, y, from, to) {
   for (const share of [0, 0.5, 1]) {
     chart.append(draw("line", { x1: left, x2: w, y1: y(share), y2: y(share), class: "rule" }), draw("text", { x: 0, y: y(share) + 4 }, `${share * 100} %`));
   }
   chart.append(draw("text", { x: left, y: h - 6 }, from), draw("text", { x: w, y: h - 6, "text-anchor": "end" }, to));
 }
 
-const frame = (small) => (small ? [280, 56, 0, 2] : [720, 240, 40, 26]);
+export const frame = (small) => (small ? [280, 56, 0, 2] : innerWidth < 600 ? [360, 190, 40, 26] : [720, 240, 40, 26]);
 
 // A parser's share of right heads over the answers it has learnt.
 export function growth(measured, small = false) {
@@ -97,27 +100,5 @@ export function growth(measured, small = false) {
   if (!small) axes(chart, w, h, left, bottom, y, "first answer", `${whole(most)} answers`);
   chart.append(draw("polyline", { points: measured.map((one) => `${x(one.answers)},${y(one.uas)}`).join(" "), class: "won" }));
   if (last) chart.append(draw("circle", { cx: x(last.answers), cy: y(last.uas), r: small ? 3 : 4.5, class: "now" }));
-  return chart;
-}
-
-// The learning curve: how often the first choice won, and how often a question was asked, over the rounds.
-export function curve(bins, small = false) {
-  const [w, h, left, bottom] = frame(small);
-  const chart = draw("svg", { viewBox: `0 0 ${w} ${h}`, class: "chart", role: "img", "aria-label": "learning curve" });
-  const x = (k) => left + ((w - left - 6) * (k + 0.5)) / Math.max(1, bins.length);
-  const y = (share) => 6 + (h - bottom - 6) * (1 - share);
-  if (!small) axes(chart, w, h, left, bottom, y, "first round", `round ${whole(bins.reduce((sum, bin) => sum + bin[0], 0))}`);
-  const lines = { asked: [], won: [] };
-  // Each point is the mean over a few neighbouring bins, so that single answers do not make it jump.
-  const reach = Math.max(1, Math.floor(bins.length / 16));
-  bins.forEach((_, k) => {
-    const near = bins.slice(Math.max(0, k - reach), k + reach + 1);
-    const total = (column) => near.reduce((sum, bin) => sum + bin[column], 0);
-    if (total(0)) lines.asked.push([x(k), y(total(1) / total(0))]);
-    if (total(2)) lines.won.push([x(k), y(total(3) / total(2))]);
-  });
-  for (const [name, points] of Object.entries(lines)) {
-    if (points.length) chart.append(draw("polyline", { points: points.map((p) => p.join(",")).join(" "), class: name }));
-  }
   return chart;
 }

@@ -110,7 +110,7 @@ async def rank_items(call: Call) -> RankingReply:
     items, context = bytes(request.items), bytes(request.context)
     room = call.server.settings.limits.cells
     light = len(items) + len(context) <= SMALL
-    return await call.on_model(lambda turn: rank(turn, items, context, room), light=light)
+    return await call.on_model(lambda turn: rank(turn, items, context, room), light=light, reads=True)
 
 
 def _cut(board: BoardReply, limit: int) -> BoardReply:
@@ -152,6 +152,7 @@ ENDPOINTS: tuple[Any, ...] = (
     ),
     Endpoint(
         "POST", "/v1/models/{name}/rank", "read", "Rank items without using a round", rank_items, RankingRequest,
-        RankingReply, document=RankingDocument,
+        RankingReply, document=RankingDocument, items=True,
+        example={"items": [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]},
     ),
 )  # fmt: skip

@@ -30,12 +30,32 @@ from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
 from conquer.service.writer.work import Generation
 
+EXAMPLES = [
+    [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
+    [
+        {
+            "id": "p1",
+            "text": "An **iron** pot.",
+            "vector": [0.9, 0.1],
+            "features": {"price": 0.3, "brand": "x"},
+            "label": "Pot 1",
+            "meta": {"maker": "Ann", "year": 1998},
+            "image": "/static/icon.svg",
+            "format": "markdown",
+        },
+        {"id": "p2", "text": "A *glass* pot.", "vector": [0.2, 0.8], "features": {"price": 0.2}, "label": "Pot 2"},
+    ],
+]
+"""Rounds of items: of texts, and of everything that an item may have."""
+
 
 class ChooseDocument(Strict):
     """A round. `event_id` makes the call repeatable; `deferred` waits for `activate`; `voter` is who will answer."""
 
-    items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000)]
-    context: NewContext = None
+    items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000, examples=EXAMPLES)]
+    context: Annotated[
+        NewContext, Meta(examples=["a pot for two", {"text": "a pot for two", "vector": [0.3, 0.4]}])
+    ] = None
     event_id: EventId | None = None
     voter: Identifier | None = None
     deferred: bool = False
@@ -111,8 +131,8 @@ async def choose_batch(call: Call) -> BatchReply:
     events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
 
     def work(turn: Turn) -> list[Any]:
-        room = choosing.CellRoom()
-        return [_each(lambda one=one: choosing.choose(turn, one, room)) for one in request.rounds]
+        found = choosing.choose_all(turn, request.rounds)
+        return [_told(one) if isinstance(one, RefusalError) else one for one in found]
 
     results = await call.on_model(work, events)
     call.server.meters.chosen_batch(call.model, results)
@@ -179,6 +199,12 @@ async def flag(call: Call) -> AnswerReply:
     return await call.on_model(lambda turn: answering.flag(turn, event_id, body.voter, body.comment), (event_id,))
 
 
+async def settle(call: Call) -> AnswerReply:
+    """Mark the flags of a question as dealt with."""
+    event_id = call.path["event_id"]
+    return await call.on_model(lambda turn: answering.settle(turn, event_id), (event_id,))
+
+
 async def event(call: Call) -> EventInfo:
     event_id = call.path["event_id"]
 
@@ -198,26 +224,34 @@ def _info(event: Event) -> EventInfo:
     return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
 
 
+_TWO = [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]
 _EVENT = "/v1/models/{name}/events/{event_id}"
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
-        document=ChooseDocument,
+        document=ChooseDocument, items=True, example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
     ),
     Endpoint(
         "POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply,
-        answers=True,
+        answers=True, example={"winner": "a", "voter": "ann"},
     ),
     Endpoint(
         "POST", "/v1/models/{name}/choose/batch", "choose", "Choose for many rounds", choose_batch, BatchChoose,
-        BatchReply, document=BatchChooseDocument, upload=True,
+        BatchReply, document=BatchChooseDocument, upload=True, example={"rounds": [{"items": _TWO}, {"items": _TWO}]},
     ),
     Endpoint(
         "POST", "/v1/models/{name}/answers", "answer", "Answer many events", answer_batch, BatchAnswers, BatchReply,
-        upload=True, answers=True,
+        upload=True, answers=True, example={"answers": [{"event_id": "visit-17", "winner": "tie", "voter": "ann"}]},
     ),
     Endpoint("GET", _EVENT, "read", "Look at an event", event, reply=EventInfo),
     Endpoint("POST", f"{_EVENT}/activate", "choose", "A deferred event has been shown", activate, reply=ChooseReply),
-    Endpoint("POST", f"{_EVENT}/undo", "answer", "Take an answer back", undo, UndoRequest, AnswerReply),
-    Endpoint("POST", f"{_EVENT}/flag", "answer", "Remark on a question", flag, FlagRequest, AnswerReply),
+    Endpoint(
+        "POST", f"{_EVENT}/undo", "answer", "Take an answer back", undo, UndoRequest, AnswerReply,
+        example={"voter": "ann"},
+    ),
+    Endpoint(
+        "POST", f"{_EVENT}/flag", "answer", "Remark on a question", flag, FlagRequest, AnswerReply,
+        example={"voter": "ann", "comment": "Both are the same text."},
+    ),
+    Endpoint("POST", f"{_EVENT}/settle", "admin", "Mark a question's flags as dealt with", settle, reply=AnswerReply),
 )  # fmt: skip

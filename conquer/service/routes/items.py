@@ -1,8 +1,8 @@
 """Uploading items and asking people, over HTTP."""
 
 import asyncio
-import functools
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -10,6 +10,7 @@ from msgspec import Meta
 from conquer.service import tasks
 from conquer.service.annotation.asked import Asked
 from conquer.service.annotation.pool import Question, groups_of, next_question, read_asked
+from conquer.service.annotation.progress import Progress, progress
 from conquer.service.annotation.uploading import upload
 from conquer.service.annotation.uploads import Contents
 from conquer.service.annotation.voting import VotesReply, vote
@@ -17,9 +18,12 @@ from conquer.service.commands.standings import BoardReply, Look
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
+from conquer.service.http.shown import Format
 from conquer.service.log.transaction import Turn
+from conquer.service.store import image_table, log_table
 
 _TRIES = 5
+Result = TypeVar("Result")
 
 
 class NextRequest(Strict):
@@ -33,7 +37,8 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
     """How much was added, and what was made of the file's columns where that is not plain.
 
     `text` is the column that texts came from where it has another name, `features` are columns that became features,
-    `unused` columns that nothing was made of, `empty` counts rows left out because their text is empty.
+    `shown` columns that people see and nobody learns, `unused` columns that nothing was made of, `empty` counts rows
+    left out because their text is empty.
     """
 
     items: int
@@ -42,6 +47,7 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
     features: list[str] = []
     unused: list[str] = []
     empty: int = 0
+    shown: list[str] = []
 
 
 class Task(msgspec.Struct):
@@ -53,6 +59,10 @@ class Task(msgspec.Struct):
     items: int
     learnt: int
     per_round: Annotated[int, Meta(ge=2)]
+    format: Format | msgspec.UnsetType = msgspec.UNSET
+    """How texts are shown, where that is not as they are."""
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 async def upload_items(call: Call) -> Uploaded:
@@ -61,7 +71,7 @@ async def upload_items(call: Call) -> Uploaded:
     found: list[Contents] = []
 
     def read_file(settings: ModelSettings, first: int) -> list[Group]:
-        found.append(tasks.find(settings.task).read_file(settings, data, held_out, first, text))
+        found.append(tasks.find(settings.task).read_file(settings, data, held_out, first, text, _images(call)))
         return found[0].groups
 
     def work() -> tuple[int, int]:
@@ -69,7 +79,14 @@ async def upload_items(call: Call) -> Uploaded:
 
     items, groups = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
     read = found[0]
-    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty)
+    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty, read.shown)
+
+
+def _images(call: Call) -> dict[str, str]:
+    """The model's images by the names of their files. Not for the event loop."""
+    with call.server.database.reading() as connection:
+        header = log_table.headers(connection, [call.model], lock=False).get(call.model)
+        return {} if header is None else image_table.by_file(connection, header.id)
 
 
 async def next_event(call: Call) -> Question:
@@ -77,14 +94,24 @@ async def next_event(call: Call) -> Question:
     enough = await _enough(call, body.voter)
     if enough is not None:
         return enough
+    question = await _with_asked(call, lambda turn: next_question(turn, body.voter, seconds, body.shared))
+    if question.done:
+        question.board = await _board(call)
+    return question
+
+
+async def _with_asked(call: Call, work: Callable[[Turn], Result | None]) -> Result:
+    """What `work` returns; while it returns None, who answered about what is first read from the log."""
     for _ in range(_TRIES):
-        question = await call.on_model(lambda turn: next_question(turn, body.voter, seconds, body.shared))
-        if question is not None:
-            if question.done:
-                question.board = await _board(call)
-            return question
+        found = await call.on_model(work)
+        if found is not None:
+            return found
         await _read_asked(call)
     raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)
+
+
+async def read_progress(call: Call) -> Progress:
+    return await _with_asked(call, progress)
 
 
 async def _enough(call: Call, voter: str) -> Question | None:
@@ -117,11 +144,13 @@ async def _board(call: Call) -> BoardReply | None:
 async def _read_asked(call: Call) -> None:
     """Read from a long log who answered about what, beside the writer, and hand it to the model."""
     database = call.server.database
-    model, head = await call.on_model(lambda turn: (turn.folded.id, turn.folded.position))
+    model, head, quota = await call.on_model(
+        lambda turn: (turn.folded.id, turn.folded.position, turn.folded.settings.quota)
+    )
 
     def read() -> Asked:
         with database.reading(patient=True) as connection:
-            return read_asked(connection, model, head)
+            return read_asked(connection, model, head, quota)
 
     def hand_over(turn: Turn, asked: Asked) -> None:
         if turn.folded.id == model:
@@ -133,7 +162,7 @@ async def _read_asked(call: Call) -> None:
 
 async def add_votes(call: Call) -> VotesReply:
     """Learn a file of votes that another system gathered; sent again it changes nothing."""
-    query, writer, name, data = call.query, call.server.writer, call.model, call.body
+    query, data = call.query, call.body
     kind, mark = query.get("kind", "person"), query.get("id")
     if kind not in ("person", "judge"):
         raise invalid(f"kind must be person or judge, got {kind[:80]!r}")
@@ -143,8 +172,7 @@ async def add_votes(call: Call) -> VotesReply:
         raise invalid("the body must be a file of votes, got nothing")
 
     def work() -> VotesReply:
-        run = functools.partial(writer.call_now, name)
-        return vote(run, data, name=mark, kind=kind, things=query.get("things"))
+        return vote(call.weighed_now, data, name=mark, kind=kind, things=query.get("things"))
 
     reply = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
     return reply
@@ -161,6 +189,9 @@ async def task(call: Call) -> Task:
             count,
             turn.folded.tally.learnt,
             settings.per_round,
+            msgspec.UNSET if settings.format == "plain" else settings.format,
+            turn.header.title or msgspec.UNSET,
+            turn.header.paused or msgspec.UNSET,
         )
 
     return await call.on_model(work)
@@ -170,13 +201,20 @@ ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/items", "admin", "Add a file of items to ask about: JSON or a table",
         upload_items, bytes, Uploaded, upload=True, query=("held_out", "text"),
+        example='{"id": "a", "text": "A lovely pot."}\n{"id": "b", "text": "It broke at once."}\n',
     ),
     Endpoint(
         "POST", "/v1/models/{name}/votes", "admin", "Learn a file of votes: CSV, JSON lines or a JSON array",
         add_votes, bytes, VotesReply, upload=True, query=("id", "kind", "things"),
+        example="left,right,winner,voter\na,b,left,ann\nb,c,tie,bob\n",
     ),
     Endpoint(
-        "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question
+        "POST", "/v1/models/{name}/next", "answer", "The next question for a person", next_event, NextRequest, Question,
+        example={"voter": "ann"},
+    ),
+    Endpoint(
+        "GET", "/v1/models/{name}/progress", "read", "How far the questions about its items have come", read_progress,
+        reply=Progress,
     ),
     Endpoint("GET", "/v1/models/{name}/task", "answer", "Instructions and progress", task, reply=Task),
 )  # fmt: skip

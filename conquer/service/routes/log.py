@@ -149,12 +149,11 @@ def _records(
 
 async def write_log(call: Call) -> Replayed:
     """Train a fresh model on a ledger's answers."""
-    loop, writer, name = asyncio.get_running_loop(), call.server.writer, call.model
-    body = call.body
+    loop, body = asyncio.get_running_loop(), call.body
 
     def work() -> Replayed:
         # Cut into lines here, as they are read: the body may be long.
-        return feed(read_ledger(io.BytesIO(body)), lambda step: writer.call_now(name, step))
+        return feed(read_ledger(io.BytesIO(body)), call.weighed_now)
 
     return await loop.run_in_executor(call.server.long_work, work)
 
@@ -182,6 +181,7 @@ ENDPOINTS = (
         upload=True,
     ),
     Endpoint(
-        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, Gone
+        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, Gone,
+        example={"voter": "ann"},
     ),
 )  # fmt: skip

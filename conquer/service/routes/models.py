@@ -1,9 +1,11 @@
-"""Models over HTTP: create, list, look at, export, import, delete."""
+"""Models over HTTP: create, list, look at, title, pause, export, import, delete."""
 
 import asyncio
 import functools
+from dataclasses import replace
 
 import msgspec
+from sqlalchemy import update
 
 from conquer.service import tasks
 from conquer.service.commands.creation import create
@@ -11,11 +13,12 @@ from conquer.service.commands.importing import imported
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.messages import Reply, attachment
 from conquer.service.http.routing import Call, Endpoint
-from conquer.service.http.schemas import ModelSettings, NewModel
+from conquer.service.http.schemas import Line, ModelSettings, NewModel, Strict
 from conquer.service.jobs.listing import ModelInfo, described
 from conquer.service.log.transaction import Turn
-from conquer.service.pages.insight import glance
+from conquer.service.pages.insight import Words, glance
 from conquer.service.store import removal, snapshots
+from conquer.service.store.schema import models
 
 _NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
 _NOT_NOW = ("stopping", "locked")
@@ -25,9 +28,25 @@ class ModelList(msgspec.Struct):
     models: list[ModelInfo]
 
 
+class ModelChanges(Strict):
+    """What changes about a model without changing what it learns; what is left out stays.
+
+    `title`: what pages call it, "" for its name. `paused`: nobody is asked anything new, answers still count.
+    """
+
+    title: Line | msgspec.UnsetType = msgspec.UNSET
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+
+
 class Feature(msgspec.Struct):
+    """`spread`, if it was asked for: the standard deviation of the weight if every answer were a coin's.
+
+    null where that is not known.
+    """
+
     name: str
     weight: float
+    spread: float | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Insight(msgspec.Struct):
@@ -48,8 +67,8 @@ async def create_model(call: Call) -> ModelInfo:
     loop = asyncio.get_running_loop()
     task = await loop.run_in_executor(None, tasks.find, settings.task)
     await loop.run_in_executor(None, task.check, settings)
-    if new.believe == "auto" and "believe" not in new.parameters:
-        settings = await loop.run_in_executor(None, task.completed, settings)
+    open_belief = new.believe == "auto" and "believe" not in new.parameters
+    settings = await loop.run_in_executor(None, task.completed, settings, open_belief)
     # Beside what follows: the file is being uploaded while the kernels load.
     loop.run_in_executor(None, task.warm)
     limit = call.server.settings.limits.models
@@ -65,7 +84,24 @@ async def list_models(call: Call) -> Reply:
 
 
 async def inspect_model(call: Call) -> ModelInfo:
-    return await call.on_model(_info)
+    return await call.on_model(_info, reads=True)
+
+
+async def change_model(call: Call) -> ModelInfo:
+    """Of the store's row alone: the log, and what is learnt from it, do not know of this."""
+    asked: ModelChanges = call.body
+    given = {name: value for name in ("title", "paused") if (value := getattr(asked, name)) is not msgspec.UNSET}
+    if "title" in given:
+        given["title"] = given["title"].strip()
+
+    def work(turn: Turn) -> ModelInfo:
+        if given:
+            stored = {name: int(value) if name == "paused" else value for name, value in given.items()}
+            turn.connection.execute(update(models).where(models.c.id == turn.folded.id).values(**stored))
+            turn.header = replace(turn.header, **given)
+        return _info(turn)
+
+    return await call.on_model(work)
 
 
 async def delete_model(call: Call) -> Reply:
@@ -90,6 +126,8 @@ async def delete_model(call: Call) -> Reply:
     for kind in ("fold", "quarantine", "snapshot", "prune", "sweep"):
         writer.alarms.clear(f"{kind}:{call.model}")
     call.server.meters.forget(call.model)
+    # Its links lead nowhere, also if another gets its name.
+    await call.server.refresh_now()
     return Reply(status=204)
 
 
@@ -118,22 +156,34 @@ async def model_features(call: Call) -> Insight:
     # Four digits at most: a number of thousands of them would take long to read.
     if not (count.isascii() and count.isdecimal() and len(count) <= 4 and 1 <= int(count) <= 1000):
         raise invalid(f"count must be a whole number in [1, 1000], got {count[:80]!r}")
-    seen = await call.on_model(glance)
+    seen = await call.on_model(glance, reads=True)
     if seen is None:
         return Insight([], [])
     loop, names = asyncio.get_running_loop(), call.server.names
     liked, disliked = await loop.run_in_executor(None, names.top, seen, int(count))
-    return Insight([Feature(*pair) for pair in liked], [Feature(*pair) for pair in disliked])
+    wanted = call.query.get("spread", "") in ("1", "true")
+
+    def named(words: Words) -> list[Feature]:
+        return [Feature(name, weight, spread if wanted else msgspec.UNSET) for name, weight, spread in words]
+
+    return Insight(named(liked), named(disliked))
 
 
 def _info(turn: Turn) -> ModelInfo:
-    return described(turn.folded)
+    return described(turn.folded, turn.header)
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/v1/models", "admin", "Create a model", create_model, NewModel, ModelInfo, status=201),
+    Endpoint(
+        "POST", "/v1/models", "admin", "Create a model", create_model, NewModel, ModelInfo, status=201,
+        example={"name": "teas", "algorithm": "gnr", "question": "Which one sells it better?", "quota": 2},
+    ),
     Endpoint("GET", "/v1/models", "read", "List models", list_models, reply=ModelList),
     Endpoint("GET", "/v1/models/{name}", "read", "Look at a model", inspect_model, reply=ModelInfo),
+    Endpoint(
+        "PATCH", "/v1/models/{name}", "admin", "Give a model a title, or pause it", change_model, ModelChanges,
+        ModelInfo, example={"title": "Lines for the window", "paused": True},
+    ),
     Endpoint("DELETE", "/v1/models/{name}", "admin", "Delete a model and its log", delete_model, status=204),
     Endpoint(
         "GET", "/v1/models/{name}/file", "read", "Export the model file", export_model, kind="application/octet-stream"
@@ -144,6 +194,6 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Insight,
-        query=("count",),
+        query=("count", "spread"),
     ),
 )  # fmt: skip

@@ -40,6 +40,8 @@ class Visitor(msgspec.Struct):
     name: str
     roles: list[str]
     open: bool
+    voter: str | None = None
+    """Whom this session answers as, where it came by a link."""
 
 
 def _page(file: str) -> Reply:
@@ -66,6 +68,10 @@ async def login_page(call: Call) -> Reply:
     return _page("login.html")
 
 
+async def join_page(call: Call) -> Reply:
+    return _page("join.html")
+
+
 async def docs_page(call: Call) -> Reply:
     return _page("docs.html")
 
@@ -84,13 +90,13 @@ async def session(call: Call) -> Visitor:
     if "admin" in roles:
         roles = ["admin", "answer", "choose", "read"]
     keeper = call.server.doorkeeper
-    return Visitor(keeper.page_token(call.headers), call.key.name, roles, keeper.open)
+    return Visitor(keeper.page_token(call.headers), call.key.name, roles, keeper.open, call.key.voter)
 
 
 async def login(call: Call) -> Reply:
     """A key for a cookie: HttpOnly, same site only, a week."""
     key, cookie = call.server.doorkeeper.sign_in(call.body.key, call.address)
-    return Reply(encode({"name": key.name}), headers=[(b"set-cookie", _cookie(call, cookie, SECONDS))])
+    return Reply(encode({"name": key.name}), headers=[(b"set-cookie", cookie_header(call, cookie, SECONDS))])
 
 
 async def logout(call: Call) -> Reply:
@@ -98,10 +104,11 @@ async def logout(call: Call) -> Reply:
     over = call.server.doorkeeper.sign_out(call.headers)
     if over is not None:
         await call.server.writer.call(None, lambda connection: end_session(connection, *over))
-    return Reply(status=204, headers=[(b"set-cookie", _cookie(call, "", 0))])
+    return Reply(status=204, headers=[(b"set-cookie", cookie_header(call, "", 0))])
 
 
-def _cookie(call: Call, value: str, seconds: int) -> bytes:
+def cookie_header(call: Call, value: str, seconds: int) -> bytes:
+    """A page session's cookie: for this site alone, and for no script."""
     secure = "; Secure" if call.scope.get("scheme") == "https" else ""
     return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}".encode()
 
@@ -115,6 +122,7 @@ ENDPOINTS = (
     Endpoint("GET", "/login", None, "Sign in", login_page, page=True),
     Endpoint("POST", "/login", None, "Sign in", login, SignIn, page=True, limit=1 << 10),
     Endpoint("POST", "/logout", None, "Sign out", logout, page=True),
+    Endpoint("GET", "/join", None, "Come in by a link", join_page, page=True),
     Endpoint("GET", "/docs", None, "The API for people", docs_page, page=True),
     Endpoint("GET", "/session", None, "Who this page is", session, page=True),
     Endpoint("GET", "/static/{file}", None, "Styles and scripts", static, page=True),

@@ -216,14 +216,19 @@ def _walk(name: str, value: Any, depth: int, room: _Room) -> Iterator[tuple[str,
 
 
 _ROOT = "/personalizer/v1.0"
+_RANK = {
+    "contextFeatures": [{"timeOfDay": "morning"}],
+    "actions": [{"id": "pasta", "features": [{"taste": "salty"}]}, {"id": "cake", "features": [{"taste": "sweet"}]}],
+    "eventId": "visit-18",
+}
 ENDPOINTS = (
     Endpoint(
         "POST", f"{_ROOT}/rank", "choose", "Personalizer: choose one action", rank, RankRequest, RankReply, status=201,
-        query=("model",),
+        query=("model",), example=_RANK,
     ),
     Endpoint(
         "POST", f"{_ROOT}/events/{{event_id}}/reward", "answer", "Personalizer: reward an event", reward, RewardRequest,
-        status=204, query=("model",), answers=True,
+        status=204, query=("model",), answers=True, example={"value": 1.0},
     ),
     Endpoint(
         "POST", f"{_ROOT}/events/{{event_id}}/activate", "choose", "Personalizer: activate an event", activate_rank,

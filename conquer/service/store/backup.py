@@ -8,10 +8,12 @@ from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, t
 from conquer.files import replacing
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.private import keep_private
-from conquer.service.store.schema import metadata, models, secrets
+from conquer.service.store.schema import images, metadata, models, secrets
 from conquer.service.store.secrecy import COOKIES
 
 _ROWS = 200
+_PICTURES = 8
+"""Rows of images at a time, each of some megabytes."""
 _OF_NOW = ("servers", "digests", "ended")
 """Tables about the servers and sessions of this moment: nothing that a restored store should know."""
 
@@ -29,10 +31,9 @@ def copy_all(source: Connection, target: Connection) -> dict[str, int]:
         if target.execute(select(func.count()).select_from(table).where(lasting)).scalar_one():
             raise StoreError(f"the store to fill must be empty, but its table {table.name!r} has rows")
         count = 0
-        found = source.execution_options(stream_results=True, max_row_buffer=_ROWS).execute(
-            select(table).where(lasting)
-        )
-        for rows in found.partitions(_ROWS):
+        most = _PICTURES if table is images else _ROWS
+        found = source.execution_options(stream_results=True, max_row_buffer=most).execute(select(table).where(lasting))
+        for rows in found.partitions(most):
             target.execute(insert(table), [row._asdict() for row in rows])
             count += len(rows)
         copied[table.name] = count

@@ -52,6 +52,21 @@ def wait_for(connection: PoolProxiedConnection, seconds: float) -> None:
     connection.info["wait"] = seconds
 
 
+def run_straight(connection: Connection, statement: str, values: tuple[Any, ...]) -> None:
+    """Run a statement that returns nothing, without SQLAlchemy's steps around it where the driver is SQLite's.
+
+    What goes wrong is told as SQLAlchemy tells it.
+    """
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(statement, values)
+        return
+    raw: Any = connection.connection.driver_connection
+    try:
+        raw.execute(statement, values)
+    except sqlite3.Error as error:
+        raise DBAPIError.instance(statement, None, error, sqlite3.Error, dialect=connection.dialect) from error
+
+
 def make_durable(engine: Engine) -> None:
     """Every commit reaches the disk before it returns; transactions are ours to begin, writers at once as writers."""
 

@@ -13,6 +13,7 @@ from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, Voted, checksum, unsealed
+from conquer.service.store.connections import run_straight
 from conquer.service.store.schema import log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -54,11 +55,7 @@ _BODIES = select(log.c.position, log.c.body).where(
 _ROWS = 500
 _FEW = 50
 """Rows whose bodies are held at once; each may be as large as a body may be."""
-_HEADERS = (
-    select(models.c.id, models.c.name, models.c.settings, models.c.position, models.c.base, models.c.pooled)
-    .where(models.c.name.in_(bindparam("names", expanding=True)))
-    .order_by(models.c.id)
-)
+_HEADERS = select(models).where(models.c.name.in_(bindparam("names", expanding=True))).order_by(models.c.id)
 _LOCKED = {False: _HEADERS.with_for_update(), True: _HEADERS.with_for_update(skip_locked=True)}
 
 
@@ -72,6 +69,8 @@ class Header:
     position: int
     base: int
     pooled: int
+    title: str = ""
+    paused: bool = False
 
 
 def headers(connection: Connection, names: Sequence[str], lock: bool = False, skip: bool = False) -> dict[str, Header]:
@@ -109,7 +108,7 @@ def _header(row: Any) -> Header:
     except msgspec.DecodeError as error:
         message = f"the settings of model {row.name!r} cannot be read: {error}"
         raise RefusalError(Kind.UNAVAILABLE, "unreadable_model", message) from None
-    return Header(row.id, row.name, settings, row.position, row.base, row.pooled)
+    return Header(row.id, row.name, settings, row.position, row.base, row.pooled, row.title, bool(row.paused))
 
 
 def _entry(row: Any) -> Entry:
@@ -247,15 +246,16 @@ def answer_from(connection: Connection, model: int, position: int) -> tuple[str,
 def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
     """Write sealed rows whose positions were given out under the model's lock."""
     # One statement for many rows: every step of the driver hands the interpreter over, and waits to get it back.
+    style = connection.dialect.paramstyle
     for start in range(0, len(rows), _ROWS):
         part = rows[start : start + _ROWS]
         values: list[Any] = []
         for row in part:
             kind, text = row.kind, row.text.decode()
             values += (model, row.position, kind, row.event, row.voter, row.at, text, FOLD, checksum(row, kind))
-        connection.exec_driver_sql(_insert(len(part), connection.dialect.paramstyle), tuple(values))
-    mark = _mark(connection.dialect.paramstyle)
-    connection.exec_driver_sql(f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
+        run_straight(connection, _insert(len(part), style), tuple(values))
+    mark = _mark(style)
+    run_straight(connection, f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
 
 
 def _mark(paramstyle: str) -> str:

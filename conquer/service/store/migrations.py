@@ -51,6 +51,18 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "{fence} log ALTER COLUMN format DROP DEFAULT",
         "{fence} snapshots ALTER COLUMN format DROP DEFAULT",
     ),
+    (
+        "CREATE TABLE images (model_id INTEGER NOT NULL, name TEXT NOT NULL, file TEXT, size INTEGER NOT NULL,"
+        " at DOUBLE PRECISION NOT NULL, data {blob} NOT NULL, PRIMARY KEY (model_id, name))",
+    ),
+    # Logs may hold `settle` rows from here on.
+    (
+        "ALTER TABLE models ADD COLUMN title TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE models ADD COLUMN paused INTEGER NOT NULL DEFAULT 0",
+        "CREATE TABLE invitations (model_id INTEGER NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,"
+        " note TEXT NOT NULL, created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION, uses INTEGER,"
+        " used INTEGER NOT NULL, PRIMARY KEY (model_id, id))",
+    ),
 )
 
 _WORDS = {

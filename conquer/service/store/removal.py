@@ -4,12 +4,23 @@ from itertools import pairwise
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select
 
-from conquer.service.store.schema import digests, items, leases, log, models, pruned, retired, snapshots
+from conquer.service.store.schema import (
+    digests,
+    images,
+    invitations,
+    items,
+    leases,
+    log,
+    models,
+    pruned,
+    retired,
+    snapshots,
+)
 
-_TABLES = (log, snapshots, items, leases, pruned, retired, digests)
+_TABLES = (log, snapshots, items, images, leases, pruned, retired, digests, invitations)
 _ROWS = 1000
 _PIECES = 8
-"""Of snapshots, each as large as half a megabyte."""
+"""Of snapshots, each as large as half a megabyte, and of images."""
 _END = 2**31 - 1
 
 
@@ -41,7 +52,7 @@ def orphan(connection: Connection) -> tuple[Table, int] | None:
 
 def delete_slice(connection: Connection, table: Table, model: int) -> bool:
     """Delete the next rows of a deleted model; whether there may be more of them."""
-    most = _PIECES if table is snapshots else _ROWS
+    most = _PIECES if table is snapshots or table is images else _ROWS
     columns = [column for column in table.primary_key if column is not table.c.model_id]
     rows = connection.execute(select(*columns).where(table.c.model_id == model).order_by(*columns).limit(most)).all()
     if rows:

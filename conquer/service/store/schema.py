@@ -19,6 +19,9 @@ models = Table(
     Column("pooled", Integer, nullable=False),
     # The upload that may write those rows and show them: the one that began last.
     Column("upload", Text),
+    # What pages call it, "" its name; and whether nobody is asked anything new for now.
+    Column("title", Text, nullable=False),
+    Column("paused", Integer, nullable=False),
 )
 
 log = Table(
@@ -61,6 +64,21 @@ keys = Table(
     Column("revoked", Double),
 )
 
+# Links by which people who have no key may answer, of which only the digest is stored.
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("model_id", Integer, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("note", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    # How many may come, and how many have.
+    Column("uses", Integer),
+    Column("used", Integer, nullable=False),
+)
+
 secrets = Table("secrets", metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 
 items = Table(
@@ -69,6 +87,18 @@ items = Table(
     Column("model_id", Integer, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("body", Text, nullable=False),
+)
+
+# Pictures of a model's items, each under a digest of its bytes. `file` is what whoever uploaded it calls it.
+images = Table(
+    "images",
+    metadata,
+    Column("model_id", Integer, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("file", Text),
+    Column("size", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
 # How many learnt answers of a voter have been pruned; the voter as a keyed digest, so that no name stays.

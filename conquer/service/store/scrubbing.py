@@ -35,7 +35,7 @@ def vacuum(engine: Engine) -> None:
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         try:
             connection.exec_driver_sql("SET statement_timeout = 0")
-            connection.exec_driver_sql("VACUUM log, snapshots, leases, items")
+            connection.exec_driver_sql("VACUUM log, snapshots, leases, items, images")
         finally:
             # The settings of a session outlive its return to the pool.
             connection.invalidate()

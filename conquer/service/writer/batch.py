@@ -131,6 +131,13 @@ class Batches:
                 if refusal.tainted or (turn is not None and turn.folded.position != before):
                     raise
                 queued.error = refusal
+            except (SQLAlchemyError, OSError):
+                raise
+            except Exception as error:
+                # Who reads has moved nothing: the model and the others' work are as they would be without.
+                if not queued.reads or turn is None or turn.folded.position != before:
+                    raise
+                queued.error = error
         for turn in turns.values():
             turn.flush()
 
@@ -233,5 +240,5 @@ def _run(connection: Connection, turn: Turn | None, queued: QueuedWork) -> Any:
         turn.moved = turn.moved or refusal.tainted
         raise
     except BaseException:
-        turn.moved = True
+        turn.moved = turn.moved or not queued.reads
         raise

@@ -94,6 +94,7 @@ class Writer:
         events: tuple[str, ...] = (),
         light: bool = False,
         generation: Generation | None = None,
+        reads: bool = False,
     ) -> "asyncio.Future[Any]":
         """Queue work from the event loop; a full queue refuses at once."""
         if self._loop is None:
@@ -102,16 +103,21 @@ class Writer:
         if waiting >= self.settings.queue:
             raise RefusalError(Kind.BUSY, "busy", f"{waiting} requests are waiting; try again", retry_after=1)
         future = self._loop.create_future()
-        if self._waiting.put(QueuedWork(model, work, events, future, light, generation)):
+        if self._waiting.put(QueuedWork(model, work, events, future, light, generation, reads)):
             self._loop.call_soon(self._next)
         return future
 
     def call_now(
-        self, model: str | None, work: Work, events: tuple[str, ...] = (), generation: Generation | None = None
+        self,
+        model: str | None,
+        work: Work,
+        events: tuple[str, ...] = (),
+        generation: Generation | None = None,
+        reads: bool = False,
     ) -> Any:
         """Queue work from another thread and wait for its result."""
         future: Future[Any] = Future()
-        if self._waiting.put(QueuedWork(model, work, events, future, generation=generation)):
+        if self._waiting.put(QueuedWork(model, work, events, future, generation=generation, reads=reads)):
             self._wake()
         return future.result()
 

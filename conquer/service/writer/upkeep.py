@@ -8,7 +8,8 @@ from typing import Any
 
 from conquer.service.alarms import Alarms
 from conquer.service.errors import RefusalError, conflict
-from conquer.service.log.fold import EVENT_BYTES, Folded
+from conquer.service.log.counted import EVENT_BYTES
+from conquer.service.log.fold import Folded
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table, snapshots
 from conquer.service.writer.batch import Batches

@@ -20,8 +20,9 @@ class QueuedWork:
     """Work to do on a model (or, with model None, on the store), and whom to tell.
 
     `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
-    `generation` (a model's id and a position) waits until its log has been folded with the correction there; `alone`:
-    in a batch of its own, for one that it was part of has failed.
+    `generation` (a model's id and a position) waits until its log has been folded with the correction there; what only
+    `reads` leaves the model as it was, even where it fails; `alone`: in a batch of its own, for one that it was part of
+    has failed.
     """
 
     model: str | None
@@ -30,6 +31,7 @@ class QueuedWork:
     future: "Future[Any] | asyncio.Future[Any]"
     light: bool = False
     generation: Generation | None = None
+    reads: bool = False
     alone: bool = False
     tries: int = 0
     result: Any = None

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from conquer.data import votes
 from conquer.judges import LawJudge
 from conquer.tickets import Draws, draw_ticket, stream
 from conquer.types import Choice, Floats, Judge
@@ -62,10 +63,10 @@ def world_of(name: str, count: int, seed: int, run: int, data: str | None = None
 
 @cache
 def _of_votes(path: str, count: int) -> BoardWorld:
-    votes = read_votes(path)
-    chosen = compared(votes, count)
+    found = read_votes(path)
+    chosen = compared(found, count)
     given = {
-        (i, j): (*votes.get((one, two), ()), *(-vote for vote in votes.get((two, one), ())))
+        (i, j): (*found.get((one, two), ()), *(-vote for vote in found.get((two, one), ())))
         for i, one in enumerate(chosen)
         for j, two in enumerate(chosen)
         if i < j
@@ -79,23 +80,17 @@ def _of_votes(path: str, count: int) -> BoardWorld:
 
 
 def read_votes(path: str) -> dict[tuple[str, str], list[float]]:
-    """{(left, right): answers, +1 for left}, from a file with columns left, right and winner (left, right, tie)."""
-    import polars as pl
-
-    frame = pl.read_csv(path, columns=["left", "right", "winner"])
-    meaning = {"left": 1.0, "right": -1.0, "tie": 0.0}
+    """{(left, right): answers, +1 for left}, from a file of votes between ids, as `conquer fit` reads it."""
     found: dict[tuple[str, str], list[float]] = {}
-    for left, right, winner in frame.iter_rows():
-        if winner not in meaning or left == right:
-            raise ValueError(f"{path}: a vote is between two and for left, right or tie, got {(left, right, winner)}")
-        found.setdefault((left, right), []).append(meaning[winner])
+    for vote in votes.read_votes(path, things="ids"):
+        found.setdefault((vote.first, vote.second), []).extend([vote.value] * vote.count)
     return found
 
 
-def compared(votes: Mapping[tuple[str, str], list[float]], count: int) -> list[str]:
+def compared(found: Mapping[tuple[str, str], list[float]], count: int) -> list[str]:
     """`count` items with votes between any two of them, those with most votes first; a ValueError without so many."""
     number: dict[str, int] = {}
-    for pair, answers in votes.items():
+    for pair, answers in found.items():
         for item in pair:
             number[item] = number.get(item, 0) + len(answers)
     order = sorted(number, key=lambda item: (-number[item], item))
@@ -103,7 +98,7 @@ def compared(votes: Mapping[tuple[str, str], list[float]], count: int) -> list[s
     for start in order:
         chosen = [start]
         for item in order:
-            if item not in chosen and all((item, other) in votes or (other, item) in votes for other in chosen):
+            if item not in chosen and all((item, other) in found or (other, item) in found for other in chosen):
                 chosen.append(item)
         if len(chosen) >= count:
             return chosen[:count]

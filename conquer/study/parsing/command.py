@@ -52,7 +52,8 @@ def show(table: Any, console: Any) -> None:
     from rich.table import Table
 
     settled = table["settled"].is_not_null().any()
-    grid = Table(title="right heads on the test part, gold punctuation aside", title_justify="left", box=SIMPLE)
+    what = "right heads on the test part, gold punctuation aside"
+    grid = Table(title=what, title_justify="left", box=SIMPLE, collapse_padding=True, pad_edge=False)
     grid.add_column("rule", no_wrap=True)
     for heading in ("pass", "questions", "of edges", "UAS", "± sd", "of ceiling", *(["settled"] if settled else [])):
         grid.add_column(heading, justify="right", no_wrap=True)

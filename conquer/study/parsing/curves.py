@@ -18,6 +18,8 @@ PROTOCOL = 3
 """Raised whenever the same cell would give other numbers, so that old cells are not taken for new."""
 _PATIENCE = 2
 _CEILING_LAM = 1.0
+_EARLY = 20
+"""Questions by which people judge whether it is worth their time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class ParsingCell:
         """What the numbers depend on, wherever the treebank's folder lies."""
         content = {**asdict(self), "folder": Path(self.folder).name, "protocol": PROTOCOL}
         content["features"] = self.features.settings()
+        if self.recipe is not None and self.recipe.prior == "none":
+            del content["recipe"]["prior"]  # runs from before there was a choice keep their names
         return digest(json.dumps(content, sort_keys=True))
 
 
@@ -78,8 +82,20 @@ def _curve(cell: ParsingCell, data: Bank, recipe: Recipe) -> list[Row]:
         if end % training.sentences == 0:
             anew = data.score("test", cell.features, training.settled())
             scores |= {f"settled_{name}": value for name, value in anew.items()}
-        points.append({"visits": end, "questions": training.questions, **shares, **scores})
+        points.append(
+            {"visits": end, "questions": training.questions, "early": early_hits(training), **shares, **scores}
+        )
     return points
+
+
+def early_hits(training: Training) -> float:
+    """The share of the first 20 questions that show the word's true head; NaN before the first.
+
+    An annotator who never errs answers "neither" to the others, but this does not depend on who answers.
+    """
+    sentence, word, first, second, _ = training.progress.log[: min(_EARLY, training.questions)].T
+    gold = training.text.heads[training.text.offsets[sentence] + word]
+    return float(((first == gold) | (second == gold)).mean()) if gold.size else float("nan")
 
 
 def _ceiling(cell: ParsingCell, data: Bank) -> list[Row]:

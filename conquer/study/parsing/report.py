@@ -25,6 +25,7 @@ def table(frame: Any, error: float = 0.0, refusal: float = 0.0) -> Any:
             pl.col("questions").mean().round(0).cast(pl.Int64),
             pl.col("share").mean(),
             pl.col("neither").mean(),
+            pl.col("early").cast(pl.Float64).mean(),
             pl.col("uas").mean(),
             pl.col("uas_nopunct").mean(),
             pl.col("uas_nopunct").std().alias("sd"),
@@ -52,7 +53,8 @@ def write(frame: Any, spec: ParsingSpec, folder: Path, command: str) -> Path:
         f"Made by `{command}`.",
         "## How much of full annotation a few questions buy\n\n"
         "UAS on the test part; `uas_nopunct` leaves out gold punctuation; `settled` is the same after fitting the "
-        "weights anew to all answers so far; `sd` is over the seeds; passes 0 is full supervision, its passes "
+        "weights anew to all answers so far; `sd` is over the seeds; `early` is the share of the first 20 questions "
+        "that show the word's true head; passes 0 is full supervision, its passes "
         f"chosen on the development part.\n\n{markdown(main, 4).rstrip()}",
     ]
     parts += [f"![{caption}]({path.name})\n\n{caption}" for caption, path in drawn.items()]

@@ -25,7 +25,7 @@ _MOST_PASSES = 15
 
 
 def recipe_of(spec: ParsingSpec) -> Recipe:
-    """How a study's rules learn, whatever they ask.
+    """How a study's rules learn, whatever they ask and start from.
 
     >>> recipe_of(ParsingSpec(treebank=Path("here"))) == Recipe()
     True
@@ -67,9 +67,10 @@ def cells_of(spec: ParsingSpec) -> list[ParsingCell]:
         ParsingCell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None, **common)
         for seed in range(spec.seeds)
     ]
-    for ask, person, seed in product(spec.ask, people, range(spec.seeds)):
-        own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person)
-        cells.append(ParsingCell(ask=ask, seed=seed, error=person.error, passes=spec.passes, recipe=own, **common))
+    for ask, prior, person, seed in product(spec.ask, spec.prior, people, range(spec.seeds)):
+        own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person, prior=prior)
+        name = ask if prior == "none" else f"{ask}+{prior}"
+        cells.append(ParsingCell(ask=name, seed=seed, error=person.error, passes=spec.passes, recipe=own, **common))
     return cells
 
 
@@ -79,7 +80,7 @@ def frame_of(rows: Iterable[Row]) -> Any:
 
     names = (
         "visits", "questions", "uas", "uas_nopunct", "exact", "settled_uas", "settled_uas_nopunct", "settled_exact",
-        "first", "second", "neither", "refused",
+        "first", "second", "neither", "refused", "early",
     )  # fmt: skip
     lines = [
         {

@@ -52,6 +52,10 @@ class ParsingSpec:
         default=None,
         metadata={"help": "sequential (the listing's) or exact: hold every edge of a sentence within [-1, 1]."},
     )
+    prior: tuple[str, ...] = field(
+        default=("none",),
+        metadata={"help": "What the weights start from: none, or upos, rules over tags; comma-separated."},
+    )
     lam: float | None = field(default=None, metadata={"help": "What A starts with; 1 in the paper.  [0.3]"})
     bits: int = field(
         default=16, metadata={"help": "Features are hashed into blocks of 2^bits cells, or an eighth of that."}
@@ -66,7 +70,7 @@ class ParsingSpec:
         for name in ("questions", "passes", "seeds", "points"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("ask", "error", "refusal"):
+        for name in ("ask", "error", "refusal", "prior"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must name at least one, got nothing")
         if self.longest is not None and self.longest < 1:

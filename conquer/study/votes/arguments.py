@@ -1,4 +1,4 @@
-"""Which of two arguments convinces more, on topics that were never seen: words and length beside length alone.
+"""Which of two arguments convinces more, on topics that were never seen: words, length, vectors of the user's.
 
 The estimator is the full model's ridge, in its dual form: scores are s = K a over the arguments, K the products of
 their rows, where (lam I + L K) a = g with the sums L and g of the votes. No matrix of features is needed.
@@ -61,7 +61,10 @@ Products = Callable[[Sequence[str], Sequence[str]], Floats]
 
 
 def left_out(topics: list[Topic], products: Products, told: Callable[[int], None]) -> list[dict[str, Any]]:
-    """For every topic: how many of its votes are predicted by a fit of all others, with lam chosen among those."""
+    """For every topic: how many of its votes are predicted by a fit of all others, with lam chosen among those.
+
+    `known` is how many of the others' votes that lam predicts when they are left out by fifths.
+    """
     rows = []
     for k, topic in enumerate(topics):
         training = [other for other in topics if other is not topic]
@@ -69,11 +72,21 @@ def left_out(topics: list[Topic], products: Products, told: Callable[[int], None
         right = np.zeros(len(LAMS))
         for fold in folds:
             right += _right([other for other in training if other not in fold], fold, products, LAMS)
-        lam = LAMS[int(right.argmax())]
+        lam, known = LAMS[int(right.argmax())], int(right.max())
         count = _right(training, [topic], products, (lam,))[0]
-        rows.append({"topic": topic.name, "votes": topic.pairs.shape[1], "right": int(count), "lam": lam})
+        row = {"topic": topic.name, "votes": topic.pairs.shape[1], "right": int(count), "lam": lam, "known": known}
+        rows.append(row)
         told(k + 1)
     return rows
+
+
+def best_known(found: Sequence[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """For every topic the row of those features that predict most votes of the other topics (`known`).
+
+    >>> best_known([[{"right": 7, "known": 80}], [{"right": 6, "known": 90}]])
+    [{'right': 6, 'known': 90}]
+    """
+    return [max(rows, key=lambda row: row["known"]) for rows in zip(*found, strict=True)]
 
 
 def _right(training: list[Topic], tested: list[Topic], products: Products, lams: Sequence[float]) -> Floats:

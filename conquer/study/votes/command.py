@@ -1,31 +1,51 @@
 """`conquer measure votes`: real votes, measured and written as one page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from conquer.files import write_atomically
-from conquer.study.votes.arguments import Topic, left_out, length_alone, words_and_length
+from conquer.study.votes.arguments import Topic, best_known, left_out, length_alone, words_and_length
 from conquer.study.votes.crowd import crowd
 from conquer.study.votes.speed import votes_per_second
+from conquer.study.votes.vectors import read_vectors
 
 CROWD = "llmfao/crowd-comparisons.csv.gz"
 ARGUMENTS = "ukpconvarg"
 
+VECTORS = [
+    "Vectors are the user's: MiniLM's (all-MiniLM-L6-v2), by `examples/sentence_vectors`. `last layer` is",
+    "the sentence vector that this model gives out, `all layers` the mean over tokens and layers. The",
+    "last line takes, topic by topic, the features and the lam that predict most votes of the *other*",
+    "topics. That the mean over layers is worth trying was seen on these same topics.",
+    "",
+]
+BEST = "whichever predicts most votes of the other topics"
 
-def run_votes(data: Path, *, out: Path, publish: Path | None, command: list[str], progress: Any) -> str:
-    """Measure what there is in the folder, write `votes.md` and return its text."""
+
+def run_votes(
+    data: Path, *, out: Path, publish: Path | None, command: list[str], progress: Any, vectors: Path | None = None
+) -> str:
+    """Measure what there is in the folder, write `votes.md` and return its text.
+
+    vectors: an .npz file with `texts` and arrays of vectors, each of which gets its lines in the table.
+    """
     files = sorted((data / ARGUMENTS).glob("*.csv*"))
     if not (data / CROWD).is_file() or not files:
         raise ValueError(f"{data} must hold {CROWD} and {ARGUMENTS}/*.csv.gz")
+    features = {"words and length": words_and_length, "length alone": length_alone}
+    features |= {} if vectors is None else read_vectors(vectors)
     progress("crowd votes", 1, 0)
     found = crowd(data / CROWD)
     topics = [Topic(path) for path in files]
-    both, alone = (
-        left_out(topics, products, lambda done, what=what: progress(what, len(topics), done))  # type: ignore[misc]
-        for products, what in ((words_and_length, "words and length"), (length_alone, "length alone"))
-    )
+    told = {
+        what: left_out(topics, products, lambda done, what=what: progress(what, len(topics), done))  # type: ignore[misc]
+        for what, products in features.items()
+    }
+    if vectors is not None:
+        told[BEST] = best_known(list(told.values()))
     progress("votes per second", 1, 0)
-    text = page(found, both, alone, votes_per_second(), " ".join(command))
+    text = page(found, told, votes_per_second(), " ".join(command))
     for folder in (out, *([publish] if publish else [])):
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "votes.md", text.encode())
@@ -34,12 +54,12 @@ def run_votes(data: Path, *, out: Path, publish: Path | None, command: list[str]
 
 def page(
     crowd: dict[str, Any],
-    both: list[dict[str, Any]],
-    alone: list[dict[str, Any]],
+    arguments: dict[str, list[dict[str, Any]]],
     speed: dict[str, float],
     command: str,
 ) -> str:
-    """The page: three questions, a table or a sentence each."""
+    """The page: three questions, a table or a sentence each. `arguments`: what `left_out` found, by features."""
+    topics = list(zip(*arguments.values(), strict=True))
     taus = " | ".join(f"{tau:.3f}" for tau in crowd["taus"].values())
     errors = " | ".join(f"{error:.4f}" for error in crowd["errors"].values())
     lines = [
@@ -66,20 +86,19 @@ def page(
         "",
         "## Arguments of unseen topics",
         "",
-        f"{len(both)} topics of UKPConvArg1Strict (Habernal and Gurevych 2016; CC BY 4.0), each left out in turn;",
+        f"{len(topics)} topics of UKPConvArg1Strict (Habernal and Gurevych 2016; CC BY 4.0), each left out in turn;",
         "lam is chosen by cross-validation over the other topics. Words and pairs of words by tf-idf, with",
         "the length's logarithm and root, beside these two alone. Published on all 32 topics: BiLSTM .76 to",
         ".77, SVM .78 to .79, GPPL .79 to .80.",
         "",
+        *([] if len(arguments) == 2 else VECTORS),
         "| features | votes predicted | mean over topics |",
         "|---|---|---|",
-        *(f"| {name} | {_share(rows):.3f} | {_mean(rows):.3f} |" for name, rows in
-          (("words and length", both), ("length alone", alone))),
+        *(f"| {name} | {_share(rows):.3f} | {_mean(rows):.3f} |" for name, rows in arguments.items()),
         "",
-        "| topic | votes | words and length | length alone |",
-        "|---|---|---|---|",
-        *(f"| {one['topic']} | {one['votes']} | {one['right'] / one['votes']:.3f} | {two['right'] / two['votes']:.3f} |"
-          for one, two in zip(both, alone, strict=True)),
+        "| topic | votes | " + " | ".join(arguments) + " |",
+        "|---|---" + "|---" * len(arguments) + "|",
+        *map(_of_topic, topics),
         "",
         "## Votes per second",
         "",
@@ -94,6 +113,12 @@ def page(
         "",
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _of_topic(rows: Sequence[dict[str, Any]]) -> str:
+    """A topic's line: its votes, and the share that each kind of features predicts."""
+    shares = (f"{row['right'] / row['votes']:.3f}" for row in rows)
+    return " | ".join([f"| {rows[0]['topic']}", str(rows[0]["votes"]), *shares]) + " |"
 
 
 def _share(rows: list[dict[str, Any]]) -> float:

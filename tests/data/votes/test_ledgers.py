@@ -50,7 +50,7 @@ def test_a_service_ledger_keeps_what_it_says_and_counts_what_it_leaves_out(from_
     one, two = reading
     assert (one.first, one.value, one.voter, one.kind, one.weight) == ("green tea", 1.0, "ann", "judge", 0.25)
     assert (two.second, two.value, two.voter, two.kind, two.weight) == ("a blue mug", -1.0, "bob", "person", 0.5)
-    assert (two.left, two.context, two.line) == ("second", '{"time": "noon"}', 12)
+    assert (two.left, two.context, two.line) == ("second", {"time": "noon"}, 12)
     assert reading.found.passed == 3
     assert "3 late, asked again or not about two" in str(reading.found)
     assert fitted(path, dim=64).found.passed == 3

@@ -54,8 +54,8 @@ def test_a_bad_row_is_named_by_file_and_line(row, tmp_path):
     [
         (b"", "empty"),
         (b"left,right,winner\n", "no vote"),
-        (b"name,stars\ntea,5\n", "line 2: no two columns are two things"),
-        (b"left,right\ntea,mug\n", "line 2: no column says who won"),
+        (b"name,stars\ntea,5\n", "line 1: no two columns are two things"),
+        (b"left,right\ntea,mug\n", "line 1: no column says who won"),
         (b"left,left,winner\ntea,mug,left\n", "line 1: columns need different names"),
         (b"left,right,winner\ntea,\xff\xfe,left\n", "line 2: not UTF-8"),
         ("left,right,winner\n".encode("utf-16"), "UTF-16"),

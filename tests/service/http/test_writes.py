@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conquer.service.http.connection import _JOINED, _Hangup
+from conquer.service.http.whole import JOINED, Hangup
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
 
@@ -13,7 +13,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
 def wire():
     written, closed = [], []
     transport = SimpleNamespace(write=written.append, is_closing=lambda: False)
-    hangup = _Hangup(SimpleNamespace(transport=transport, finish=lambda: closed.append(True)))
+    hangup = Hangup(SimpleNamespace(transport=transport, finish=lambda: closed.append(True)))
     return SimpleNamespace(hangup=hangup, written=written)
 
 
@@ -26,7 +26,7 @@ def test_a_head_goes_with_its_body(wire):
 
 
 def test_a_long_body_is_not_copied(wire):
-    long = bytes(_JOINED + 1)
+    long = bytes(JOINED + 1)
     wire.hangup.write(HEAD)
     wire.hangup.write(long)
     assert wire.written == [HEAD, long]

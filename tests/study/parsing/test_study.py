@@ -1,5 +1,8 @@
 """The study on a small made-up treebank: resumable, the same in workers, and its report."""
 
+import json
+from dataclasses import asdict
+
 import polars as pl
 import pytest
 from parsing.treebanks import random_treebank
@@ -8,6 +11,7 @@ from conquer.cli.options import read
 from conquer.data.treebank import TreebankError, write
 from conquer.parsing.edges import Features
 from conquer.study.backends import processes
+from conquer.study.cells.store import digest
 from conquer.study.parsing import run
 from conquer.study.parsing.bank import PARTS
 from conquer.study.parsing.command import run_parsing_study
@@ -50,6 +54,26 @@ def test_numbers_hang_together(tmp_path, folder):
     assert ends["share"].max() < 1
     assert frame["uas"].is_between(0, 1).all()
     assert set(table(frame)["ask"]) == {"gnc", "random", CEILING}
+
+
+def test_priors_side_by_side(tmp_path, folder):
+    alone = study_parsing(spec(folder, ask=("gnc",)), tmp_path / "out")
+    both = study_parsing(spec(folder, ask=("gnc",), prior=("none", "upos")), tmp_path / "out")
+    assert set(table(both)["ask"]) == {"gnc", "gnc+upos", CEILING}
+    assert both.filter(pl.col("ask") != "gnc+upos").equals(alone), "the same cells, found again"
+    assert both.filter(pl.col("ask") != CEILING)["early"].is_between(0, 1).all()
+    mean = dict(both.group_by("ask").agg(pl.col("uas_nopunct").mean()).rows())
+    assert mean["gnc"] != mean["gnc+upos"]
+    with pytest.raises(ValueError, match="prior must be one of"):
+        run.cells_of(spec(folder, prior=("tags",)))
+
+
+def test_a_run_from_nothing_keeps_the_name_it_had(folder):
+    """Its cells were kept under it before there were priors."""
+    cell = run.cells_of(spec(folder, ask=("gnc",), seeds=1))[-1]
+    content = {**asdict(cell), "folder": folder.name, "protocol": 3, "features": cell.features.settings()}
+    assert content["recipe"].pop("prior") == "none"
+    assert cell.name == digest(json.dumps(content, sort_keys=True))
 
 
 def test_report(tmp_path, folder):

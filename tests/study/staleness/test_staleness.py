@@ -11,10 +11,9 @@ from conquer.registry import make
 from conquer.simulation import simulate
 from conquer.study.progress import RUNNING
 from conquer.study.staleness import report
-from conquer.study.staleness.command import run_staleness
 from conquer.study.staleness.costs import courses
 from conquer.study.staleness.regions import learn_apart
-from conquer.study.staleness.run import study_staleness
+from conquer.study.staleness.run import run_staleness, study_staleness
 from conquer.study.staleness.spec import WORLDS, StalenessSpec
 from conquer.study.staleness.tables import all_tables
 from conquer.study.staleness.work import ALONE, LATE, ON_SHOW, REGIONS, cells_of

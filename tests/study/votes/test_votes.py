@@ -6,10 +6,11 @@ import pytest
 
 from conquer.fitting.counts import PairCounts
 from conquer.models.full import Full
-from conquer.study.votes.arguments import Topic, left_out, length_alone, words_and_length
+from conquer.study.votes.arguments import Topic, best_known, left_out, length_alone, words_and_length
 from conquer.study.votes.bradley_terry import strengths
 from conquer.study.votes.command import ARGUMENTS, CROWD, page
 from conquer.study.votes.crowd import crowd
+from conquer.study.votes.vectors import TextVectors, read_vectors
 
 
 def test_strengths_are_those_of_choix():
@@ -52,8 +53,8 @@ def test_a_fit_orders_models_as_bradley_terry_does(shared_data):
     assert (found["votes"], found["items"], found["ties"]) == (8931, 59, 3471)
     assert found["tau"] >= 0.98
     assert found["tau_without_ties"] >= 0.88
-    text = page(found, [{"topic": "t", "votes": 2, "right": 1, "lam": 1.0}] * 2,
-                [{"topic": "t", "votes": 2, "right": 2, "lam": 1.0}] * 2,
+    half, whole = ([{"topic": "t", "votes": 2, "right": right, "lam": 1.0}] * 2 for right in (1, 2))
+    text = page(found, {"words and length": half, "length alone": whole},
                 {"read": 1.0, "learnt": 2.0, "checked": 3.0, "fit": 4.0}, "conquer measure votes")  # fmt: skip
     assert "0.500" in text
 
@@ -67,3 +68,49 @@ def test_arguments_of_unseen_topics_are_told_apart(shared_data):
     both, alone = (left_out(topics, products, lambda done: None) for products in (words_and_length, length_alone))
     share = [sum(row["right"] for row in rows) / sum(row["votes"] for row in rows) for rows in (both, alone)]
     assert min(share) > 0.7
+
+
+def topics_with_vectors(folder):
+    """Three topics whose votes follow one direction of made-up vectors, and those vectors in a file."""
+    rng, texts, vectors, topics = np.random.default_rng(3), [], [], []
+    direction = rng.normal(size=4)
+    for k in range(6):
+        own = rng.normal(size=(8, 4))
+        here = [f"topic {k}, text {place}" + place * "!" for place in range(8)]
+        lines = [f"x\t{'a1' if (own[i] - own[j]) @ direction > 0 else 'a2'}\t{here[i]}\t{here[j]}\n"
+                 for i in range(8) for j in range(i)]  # fmt: skip
+        (folder / f"{k}.tsv").write_text("#id\tlabel\ta1\ta2\n" + "".join(lines))
+        topics.append(Topic(folder / f"{k}.tsv"))
+        texts, vectors = texts + here, [*vectors, *own]
+    np.savez(folder / "vectors.npz", texts=np.array(texts), good=np.array(vectors), bad=rng.normal(size=(48, 4)))
+    return topics
+
+
+def test_vectors_of_the_user_are_told_by_name_and_chosen_on_other_topics(tmp_path):
+    topics = topics_with_vectors(tmp_path)
+    features = {"length alone": length_alone, **read_vectors(tmp_path / "vectors.npz")}
+    assert list(features)[1:4] == ["vectors (good)", "vectors (good), rbf kernel", "vectors (good), words and length"]
+    told = {name: left_out(topics, features[name], lambda done: None) for name in features if "words" not in name}
+    share = {name: sum(row["right"] for row in rows) / (6 * 28) for name, rows in told.items()}
+    assert share["vectors (good)"] > 0.9
+    assert share["vectors (bad)"] < 0.75
+    chosen = best_known(list(told.values()))
+    assert all(row["known"] == max(rows[k]["known"] for rows in told.values()) for k, row in enumerate(chosen))
+    assert sum(row["right"] for row in chosen) / (6 * 28) > 0.85
+
+
+def test_products_of_vectors_are_on_the_training_texts_scale():
+    vectors = TextVectors(["a", "b", "c"], np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 5.0]]))
+    np.testing.assert_allclose(vectors.of(["a", "b"], ["a", "b", "c"]), [[-1, 0], [1, 0], [0, 5]])
+    np.testing.assert_allclose(vectors.kernel(["a", "b"], ["a", "b"])[0, 1], np.exp(-2.0))
+
+
+def test_vectors_that_cannot_be_used_are_refused(tmp_path):
+    np.savez(tmp_path / "none.npz", texts=np.array(["a"]))
+    with pytest.raises(ValueError, match="at least one array"):
+        read_vectors(tmp_path / "none.npz")
+    np.savez(tmp_path / "short.npz", texts=np.array(["a", "b"]), v=np.zeros((1, 3)))
+    with pytest.raises(ValueError, match=r"2 texts, got shape \(1, 3\)"):
+        read_vectors(tmp_path / "short.npz")
+    with pytest.raises(ValueError, match="no vector of the text 'b'"):
+        TextVectors(["a"], np.ones((1, 2))).of(["a"], ["b"])

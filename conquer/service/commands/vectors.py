@@ -1,0 +1,83 @@
+"""Rounds of new items that are vectors and nothing else, the everyday case, read in one pass."""
+
+import re
+import struct
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from conquer.rows import SparseRows
+from conquer.rows.sparse import compressed
+from conquer.service.errors import invalid
+from conquer.service.http.schemas import ANSWER_WORDS, IDENTIFIER, LARGEST, LONGEST_IDENTIFIER
+from conquer.service.settings import Limits
+
+
+class _Vectored(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    id: str
+    vector: list[float]
+
+
+_decode = msgspec.json.Decoder(list[_Vectored]).decode
+_characters = re.compile(IDENTIFIER).fullmatch
+_HINT, _BEGINNING = b'"vector"', 512
+
+
+def read_vectors(raw: bytes, dim: int, limits: Limits) -> tuple[list[str], SparseRows] | None:
+    """The ids and the rows (K, dim) of items that have a vector alone; None where there is more to say about them.
+
+    Whoever is told None reads them item by item, and refuses what cannot be taken in its own words.
+
+    >>> ids, rows = read_vectors(b'[{"id":"a","vector":[0,1]}]', 2, Limits())
+    >>> ids, rows.dense().tolist()
+    (['a'], [[0.0, 1.0]])
+    >>> read_vectors(b'[{"id":"a","vector":[0,1]},{"id":"b","text":"B"}]', 2, Limits()) is None
+    True
+    """
+    if raw.find(_HINT, 0, _BEGINNING) < 0:
+        return None
+    try:
+        items = _decode(raw)
+        ids, values = [item.id for item in items], [item.vector for item in items]
+        if not _are_ids(ids, limits.items) or not values[0] or len(values[0]) > limits.features:
+            return None
+        rows = vector_rows(values, dim)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return (ids, rows) if np.maximum.reduce(np.abs(rows.data), initial=0.0) <= LARGEST else None
+
+
+def _are_ids(ids: list[str], most: int) -> bool:
+    """Whether these are 1 to `most` different identifiers: looked at together, for every character of each counts."""
+    different = set(ids)
+    return (
+        1 <= len(ids) <= most
+        and len(different) == len(ids)
+        and "" not in different
+        and ANSWER_WORDS.isdisjoint(different)
+        and max(map(len, ids)) <= LONGEST_IDENTIFIER
+        and _characters("".join(ids)) is not None
+    )
+
+
+def vector_rows(values: Sequence[list[float]], dim: int) -> SparseRows:
+    """Vectors of one length as rows (K, dim), or a RefusalError or ValueError that says why not."""
+    width = len(values[0])
+    lengths = list(map(len, values))
+    if not 1 <= width <= dim or lengths.count(width) != len(lengths):
+        raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
+    # Packed they need no look at every number's type, which is known, and take a third of the time.
+    pack, size = _packer(width), 8 * width
+    room = bytearray(size * len(values))
+    for place, value in enumerate(values):
+        pack(room, place * size, *value)
+    rows = compressed(np.frombuffer(room).reshape(len(values), width))
+    return rows if width == dim else rows.widened(dim)
+
+
+@lru_cache(64)
+def _packer(width: int) -> Any:
+    return struct.Struct(f"{width}d").pack_into

@@ -1,0 +1,89 @@
+"""Pictures of items over HTTP: uploaded once, served to whoever may answer or read, and never run."""
+
+import asyncio
+import re
+
+import msgspec
+from sqlalchemy import Connection
+
+from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
+from conquer.service.http.messages import Reply
+from conquer.service.http.routing import Call, Endpoint
+from conquer.service.http.shown import UPLOADED
+from conquer.service.log.transaction import Turn
+from conquer.service.store import image_table, log_table
+
+_LARGEST = 4 << 20
+"""Bytes of one image."""
+_MOST, _ROOM = 10_000, 512 << 20
+"""Images of one model, and their bytes."""
+_LONGEST = 200
+_is_name = re.compile(UPLOADED).fullmatch
+_HEADERS = [
+    (b"content-security-policy", b"default-src 'none'; sandbox"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"content-disposition", b"inline"),
+    # Its name is a digest of it, so it never changes; it is for those with a key, so nobody else keeps it.
+    (b"cache-control", b"private, max-age=31536000, immutable"),
+]
+
+
+class UploadedImage(msgspec.Struct):
+    """`image` is what an item says to show it; `file` is the name under which a file of items may speak of it."""
+
+    image: str
+    kind: str
+    bytes: int
+    file: str | None = None
+
+
+async def upload_image(call: Call) -> UploadedImage:
+    data, file = call.body, call.query.get("file")
+    ending = image_table.ending_of(data)
+    if ending is None:
+        raise invalid(f"an image must be PNG, JPEG, WebP or GIF, got {data[:12]!r}")
+    if file is not None and not (1 <= len(file) <= _LONGEST and file.isprintable()):
+        raise invalid(f"file must be a name of 1 to {_LONGEST} printable characters, got {file[:80]!r}")
+    name = image_table.name_of(data, ending)
+
+    def work(turn: Turn) -> None:
+        connection, model = turn.connection, turn.folded.id
+        count, size = image_table.used(connection, model)
+        if not image_table.has(connection, model, name) and (count >= _MOST or size + len(data) > _ROOM):
+            raise conflict(
+                "no_room", f"a model has at most {_MOST} images of {_ROOM} bytes together, has {count} of {size}"
+            )
+        image_table.write(connection, model, name, file, data, turn.now)
+
+    await call.on_model(work)
+    return UploadedImage(name, image_table.KINDS[ending], len(data), file)
+
+
+async def read_image(call: Call) -> Reply:
+    name, model = call.path["image"], call.model
+
+    def find(connection: Connection) -> bytes | None:
+        found = log_table.headers(connection, [model], lock=False).get(model)
+        if found is None:
+            raise unknown_model(model)
+        return image_table.read(connection, found.id, name)
+
+    def read() -> bytes | None:
+        with call.server.database.reading() as connection:
+            return find(connection)
+
+    data = await asyncio.get_running_loop().run_in_executor(None, read) if _is_name(name) else None
+    if data is None:
+        raise RefusalError(Kind.UNKNOWN, "unknown_image", f"model {model!r} has no image {name[:80]!r}")
+    return Reply(data, kind=image_table.KINDS[name.rpartition(".")[2]], headers=list(_HEADERS))
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST", "/v1/models/{name}/images", "admin", "Add an image: PNG, JPEG, WebP or GIF", upload_image, bytes,
+        UploadedImage, upload=True, limit=_LARGEST, query=("file",),
+    ),
+    Endpoint(
+        "GET", "/v1/models/{name}/images/{image}", "answer|read", "An image", read_image, kind="image/*",
+    ),
+)  # fmt: skip

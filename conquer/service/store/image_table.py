@@ -1,0 +1,70 @@
+"""Uploaded images: the bytes of each under a digest of them, so that one that comes twice is there once."""
+
+import hashlib
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from conquer.service.store.schema import images
+
+KINDS = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
+"""What an image may be, by the end of its name; nothing that can hold a script."""
+
+
+def ending_of(data: bytes) -> str | None:
+    """The end of the name of an image that begins with these bytes; None for what is none of the four kinds.
+
+    >>> ending_of(b"GIF89a..."), ending_of(b"<svg")
+    ('gif', None)
+    """
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "jpg"
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "webp"
+    return "gif" if data.startswith((b"GIF87a", b"GIF89a")) else None
+
+
+def name_of(data: bytes, ending: str) -> str:
+    """The name under which an image is kept.
+
+    >>> name_of(b"GIF89a", "gif")
+    '610f5ae4d76e332636a17bd357fd6ce9.gif'
+    """
+    return f"{hashlib.sha256(data).hexdigest()[:32]}.{ending}"
+
+
+def used(connection: Connection, model: int) -> tuple[int, int]:
+    """(how many images a model has, their bytes)."""
+    wanted = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(images.c.model_id == model)
+    count, size = connection.execute(wanted).one()
+    return int(count), int(size)
+
+
+def has(connection: Connection, model: int, name: str) -> bool:
+    wanted = select(images.c.name).where(images.c.model_id == model, images.c.name == name)
+    return connection.execute(wanted).first() is not None
+
+
+def write(connection: Connection, model: int, name: str, file: str | None, data: bytes, at: float) -> None:
+    """Keep an image; one that is there already gets the newer name of its file."""
+    if has(connection, model, name):
+        if file is not None:
+            same = (images.c.model_id == model) & (images.c.name == name)
+            connection.execute(update(images).where(same).values(file=file))
+        return
+    values = {"model_id": model, "name": name, "file": file, "size": len(data), "at": at, "data": data}
+    connection.execute(insert(images).values(values))
+
+
+def read(connection: Connection, model: int, name: str) -> bytes | None:
+    """An image's bytes."""
+    wanted = select(images.c.data).where(images.c.model_id == model, images.c.name == name)
+    data: bytes | None = connection.execute(wanted).scalar()
+    return data
+
+
+def by_file(connection: Connection, model: int) -> dict[str, str]:
+    """{what its file is called: an image's name}; of two files of one name the one that came last."""
+    wanted = select(images.c.file, images.c.name).where(images.c.model_id == model, images.c.file.is_not(None))
+    return {row.file: row.name for row in connection.execute(wanted.order_by(images.c.at))}
