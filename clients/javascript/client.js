@@ -29,6 +29,7 @@ export class Client {
       throw new RangeError(`retries must be a whole number in [0, 1000], got ${retries}`);
     }
     this.#address = new URL(address).href.replace(/\/+$/, "");
+    if (!/^https?:/.test(this.#address)) throw new TypeError(`address must be of http or https, got ${address}`);
     this.#headers = key ? { authorization: `Bearer ${key}` } : {};
     this.#timeout = timeout;
     this.#retries = retries;
@@ -37,7 +38,7 @@ export class Client {
   /** Send to any route until it is answered; a ServiceError for a no, fetch's own error where nobody can be reached. */
   async send(route, { path = {}, query = {}, body, repeats = route.startsWith("GET "), signal } = {}) {
     const [method, template] = route.split(" ");
-    const place = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(path[name]));
+    const place = template.replace(/\{(\w+)\}/g, (_, name) => segment(name, path[name]));
     const words = new URLSearchParams(Object.entries(query).filter(([, value]) => value != null)).toString();
     const url = this.#address + place + (words && `?${words}`);
     const headers = isFile(body) ? this.#headers : { ...this.#headers, "content-type": "application/json" };
@@ -51,12 +52,13 @@ export class Client {
         if (tried >= this.#retries || !repeats) throw error;
       }
       if (reply) {
-        if (reply.status >= 200 && reply.status < 300) return reply.told;
+        if (reply.ok) return told(reply);
         // A call that may not be repeated goes again only where the server says that nothing has happened.
-        const final = !AGAIN.has(reply.status) || (UNSURE.has(reply.status) && !repeats);
-        if (final || tried >= this.#retries) throw refusal(reply.status, reply.told);
+        // Who is told to stay away for long is told so at once, and does not knock in between.
+        const final = !AGAIN.has(reply.status) || (UNSURE.has(reply.status) && !repeats) || reply.after > LONGEST;
+        if (final || tried >= this.#retries) throw refusal(reply.status, told(reply));
       }
-      await pause(waiting(tried, reply?.after), signal);
+      await pause(Math.max(waiting(tried), reply?.after ?? 0), signal);
     }
   }
 
@@ -145,7 +147,13 @@ export class Client {
 const isFile = (body) => body == null || typeof body === "string" || body instanceof Blob
   || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
 
-// One try: its status, what it said, and when to come back. Connection and reply together have `seconds`.
+// A name as one part of a path; URLs read dots alone as "here" and "up", also where they are escaped.
+function segment(name, value) {
+  if (value == null || /^\.*$/.test(value)) throw new RangeError(`${name} must be more than dots, got ${value}`);
+  return encodeURIComponent(value);
+}
+
+// One try: its status, what it said, and in how many seconds to come back. All of it has `seconds`.
 async function once(url, request, seconds, signal) {
   signal?.throwIfAborted();
   const both = new AbortController(), stop = () => both.abort(signal.reason);
@@ -154,26 +162,31 @@ async function once(url, request, seconds, signal) {
   signal?.addEventListener("abort", stop);
   try {
     const reply = await fetch(url, { ...request, signal: both.signal });
-    return { status: reply.status, after: reply.headers.get("retry-after"), told: await contents(reply) };
+    const kind = reply.headers.get("content-type") ?? "", said = reply.headers.get("retry-after") ?? "";
+    const content = kind.startsWith("application/octet-stream") ? await reply.arrayBuffer() : await reply.text();
+    return { status: reply.status, ok: reply.ok, after: /^\d+$/.test(said) ? Number(said) : 0, kind, content };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", stop);
   }
 }
 
-async function contents(reply) {
-  const kind = reply.headers.get("content-type") ?? "";
-  if (kind.startsWith("application/octet-stream")) return reply.arrayBuffer();
-  const text = await reply.text();
-  if (reply.status === 204) return undefined;
-  return kind.startsWith("application/json") ? JSON.parse(text) : text;
+// What a reply says: JSON as it is meant, files as bytes, everything else as text. The service sends no HTML here.
+function told({ status, ok, kind, content }) {
+  if (status === 204) return undefined;
+  if (kind.startsWith("application/octet-stream")) return content;
+  try {
+    if (kind.startsWith("application/json")) return JSON.parse(content);
+    if (!ok || !kind.startsWith("text/html")) return content;
+  } catch {
+    if (!ok) return content;
+  }
+  const words = "this is no reply of the service; does its address lead there? It says: ";
+  throw new ServiceError(status, "unreadable", words + (content.slice(0, 200) || "nothing"));
 }
 
 // Seconds until the next try. Half of it by chance: many clients that failed together do not come back together.
-function waiting(tried, after) {
-  const own = Math.min(LONGEST, 0.1 * 2 ** tried) * (0.5 + Math.random() / 2);
-  return /^\d+$/.test(after ?? "") && Number(after) <= LONGEST ? Math.max(own, Number(after)) : own;
-}
+const waiting = (tried) => Math.min(LONGEST, 0.1 * 2 ** tried) * (0.5 + Math.random() / 2);
 
 function pause(seconds, signal) {
   signal?.throwIfAborted();
@@ -185,9 +198,9 @@ function pause(seconds, signal) {
 }
 
 // An error as the service told it, or as whatever stands before it did.
-function refusal(status, told) {
-  const error = told?.error;
-  if (!error || typeof error !== "object") return new ServiceError(status, "unknown", String(told ?? "").slice(0, 200));
+function refusal(status, said) {
+  const error = said?.error;
+  if (!error || typeof error !== "object") return new ServiceError(status, "unknown", String(said ?? "").slice(0, 200));
   return new ServiceError(status, error.code ?? "unknown", error.message ?? "");
 }
 

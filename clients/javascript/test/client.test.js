@@ -163,6 +163,20 @@ describe("a network that fails", () => {
     await assert.rejects(twice.get(name), TypeError);
   });
 
+  test("who is told to stay away for long does not knock again", async () => {
+    const before = middle.requests.length;
+    middle.faults.push("away");
+    await assert.rejects(through.get(name), refused(503, "storage"));
+    assert.equal(middle.requests.length, before + 1);
+  });
+
+  test("a success that is no reply of the service says so", async () => {
+    for (const [fault, says] of [["portal", "<h1>Sign in</h1>"], ["broken", "{"]]) {
+      middle.faults.push(fault);
+      await assert.rejects(through.get(name), (error) => refused(200, "unreadable")(error) && error.detail.endsWith(says));
+    }
+  });
+
   test("a server that is silent is asked again, and a caller may leave", async () => {
     middle.faults.push("silent");
     assert.equal((await new Client(middle.address, { timeout: 3, retries: 50 }).get(name)).name, name);
@@ -177,8 +191,11 @@ describe("a network that fails", () => {
   });
 });
 
-test("settings are checked", () => {
+test("settings are checked", async () => {
   assert.throws(() => new Client(SERVER, { retries: -1 }), /retries must be .* got -1/);
   assert.throws(() => new Client(SERVER, { timeout: 0 }), /timeout must be .* got 0/);
   assert.throws(() => new Client("no address"), TypeError);
+  assert.throws(() => new Client("ftp://shop.example"), /address must be of http/);
+  await assert.rejects(client.answer("teas", "..", "a"), /event_id must be more than dots, got \.\./);
+  await assert.rejects(client.get(undefined), /name must be more than dots, got undefined/);
 });

@@ -13,9 +13,12 @@ const FAULTS = {
   indeterminate: (_, response) => failed(response, 504, "indeterminate", { "retry-after": "0" }),
   busy: (_, response) => failed(response, 429, "busy", { "retry-after": "0" }),
   gateway: (_, response) => response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad Gateway</h1>"),
+  away: (_, response) => failed(response, 503, "storage", { "retry-after": "3600" }),
+  portal: (_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Sign in</h1>"),
+  broken: (_, response) => response.writeHead(200, { "content-type": "application/json" }).end("{"),
   silent: () => {},
 };
-const NOT_FORWARDED = new Set(["lost", "busy", "gateway", "silent"]);
+const NOT_FORWARDED = new Set(["lost", "busy", "gateway", "away", "portal", "broken", "silent"]);
 
 function failed(response, status, code, headers) {
   response.writeHead(status, { "content-type": "application/json", ...headers });
