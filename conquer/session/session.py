@@ -96,6 +96,8 @@ class Session:
         interval: str = "anytime",
         tau2: float = 0.25,
     ) -> None:
+        if isinstance(learner, str):
+            raise TypeError(f"a session takes a learner: make({learner!r}, dim=...), not its name")
         if covariance not in ("on-answer", "on-show"):
             raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
         if featurizer is not None and featurizer.dim != learner.dim:

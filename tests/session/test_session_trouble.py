@@ -194,3 +194,8 @@ def test_wrong_settings_are_refused():
         Session(make("gnc", dim=3), covariance="sometimes")
     with pytest.raises(TypeError, match="seed"):
         Session(make("gnc", dim=3), seed="x")
+
+
+def test_a_name_is_no_learner():
+    with pytest.raises(TypeError, match=r"a session takes a learner: make\('gnr', dim=...\), not its name"):
+        Session("gnr")
