@@ -48,7 +48,7 @@ class CellRoom:
         return found
 
 
-class Round(NamedTuple):
+class ReadRound(NamedTuple):
     """A request's items and context as they came, and as the learner read them."""
 
     items: bytes
@@ -77,7 +77,7 @@ def choose_all(turn: Turn, requests: Sequence[ChooseRequest]) -> list[ChooseRepl
     return [_decided(turn, request, found, room) for request, found in zip(requests, rounds, strict=True)]
 
 
-def _read_ahead(turn: Turn, request: ChooseRequest, room: CellRoom, ids: set[str]) -> Round | RefusalError | None:
+def _read_ahead(turn: Turn, request: ChooseRequest, room: CellRoom, ids: set[str]) -> ReadRound | RefusalError | None:
     """A new round as it was read, or why not; None for one that is known, or will be once an earlier one is decided."""
     try:
         if request.event_id is not None:
@@ -90,7 +90,7 @@ def _read_ahead(turn: Turn, request: ChooseRequest, room: CellRoom, ids: set[str
 
 
 def _decided(
-    turn: Turn, request: ChooseRequest, found: Round | RefusalError | None, room: CellRoom
+    turn: Turn, request: ChooseRequest, found: ReadRound | RefusalError | None, room: CellRoom
 ) -> ChooseReply | RefusalError:
     if isinstance(found, RefusalError):
         return found
@@ -112,7 +112,7 @@ def _known(turn: Turn, request: ChooseRequest) -> Event | None:
     return event
 
 
-def _read(turn: Turn, request: ChooseRequest, room: CellRoom) -> Round:
+def _read(turn: Turn, request: ChooseRequest, room: CellRoom) -> ReadRound:
     # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
     items, context = bytes(request.items), bytes(request.context)
     left, most = room.cells, _LIMITS.body_bytes
@@ -124,7 +124,7 @@ def _read(turn: Turn, request: ChooseRequest, room: CellRoom) -> Round:
         raise invalid(f"the rounds of this request are too large together, there is room for {left} more features")
     read = turn.folded.learner.read(items, context, left)
     room.cells = min(room.cells, left - read.cells)
-    return Round(items, context, read)
+    return ReadRound(items, context, read)
 
 
 def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, read: Any, room: CellRoom) -> Event:
