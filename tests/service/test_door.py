@@ -162,7 +162,7 @@ def test_no_pattern_lets_a_newline_follow() -> None:
 
     text = json.dumps(document(ENDPOINTS, "1"))
     patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', text)}
-    assert len(patterns) == 4
+    assert len(patterns) == 5
     for pattern in patterns:
         good = "/a1" if "png" in pattern else "a1"
         assert re.search(pattern, good), pattern

@@ -96,6 +96,7 @@ def test_questions_teach_a_parser(local):
             for task in app.server._tasks:
                 task.cancel()  # by the clock a parser is measured, which loads it
             await asyncio.gather(*app.server._tasks, return_exceptions=True)
+            await client.get("/v1/models/p")  # what they had put into the queue has been done by then
             app.server.writer.models.clear()
             assert (await client.get("/v1/models")).json()["models"] == [info]
             assert not app.server.writer.models

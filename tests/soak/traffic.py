@@ -15,6 +15,9 @@ _DICTS = [{"id": "x", "features": {"price": 1.5, "kind": "é", "new": True}}, {"
 _LINES = "".join(json.dumps({"id": f"i{k}", "text": f"word{k} and é"}) + "\n" for k in range(6))
 _TABLE = 'id,group,text,price\nt1,g,one,1\nt2,g,"two, three",2.5\nt3,g,four,nan\n'
 _VOTES = "left,right,winner,voter\na,b,left,ann\nb,c,tie,bob\n"
+_PICTURE = (
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+)
 _RANK = {
     "contextFeatures": [{"timeOfDay": "morning"}],
     "actions": [{"id": "pasta", "features": [{"taste": "salty", "n": {"c": 5}}]}, {"id": "cake"}],
@@ -72,6 +75,14 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "GET", f"{root}/invitations", None
     yield "DELETE", "/v1/models/spare/invitations/0a1b2c3d", None
     yield "GET", f"/v1/models/{text}/progress", None
+    yield "POST", f"/v1/models/{text}/images?file=dot.gif", _PICTURE
+    yield (
+        "GET",
+        f"/v1/models/{text}/images/{client.post(f'/v1/models/{text}/images', content=_PICTURE).json()['image']}",
+        None,
+    )
+    whole = {"text": "two *parts*", "vector": [1, 2], "label": "é", "meta": {"n": 1.5}, "format": "markdown"}
+    yield "POST", f"{root}/choose", {"items": [{"id": "x", **whole}, {"id": "y", **whole}], "context": [0.5, 1]}
     rounds = [{"items": _VECTORS, "event_id": "b1"}, {"items": _VECTORS[:2]}]
     yield "POST", f"{root}/choose/batch", {"rounds": rounds}
     yield "POST", f"{root}/answers", {"answers": [{"event_id": "b1", "winner": "both_bad", "strength": 0.5}]}
