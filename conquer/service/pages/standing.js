@@ -19,7 +19,7 @@ function interval(one, { mean, place }) {
 }
 
 const between = (one) => (infinite(one.low) ? "anything" : `${one.low.toFixed(2)} to ${one.high.toFixed(2)}`);
-const separating = (more) => (infinite(more) ? "no number of answers tells these two apart" : more < 1 ? "surely in this order" : `about ${whole(Math.ceil(more))} answers to tell these two apart`);
+const separating = (more) => (infinite(more) ? "no number of answers tells these two apart" : more < 1 ? "surely in this order" : more > 99999 ? "hardly to be told apart: more than 100,000 answers" : `about ${whole(Number(Math.ceil(more).toPrecision(2)))} answers to tell these two apart`);
 
 // Under an item's text its id, under a group how many items it is the mean of.
 const note = (one) => (one.count ? `mean of ${whole(one.count)} item${one.count > 1 ? "s" : ""}` : one.text ? one.id : "");
