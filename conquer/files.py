@@ -66,11 +66,10 @@ def _header(data: bytes) -> dict[str, Any]:
     if len(data) < 8:
         raise FileError(f"a model file has at least 8 bytes, got {len(data)}")
     (size,) = struct.unpack("<Q", data[:8])
-    if size > min(_LARGEST_HEADER, len(data) - 8):
-        raise FileError(
-            f"not a conquer model file: the header claims {size} bytes; "
-            f"the file has {len(data) - 8} and {_LARGEST_HEADER} are allowed"
-        )
+    if size > _LARGEST_HEADER:
+        raise FileError("not a conquer model file: it does not begin with the size of a header")
+    if size > len(data) - 8:
+        raise FileError(f"not a whole model file: the header claims {size} bytes, the file has {len(data) - 8}")
     text = data[8 : 8 + size]
     parts = sum(text.count(mark) for mark in (b"[", b"{", b","))
     if parts > _MOST_PARTS:

@@ -221,3 +221,22 @@ def test_a_delay_may_be_a_whole_float(name):
     rounds = Rounds(np.eye(3), [[0, 1, 2]] * 12, [1.0, 0.0, -1.0])
     one, two = (simulate(name, rounds, delay=delay, batch=batch) for delay, batch in ((2, 3), (2.0, 3.0)))
     assert (one.shown == two.shown).all()
+
+
+def test_a_rule_that_returns_no_number_is_told_so():
+    def broken(model, X, first, eta, ticket):
+        values = model.scores(X).copy()
+        values[2] = np.nan
+        return values
+
+    learner = Conquer(Full(3), Policy(GREEDY, broken))
+    with pytest.raises(ValueError, match="the rule must return numbers, got nan for item 2"):
+        learner.choose(np.eye(3), 1)
+    excluding = Conquer(Full(3), Policy(GREEDY, lambda model, X, first, eta, ticket: [0.0, -np.inf, -np.inf]))
+    assert 0 in excluding.choose(np.eye(3), 1).shown
+
+
+def test_the_rounds_say_the_dimension():
+    rounds = Rounds(np.eye(3), [[0, 1, 2]], [1.0, 0.0, -1.0])
+    with pytest.raises(TypeError, match="the rounds have 3 features, so dim is not given, got 5"):
+        simulate("gnr", rounds, dim=5)

@@ -81,9 +81,13 @@ def printable(name: str) -> str:
 
 
 def _short(name: str) -> str:
-    """A name of `_ITEM` characters."""
-    plain = printable(name)
-    return plain if len(plain) <= _ITEM else plain[: _ITEM - 3] + "..."
+    """A name of at most `_ITEM` characters: of a long one both ends, which tell names of one family apart.
+
+    >>> _short("Code Llama Instruct (34B)")
+    'Code Llama ...ct (34B)'
+    """
+    plain, end = printable(name), 8
+    return plain if len(plain) <= _ITEM else plain[: _ITEM - 3 - end] + "..." + plain[-end:]
 
 
 def as_html(board: "Board") -> str:

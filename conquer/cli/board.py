@@ -46,6 +46,8 @@ def board(
         _say(json.dumps(_as_object(made, verdict), ensure_ascii=False))
         return
     _say(f"{made!r}")
+    if made.interval == "proved" and made.answers and not made.better.any():
+        _say("`proved` tells no pairs apart where votes were summed: `conquer fit --one-by-one` learns so that it can")
     if verdict is not None:
         _say(verdict.text)
 

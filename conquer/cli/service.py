@@ -38,10 +38,13 @@ def keys_add(
     """Make a key; its secret is shown this once."""
     need("serve")
     from conquer.service.admin import keys_add as add
+    from conquer.service.admin import keys_list as every
 
     key, secret = add(name, roles=role, models=model or ("*",), store=store)
     typer.echo(f"id      {key.id}\nsecret  {secret}")
     typer.echo("The secret is shown this once. Send it as: Authorization: Bearer SECRET", err=True)
+    if not any("admin" in each.roles for each in every(store=store) if each.revoked is None):
+        typer.echo("Every call needs a key now, and no key makes models yet: add one with --role admin.", err=True)
 
 
 @keys.command("list")
@@ -86,7 +89,10 @@ def erase(
     need("serve")
     from conquer.service.admin import erase as run
 
-    for name, gone in run(voter, models=model or (), store=store).items():
+    erased = run(voter, models=model or (), store=store)
+    if not erased:
+        typer.echo("the store has no models")
+    for name, gone in erased.items():
         left = f", {gone.remaining} answers past their retention stay learnt" if gone.remaining else ""
         typer.echo(f"{name:24} {gone.rows} rows{left}")
 

@@ -69,6 +69,8 @@ def _values(model: Model, rule: Any, eta: float, rows: SparseRows, first: int | 
         values = np.ascontiguousarray(rule(model, rows, first, eta, ticket), dtype=np.float64)
         if values.shape != (rows.rows.size,):
             raise ValueError(f"the rule must return {rows.rows.size} values, got shape {values.shape}")
+        if np.isnan(values).any():
+            raise ValueError(f"the rule must return numbers, got nan for item {int(np.isnan(values).argmax())}")
         return values
     if rule == st.UNIFORM:
         return np.zeros(rows.rows.size)

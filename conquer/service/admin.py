@@ -12,16 +12,25 @@ from conquer.service.http import keys
 from conquer.service.http.keys import Key
 from conquer.service.settings import Settings
 from conquer.service.store.backup import back_up, bring_back
-from conquer.service.store.database import Database
+from conquer.service.store.database import Database, StoreError, parsed
 
 if TYPE_CHECKING:
     from conquer.service.jobs.erasure import Gone
     from conquer.service.writer.queue import Writer
 
 
+def existing(store: str | None) -> str:
+    """The store's address; a StoreError where a SQLite store is not there, for a new one would hold nothing."""
+    address = Settings.from_environment(store=store).store
+    url = parsed(address)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        raise StoreError(f"there is no store {Path(url.database or '').absolute()}; say which with --store")
+    return address
+
+
 @contextlib.contextmanager
-def _opened(store: str | None) -> Iterator[Database]:
-    database = Database(Settings.from_environment(store=store).store)
+def _opened(address: str) -> Iterator[Database]:
+    database = Database(address)
     try:
         yield database
     finally:
@@ -32,26 +41,26 @@ def keys_add(
     name: str, *, roles: Sequence[str], models: Sequence[str] = ("*",), store: str | None = None
 ) -> tuple[Key, str]:
     """A new key and its secret, which is shown this once."""
-    with _opened(store) as database, database.writing() as connection:
+    with _opened(Settings.from_environment(store=store).store) as database, database.writing() as connection:
         return keys.add(connection, name, roles, models)
 
 
 def keys_list(*, store: str | None = None) -> list[Key]:
     """All keys, oldest first; a revoked one says when."""
-    with _opened(store) as database, database.reading() as connection:
+    with _opened(existing(store)) as database, database.reading() as connection:
         return [key for _, key in keys.every(connection)]
 
 
 def keys_revoke(key_id: str, *, store: str | None = None) -> None:
     """Revoke a key by its id; running servers refuse it within a second."""
-    with _opened(store) as database, database.writing() as connection:
+    with _opened(existing(store)) as database, database.writing() as connection:
         if not keys.revoke(connection, key_id):
             raise ValueError(f"there is no key {key_id!r} in force")
 
 
 def backup(path: str | Path, *, store: str | None = None) -> dict[str, int]:
     """Copy a store, also one being served, to a new file; returns rows per table."""
-    return back_up(Settings.from_environment(store=store).store, Path(path))
+    return back_up(existing(store), Path(path))
 
 
 def restore(path: str | Path, *, store: str | None = None) -> dict[str, int]:
@@ -60,13 +69,13 @@ def restore(path: str | Path, *, store: str | None = None) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def _writer(store: str | None) -> Iterator["Writer"]:
+def _writer(address: str) -> Iterator["Writer"]:
     """A writer without a server; a SQLite store that is being served refuses."""
     from conquer.service import tasks
     from conquer.service.writer.queue import Writer
 
-    with _opened(store) as database:
-        writer = Writer(database, tasks.build, Settings.from_environment(store=store))
+    with _opened(address) as database:
+        writer = Writer(database, tasks.build, Settings.from_environment(store=address))
         writer.start()
         try:
             yield writer
@@ -82,7 +91,7 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
     from conquer.service.jobs.erasure import erase_person
     from conquer.service.store.log_table import all_headers
 
-    with _writer(store) as writer:
+    with _writer(existing(store)) as writer:
         if not models:
             with writer.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
@@ -130,7 +139,7 @@ def replay(
             "a ledger does not hold what its features were fitted to: make the new model over HTTP, upload the same"
             " items to it, and POST the ledger to its log"
         )
-    with _writer(store) as writer:
+    with _writer(Settings.from_environment(store=store).store) as writer:
         writer.call_now(None, lambda connection: create(connection, name, settings))
         done = feed(lines, lambda work: writer.call_now(name, work))
         if model is not None:

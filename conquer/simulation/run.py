@@ -47,6 +47,8 @@ def simulate(
     ((400, 2), True)
     """
     if isinstance(algorithm, str):
+        if "dim" in parameters:
+            raise TypeError(f"the rounds have {rounds.X.dim} features, so dim is not given, got {parameters['dim']!r}")
         learner: Learner = make(algorithm, dim=rounds.X.dim, **parameters)
     elif parameters:
         raise TypeError(f"parameters belong to a learner made by name, got {sorted(parameters)}")

@@ -155,3 +155,10 @@ def test_half_a_character_in_an_id_is_printed(folder, monkeypatch, capsys):
     status, out, _ = run(monkeypatch, capsys, folder / "odd", "--stop", "3")
     assert status == 0
     assert "nothing is better than a  by" in out  # half a character is no character that a terminal could show
+
+
+def test_summed_votes_say_why_nothing_is_proved(folder, monkeypatch, capsys):
+    conquer.save(conquer.fit([("a", "b", "first")] * 300), folder / "summed")
+    status, out, _ = run(monkeypatch, capsys, folder / "summed", "--interval", "proved")
+    assert status == 0
+    assert "`conquer fit --one-by-one`" in out

@@ -91,3 +91,16 @@ def test_a_snapshot_that_comes_late_does_not_bring_pruned_rows_back(local):
                 assert 4 not in snapshots.complete(connection, folded.id)
 
     run(go())
+
+
+def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path):
+    absent = f"sqlite:///{tmp_path}/typo.db"
+    for look in (
+        lambda: admin.backup(tmp_path / "copy.db", store=absent),
+        lambda: admin.keys_list(store=absent),
+        lambda: admin.keys_revoke("1a2b3c4d", store=absent),
+        lambda: admin.erase("ann", store=absent),
+    ):
+        with pytest.raises(StoreError, match=r"there is no store .*typo\.db; say which with --store"):
+            look()
+    assert list(tmp_path.iterdir()) == []

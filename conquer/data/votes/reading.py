@@ -214,5 +214,5 @@ def whole_file(path: str | os.PathLike[str]) -> FilePart:
     """A file of votes as one part, of the form its first bytes tell."""
     found = Path(path)
     if not found.is_file():
-        raise VoteError(f"no file {found}")
+        raise VoteError(f"{found} is a folder: name its files" if found.is_dir() else f"no file {found}")
     return FilePart(found, form_of(found))
