@@ -121,7 +121,8 @@ class Dispatch:
         endpoint, server = self.endpoint, self.server
         address = address_of(scope)
         key = server.doorkeeper.identify(headers_of(scope), endpoint.method, address)
-        hold.owner = key.id or address
+        # Those who came by one link share its id; one of them must not use up what the others may.
+        hold.owner = f"{key.id}:{address}" if key.voter is not None else key.id or address
         if server.buckets is not None:
             server.buckets.take(hold.owner)
         if endpoint.role is not None and not key.may(endpoint.role, path.get("name")):

@@ -30,7 +30,10 @@ def test_the_version(monkeypatch, capsys):
         (["serve", "--host", "no.such.host.invalid"], "--host must be an address of this machine"),
         (["serve", "--items", "gone.csv", "--port", "0", "--store", "STORE"], "gone.csv: no such file or directory"),
         (["keys", "list", "--store", "postgresql://u@h:abc/x"], "a store is sqlite:///FILE or postgresql://"),
-        (["keys", "list", "--store", "sqlite:////gone/away/x.db"], "there is no store /gone/away/x.db; say which with --store"),
+        (
+            ["keys", "list", "--store", "sqlite:////gone/away/x.db"],
+            "there is no store /gone/away/x.db; say which with --store",
+        ),
         (["replay", "LEDGER", "--name", "a b", "--store", "STORE"], "a model's name is 1 to 64 letters, digits"),
         (["replay", "gone.jsonl", "--name", "a"], "gone.jsonl: no such file or directory"),
         (["replay", "LEDGER", "--name", "a", "--parameters", "{x"], "--parameters must be JSON"),

@@ -1,73 +1,85 @@
-"""A thousand embeddings in one choose: within the limits of a body, of cells and of memory, alone and in a batch."""
+"""Rounds of a dozen megabytes: what reads many of them at once stays within bounds, and loses nothing."""
 
 import json
 
-import numpy as np
-import pytest
-
-from conquer.registry import make
-from conquer.service.commands.reading import Reader
-from conquer.service.http.schemas import FeatureSettings
+from conquer.service.commands.vectors import read_vectors
+from conquer.service.http.schemas import Item
+from conquer.service.log.contents import bytes_of
 from conquer.service.settings import Limits
-from conquer.session import Session
+from conquer.service.store import log_table
 
 from .conftest import run
 
-COUNT, WIDTH = 1000, 384
+LONG = {"note": "x" * 2000, "words": ["w" * 200] * 60}
 
 
-@pytest.fixture(scope="module")
-def vectors() -> np.ndarray:
-    """Unit vectors with all their digits, as embeddings come."""
-    X = np.random.default_rng(1).normal(size=(COUNT, WIDTH))
-    return X / np.linalg.norm(X, axis=1, keepdims=True)
+async def filled(client, rounds):
+    await client.post("/v1/models", json={"name": "m", "features": {"dim": 4}})
+    for number in range(rounds):
+        items = [{"id": one, "vector": [1, 0, number % 3, 1], "meta": LONG} for one in "ab"]
+        assert (await client.post("/v1/models/m/choose", json={"items": items, "event_id": f"e{number}"})).is_success
+        said = {"winner": "ab"[number % 2], "voter": f"v{number}"}
+        assert (await client.post(f"/v1/models/m/events/e{number}/answer", json=said)).is_success
 
 
-@pytest.fixture(scope="module")
-def body(vectors) -> bytes:
-    items = [{"id": f"i{k}", "vector": row, "text": f"text {k}"} for k, row in enumerate(vectors.tolist())]
-    return json.dumps({"items": items}).encode()
+def test_events_are_read_a_few_at_a_time_until_they_are_many_bytes(local, monkeypatch):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await filled(client, 40)
+            with app.server.database.reading() as connection:
+                model = log_table.headers(connection, ["m"])["m"].id
+                ids = [f"e{number}" for number in range(40)]
+                found, done, size = log_table.events_within(connection, model, [*ids, "nobody"])
+                assert (set(found), done) == (set(ids), 41)
+                assert size > 40 * len(json.dumps(LONG))
+                some, done, _ = log_table.events_within(connection, model, ids, 1)
+                assert (list(some), done) == (ids[:16], 16)
+                assert len(log_table.latest_choices(connection, model, 40)) == 40
+                monkeypatch.setattr(log_table, "_BYTES", 1)
+                assert len(log_table.latest_choices(connection, model, 40)) == 1
+
+    run(go())
 
 
-@pytest.mark.parametrize("model", [None, "full"])
-def test_a_thousand_embeddings_are_one_round(local, vectors, body, model):
-    """The same two as a session shows, learnt from, and kept in the log."""
-    assert 8 << 20 < len(body) < Limits().round_bytes
-
+def test_an_export_in_small_pieces_says_the_same(local, monkeypatch):
     async def go():
         async with local().running() as client:
-            made = {"name": "m", "algorithm": "gnr", "model": model, "features": {"dim": WIDTH}, "believe": None}
-            assert (await client.post("/v1/models", json=made)).status_code == 201
-            shown = []
-            for _ in range(3):
-                reply = await client.post("/v1/models/m/choose", content=body)
-                assert reply.status_code == 200, reply.text
-                offer = reply.json()
-                shown.append([one["id"] for one in offer["shown"]])
-                answer = {"winner": shown[-1][1], "voter": "ann"}
-                told = await client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json=answer)
-                assert told.json()["status"] == "learnt"
-            ranked = await client.post("/v1/models/m/rank", content=body)
-            batch = await client.post("/v1/models/m/choose/batch", content=b'{"rounds":[' + body + b"]}")
-            exported = (await client.get("/v1/models/m/log?format=preferences")).text
-            return shown, ranked, batch, exported
+            await filled(client, 40)
+            whole = {
+                form: (await client.get(f"/v1/models/m/log?format={form}")).content for form in ("csv", "preferences")
+            }
+            assert whole["csv"].count(b"\n") == 41
+            monkeypatch.setattr("conquer.service.routes.log._BYTES", 1)
+            for form, text in whole.items():
+                assert (await client.get(f"/v1/models/m/log?format={form}")).content == text
 
-    shown, ranked, batch, exported = run(go())
-    session = Session(make("gnr", dim=WIDTH, **({} if model is None else {"model": model})), seed=0)
-    for expected in shown:
-        offer = session.ask(vectors, ids=[f"i{k}" for k in range(COUNT)])
-        assert list(offer.shown) == expected
-        session.tell(offer.id, expected[1])
-    assert len(ranked.json()["items"]) == COUNT
-    assert batch.json()["results"][0]["shown"]
-    assert [json.loads(line)["chosen"] for line in exported.splitlines()] == [f"text {one[1][1:]}" for one in shown]
+    run(go())
 
 
-def test_they_also_fit_with_a_context_vector_of_their_own_kind(vectors, body):
-    """Matching products are as many numbers more; all products are refused before there is room made for them."""
-    items = json.dumps(json.loads(body)["items"]).encode()
-    context = json.dumps(vectors[0].tolist()).encode()
-    reader = Reader(FeatureSettings(dim=2 * WIDTH, products="matching"), Limits())
-    assert reader.read(items, context, Limits().cells).rows.dense().shape == (COUNT, 2 * WIDTH)
-    with pytest.raises(Exception, match="147456000 products, expected at most 1000000"):
-        Reader(FeatureSettings(dim=1 << 18), Limits()).read(items, context, Limits().cells)
+def test_a_batch_of_answers_about_large_rounds_is_done_in_parts(local, monkeypatch):
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await filled(client, 40)
+            app.server.writer.models["m"].trim(0)
+            monkeypatch.setattr("conquer.service.routes.events._MOST_READ", 1)
+            answers = [{"event_id": f"e{number}", "winner": "a", "voter": "late"} for number in range(40)]
+            replies = (await client.post("/v1/models/m/answers", json={"answers": answers})).json()["results"]
+            codes = {one["error"]["code"] for one in replies if "error" in one}
+            assert codes <= {"large_rounds"}
+            monkeypatch.undo()
+            again = (await client.post("/v1/models/m/answers", json={"answers": answers})).json()["results"]
+            assert not [one for one in again if "error" in one]
+
+    run(go())
+
+
+def test_items_are_counted_as_what_they_take():
+    item = Item("a", text="x", features={"k": "x" * 100_000}, meta={"words": ["w" * 200] * 60})
+    assert bytes_of(item) > 200_000 + 60 * 400
+
+
+def test_a_key_that_stands_twice_goes_the_long_way():
+    for raw in (b'[{"id":"","id":"z","vector":[2.5]}]', b'[{"id":"z","vector":[1e300],"vector":[1]}]'):
+        assert read_vectors(raw, 2, Limits()) is None

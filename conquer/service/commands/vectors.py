@@ -41,6 +41,8 @@ def read_vectors(raw: bytes, dim: int, limits: Limits) -> tuple[list[str], Spars
         return None
     try:
         items = _decode(raw)
+        if raw.count(b'"id"') != len(items) or raw.count(_HINT) != len(items):
+            return None  # a key stands twice in an item, or another word is spelt like one
         ids, values = [item.id for item in items], [item.vector for item in items]
         if not _are_ids(ids, limits.items) or not values[0] or len(values[0]) > limits.features:
             return None

@@ -114,7 +114,7 @@ class Doorkeeper:
 
     def let_in(self, link: Invitation, name: str) -> tuple[Key, str]:
         """A person of their own, by a link, and the cookie of their session; no two are the same voter."""
-        voter = f"{name or 'guest'}-{secrets.token_hex(4)}"
+        voter = f"{name or 'guest'}-{secrets.token_hex(8)}"
         session = f"{secrets.token_urlsafe(16)}:{link.id}:{quote(voter, safe='')}"
         return link.key_of(voter), self._sessions.sign(session).decode()
 

@@ -40,7 +40,7 @@ class Invitation:
 
     def key_of(self, voter: str) -> Key:
         """What somebody who came by it may do: answer, as this voter."""
-        return Key(self.id, self.note, frozenset({"answer"}), (self.model,), self.created, voter=voter)
+        return Key(self.id, voter, frozenset({"answer"}), (self.model,), self.created, voter=voter)
 
 
 def invite(
@@ -53,7 +53,7 @@ def invite(
         raise conflict("too_many_invitations", f"model {name!r} has {_MOST} links already: take one back first")
     if connection.execute(count).scalar_one() >= _MOST_IN_ALL:
         raise conflict("too_many_invitations", f"this server holds at most {_MOST_IN_ALL} links")
-    made, secret = Invitation(secrets.token_hex(4), name, note, now, expires, uses), secrets.token_urlsafe(32)
+    made, secret = Invitation(secrets.token_hex(8), name, note, now, expires, uses), secrets.token_urlsafe(32)
     values = {"note": note, "created": now, "expires": expires, "uses": uses, "used": 0}
     connection.execute(insert(invitations).values(model_id=model, id=made.id, digest=digest(secret), **values))
     return made, secret

@@ -9,7 +9,7 @@ ItemMeta = dict[str, str | int | float | bool | list[str] | None]
 _Name = Annotated[str, Meta(max_length=200)]
 _Word = Annotated[str, Meta(max_length=2000)]
 _Whole = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
-_Words = Annotated[list[_Word], Meta(max_length=64)]
+_Words = Annotated[list[_Name], Meta(max_length=64)]
 NewItemMeta = Annotated[dict[_Name, _Word | _Whole | float | bool | _Words | None], Meta(max_length=64)]
 UPLOADED = r"[0-9a-f]{32}\.(png|jpg|webp|gif)"
 """The name of an uploaded image: a digest of its bytes, and what it is."""

@@ -15,7 +15,17 @@ EXPORTED = tuple(name for name in SHOWN if name != "format")
 def bytes_of(item: Item) -> int:
     """Bytes of an item in memory, roughly."""
     words = len(item.text or "") + len(item.label or "") + len(item.image or "")
-    return 500 + 2 * words + 32 * len(item.vector or ()) + 200 * (len(item.features or ()) + len(item.meta or ()))
+    entries = [*(item.features or {}).items(), *(item.meta or {}).items()]
+    return (
+        500 + 2 * words + 32 * len(item.vector or ()) + sum(200 + 2 * len(name) + _long(one) for name, one in entries)
+    )
+
+
+def _long(value: Any) -> int:
+    """Bytes of a feature's or meta's value beyond those of a number."""
+    if isinstance(value, list):
+        return sum(60 + 2 * len(word) for word in value)
+    return 2 * len(value) if isinstance(value, str) else 0
 
 
 def items_in(raw: Any) -> dict[str, Item]:

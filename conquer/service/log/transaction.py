@@ -14,6 +14,7 @@ from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build
 from conquer.service.log.records import Decision, Entry, Exposed, seal
 from conquer.service.store import log_table, snapshots
+from conquer.service.store.appending import append
 from conquer.service.store.secrecy import retired_events
 
 
@@ -29,6 +30,8 @@ class Turn:
         self.removed = False
         """The model was deleted in this turn: nobody after that finds it."""
         self.build = build
+        self.read_bytes = 0
+        """What the rows of events took that were looked up in this turn."""
         self._looked_up: set[str] = set()
         self._retired: set[str] = set()
         self._unwritten: list[Entry] = []
@@ -54,10 +57,12 @@ class Turn:
         self.header = replace(self.header, pooled=count)
 
     def look_up(self, ids: Iterable[str]) -> None:
-        """Bring these events into the cache, in one query for all that are missing."""
-        missing = {one for one in ids if one not in self.folded.events} - self._looked_up
-        if missing:
-            found = log_table.events(self.connection, self.folded.id, missing)
+        """Bring these events into the cache, as many as are read at once; `event` finds the others one by one."""
+        wanted = list({one for one in ids if one not in self.folded.events} - self._looked_up)
+        if wanted:
+            found, done, size = log_table.events_within(self.connection, self.folded.id, wanted)
+            missing = set(wanted[:done])
+            self.read_bytes += size
             if self.base > 0:
                 # Up to the base rows are gone, or about to go: what has no later one is over.
                 over = {name for name, event in found.items() if event.seen <= self.base}
@@ -123,7 +128,7 @@ class Turn:
         """Write what was appended; False when there was nothing."""
         if not self._unwritten:
             return False
-        log_table.append(self.connection, self.folded.id, self._unwritten)
+        append(self.connection, self.folded.id, self._unwritten)
         self.written = self._unwritten[-1]
         self._unwritten = []
         return True

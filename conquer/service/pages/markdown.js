@@ -68,7 +68,7 @@ function flow(lines) {
   return parts.flatMap((part, k) => [...(k ? [make("br")] : []), ...inline(part.join(" "))]);
 }
 
-const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/, FENCE = /^\s*(`{3,}|~{3,})/, HEADING = /^ {0,3}(#{1,6})\s+(\S.*)$/;
+const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?!\s)([^]*)$/, FENCE = /^\s*(`{3,}|~{3,})/, HEADING = /^ {0,3}(#{1,6})\s+(\S[^]*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/, QUOTE = /^ {0,3}> ?/, DASHES = /^[\s:|-]+$/;
 // None of these looks at a sign twice: a text of any kind takes as long as its length.
 const isRow = (line) => { const cut = line.trim(); return cut.length > 1 && cut.startsWith("|") && cut.endsWith("|"); };

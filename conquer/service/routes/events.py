@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from conquer.service.annotation.leases import release
 from conquer.service.commands import answering, choosing
-from conquer.service.errors import RefusalError
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.budget import SMALL
 from conquer.service.http.errors import status_of
 from conquer.service.http.routing import Call, Endpoint
@@ -30,6 +30,8 @@ from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
 from conquer.service.writer.work import Generation
 
+_MOST_READ = 64 << 20
+"""Bytes of old rounds that one turn reads for a batch of answers: others wait for it."""
 EXAMPLES = [
     [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
     [
@@ -143,8 +145,13 @@ async def answer_batch(call: Call) -> BatchReply:
     """All answers in one commit. A refused answer does not stop the others."""
     request: BatchAnswers = call.body
 
+    def answered(turn: Turn, one: BatchAnswer) -> AnswerReply:
+        if turn.read_bytes > _MOST_READ and one.event_id not in turn.folded.events:
+            raise RefusalError(Kind.BUSY, "large_rounds", "the rounds of these answers are large: send the rest again")
+        return answering.answer(turn, one.event_id, one)
+
     def work(turn: Turn) -> list[Any]:
-        return [_each(lambda one=one: answering.answer(turn, one.event_id, one)) for one in request.answers]
+        return [_each(lambda one=one: answered(turn, one)) for one in request.answers]
 
     try:
         results = await call.when_weighed(work, tuple(one.event_id for one in request.answers))

@@ -26,6 +26,8 @@ from conquer.service.store import log_table
 Record = Callable[[Entry, Event], bytes | None]
 Lines = Callable[[Connection, int], Record]
 _CHUNK = 500
+_BYTES = 4 << 20
+"""A piece of an export ends with the answer that brings it here: each may say what its items say."""
 _MOST = 50
 _FORMATS = ("jsonl", "preferences", "ledger", "answers", "csv")
 
@@ -133,18 +135,27 @@ def _chunk(
     rows = next(log_table.entries(connection, header.id, after, _CHUNK), [])
     if not rows:
         return b"", None
-    text = b"".join(map(line, rows)) if record is None else _records(connection, header, rows, undone, record)
-    return text, rows[-1].position
+    if record is None:
+        return b"".join(map(line, rows)), rows[-1].position
+    return _records(connection, header, rows, undone, record)
 
 
 def _records(
     connection: Connection, header: log_table.Header, rows: list[Entry], undone: frozenset[int], record: Record
-) -> bytes:
-    """What the standing answers among the rows are written as."""
+) -> tuple[bytes, int]:
+    """What the standing answers among the rows are written as, some megabytes at most; how far they reach."""
     answers = [row for row in rows if isinstance(row.body, Answered | Voted) and row.position not in undone]
-    events = log_table.events(connection, header.id, {str(row.event) for row in answers})
-    found = [record(row, events[str(row.event)]) for row in answers if str(row.event) in events]
-    return b"".join(text for text in found if text is not None)
+    wanted = list(dict.fromkeys(str(row.event) for row in answers))
+    events, done, _ = log_table.events_within(connection, header.id, wanted)
+    texts: list[bytes] = []
+    covered, size = set(wanted[:done]), 0
+    for row in answers:
+        if str(row.event) not in covered or size > _BYTES:
+            return b"".join(texts), row.position - 1
+        text = record(row, events[str(row.event)]) if str(row.event) in events else None
+        texts += [] if text is None else [text]
+        size += 0 if text is None else len(text)
+    return b"".join(texts), rows[-1].position
 
 
 async def write_log(call: Call) -> Replayed:

@@ -1,6 +1,5 @@
 """Reading and writing models and their logs; every statement the hot path runs is here."""
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.event import Event
 from conquer.service.log.records import FOLD, Corrected, Decision, Entry, Unreadable, Voted, checksum, unsealed
-from conquer.service.store.connections import run_straight
 from conquer.service.store.schema import log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
@@ -52,9 +50,8 @@ _OF_EVENTS = (
 _BODIES = select(log.c.position, log.c.body).where(
     log.c.model_id == bindparam("model"), log.c.position.in_(bindparam("positions", expanding=True))
 )
-_ROWS = 500
-_FEW = 50
-"""Rows whose bodies are held at once; each may be as large as a body may be."""
+_FEW = 16
+"""Rows whose bodies are asked for at once; each may be as large as a round may be."""
 _HEADERS = select(models).where(models.c.name.in_(bindparam("names", expanding=True))).order_by(models.c.id)
 _LOCKED = {False: _HEADERS.with_for_update(), True: _HEADERS.with_for_update(skip_locked=True)}
 
@@ -163,17 +160,29 @@ def entries(connection: Connection, model: int, after: int, chunk: int = 1000) -
 
 def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, Event]:
     """These events as their rows tell them; unknown ids are left out."""
+    return events_within(connection, model, list(ids), float("inf"))[0]
+
+
+def events_within(
+    connection: Connection, model: int, ids: Sequence[str], most: float = 4 * _BYTES
+) -> tuple[dict[str, Event], int, int]:
+    """The first of these events, a few at a time until their rows come to `most` bytes; how many ids; how many bytes.
+
+    Unknown ids are left out of the events. One id is looked for at least.
+    """
     found: dict[str, Event] = {}
-    wanted = list(ids)
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
+    done = size = 0
+    while done < len(ids) and size < most:
+        part = list(ids[done : done + _FEW])
         for row in _rows(connection, _OF_EVENTS, {"model": model, "events": part}):
             entry = _entry(row)
+            size += len(row.body)
             if isinstance(entry.body, Decision | Voted):
                 found[row.event_id] = Event.of(entry)
             elif row.event_id in found:
                 found[row.event_id].follow(entry)
-    return found
+        done += len(part)
+    return found, done, size
 
 
 def bodies(connection: Connection, model: int, positions: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -197,11 +206,9 @@ def latest_choices(connection: Connection, model: int, count: int) -> list[Decis
 
 
 def _latest(connection: Connection, model: int, count: int, kind: str) -> list[Entry]:
-    found = connection.execute(
-        select(log.c.body)
-        .where(log.c.model_id == model, log.c.kind == kind)
-        .order_by(log.c.position.desc())
-        .limit(count)
+    statement = select(log.c.body).where(log.c.model_id == model, log.c.kind == kind).order_by(log.c.position.desc())
+    found = _rows(
+        connection, statement.limit(count).execution_options(stream_results=True, max_row_buffer=1), {}, _BYTES
     )
     return [unsealed(0, 0.0, kind, None, None, row.body) for row in found]
 
@@ -241,33 +248,6 @@ def answer_from(connection: Connection, model: int, position: int) -> tuple[str,
         .limit(1)
     ).first()
     return None if found is None else (str(found.event_id), found.voter or "")
-
-
-def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
-    """Write sealed rows whose positions were given out under the model's lock."""
-    # One statement for many rows: every step of the driver hands the interpreter over, and waits to get it back.
-    style = connection.dialect.paramstyle
-    for start in range(0, len(rows), _ROWS):
-        part = rows[start : start + _ROWS]
-        values: list[Any] = []
-        for row in part:
-            kind, text = row.kind, row.text.decode()
-            values += (model, row.position, kind, row.event, row.voter, row.at, text, FOLD, checksum(row, kind))
-        run_straight(connection, _insert(len(part), style), tuple(values))
-    mark = _mark(style)
-    run_straight(connection, f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
-
-
-def _mark(paramstyle: str) -> str:
-    return "?" if paramstyle == "qmark" else "%s"
-
-
-@functools.cache
-def _insert(rows: int, paramstyle: str) -> str:
-    mark = _mark(paramstyle)
-    one = f"({', '.join([mark] * 9)})"
-    columns = "model_id, position, kind, event_id, voter, at, body, format, checksum"
-    return f"INSERT INTO log ({columns}) VALUES {', '.join([one] * rows)}"
 
 
 # The kinds stand in the text, so that the partial index of the same words serves.
