@@ -473,13 +473,14 @@ export interface LatestRow {
 /**
  * An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
  *
- * `label` and `image` are there where it has them.
+ * `label`, `image` and `format` are there where it has them.
  */
 export interface ShownText {
   id: string;
   text: string | null;
   label?: string | null;
   image?: string | null;
+  format?: string | null;
 }
 
 /** What a ledger brought: rounds taken in, answers learnt, and rows passed over by kind. */

@@ -120,7 +120,7 @@ def test_the_leads_page_shows_flags_and_texts(page, start):  # noqa: F811
     row = page.locator("#flags tr").inner_text()
     assert all(part in row for part in ("not <b>tea</b>", "Ann", *TEXTS[:2]))
     assert page.locator("#flags time").get_attribute("datetime").startswith("20")
-    assert page.locator("#recent tr td:nth-child(2)").inner_text() == left
+    assert page.locator("#recent tr td:nth-child(2)").inner_text() == f"i{TEXTS.index(left)} {left}"
     assert "20" in page.locator("#recent time").inner_text()
     assert "position" not in page.inner_text("main")
     assert page.title() != "owned"

@@ -63,7 +63,12 @@ def test_few_answers_draw_nothing_and_many_with_an_interval(page, start):  # noq
         assert "±" in shown
         assert not re.search(r"^(the|a)\b", shown, re.MULTILINE)
         assert not re.search(r"\bposition\b", page.inner_text("main"))
-        assert page.locator("#recent time").count() == 20
+        assert page.locator("#recent time").count() == 10
+        page.click("#moreanswers")
+        page.wait_for_function("() => document.querySelectorAll('#recent time').length === 30")
+        page.click("#moreanswers")
+        page.wait_for_function("() => document.querySelectorAll('#recent time').length === 42")
+        assert page.is_hidden("#moreanswers")
     assert page.problems == []
 
 

@@ -23,13 +23,14 @@ KINDS = {"answers": ("answer", "vote"), "flags": ("flag",), "open": ("flag",)}
 class ShownText(msgspec.Struct):
     """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
 
-    `label` and `image` are there where it has them.
+    `label`, `image` and `format` are there where it has them.
     """
 
     id: str
     text: str | None
     label: str | msgspec.UnsetType | None = msgspec.UNSET
     image: str | msgspec.UnsetType | None = msgspec.UNSET
+    format: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class LatestRow(msgspec.Struct):
@@ -75,6 +76,7 @@ class _Content(msgspec.Struct):
     vector: Raw = ABSENT
     label: str | None = None
     image: str | None = None
+    format: str | None = None
 
 
 _asked = msgspec.json.Decoder(_AskedRow).decode
@@ -125,7 +127,7 @@ def _question(text: str | None) -> tuple[list[ShownText], str | None, str | None
     """What was shown, under which context, and for a parse question about which word.
 
     >>> _question('{"names":["b"],"items":[{"id":"a","text":"x"},{"id":"b","text":"y"}],"context":"tea"}')
-    ([ShownText(id='b', text='y', label=UNSET, image=UNSET)], 'tea', None)
+    ([ShownText(id='b', text='y', label=UNSET, image=UNSET, format=UNSET)], 'tea', None)
     """
     try:
         asked = _asked(text or "{}")
@@ -147,7 +149,8 @@ def _question(text: str | None) -> tuple[list[ShownText], str | None, str | None
 def _shown(name: str, item: _Content | None) -> ShownText:
     if item is None:
         return ShownText(name, None)
-    return ShownText(name, _told(item), item.label or msgspec.UNSET, item.image or msgspec.UNSET)
+    besides = (one or msgspec.UNSET for one in (item.label, item.image, item.format))
+    return ShownText(name, _told(item), *besides)
 
 
 def _forms(sentence: str) -> Sequence[str]:

@@ -1,5 +1,5 @@
 import { api, begin, call, find, make, pathPart, percent, stranded, whole } from "/static/shell.js";
-import { drawBoard } from "/static/standing.js";
+import { drawBoard, hasBoard } from "/static/standing.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
 await begin(name);
@@ -7,7 +7,8 @@ find("title").textContent = `${name}: the board`;
 document.title = `${name}: the board · CONQUER`;
 find("back").href = `/models/${encodeURIComponent(name)}`;
 find("go").href = `/pick/${encodeURIComponent(name)}`;
-api("GET", base).then(({ title }) => {
+const model = api("GET", base);
+model.then(({ title }) => {
   call(title || name);
   find("title").textContent = `${title || name}: the board`;
   document.title = `${title || name}: the board · CONQUER`;
@@ -40,7 +41,11 @@ async function refresh() {
   find("problem").textContent = "";
 }
 
-const problem = (error) => (error.code === "unknown_model" ? stranded(error) : void (find("problem").textContent = error.message));
+async function problem(error) {
+  if (error.code === "unknown_model") return stranded(error);
+  const plain = error.code === "no_board" && (await model.then(({ settings }) => settings.task !== "parse" && !hasBoard(settings), () => false));
+  find("problem").textContent = plain ? "This model keeps no board. Make a new one with “Say who wins” and feed it this one’s ledger." : error.message;
+}
 const go = () => Promise.all([refresh().catch(problem), voters().catch(() => {})]);
 await go();
 setInterval(() => { if (!document.hidden) go(); }, 5000);

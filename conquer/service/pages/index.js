@@ -39,7 +39,14 @@ function named() {
   if (file && !find("name").value) find("name").value = nameOf(file);
   // Many words would crowd a board's columns.
   if (file) find("board").value = file.size < 20000 ? "full" : "";
+  boardless();
 }
+// What was switched off for somebody is said where they see it; what they switch off themselves is not.
+function boardless() {
+  const { file } = chosen();
+  find("boardless").hidden = !file || file.size < 20000 || /\.conllu$/i.test(file.name) || find("board").value !== "";
+}
+find("board").addEventListener("change", boardless);
 find("file").addEventListener("change", named);
 const drop = find("drop");
 drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });

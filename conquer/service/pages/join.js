@@ -23,6 +23,6 @@ find("form").addEventListener("submit", (event) => {
 });
 // Who is signed in already decides what becomes of that.
 find("already").hidden = !session.name && !session.voter;
-find("already").textContent = session.voter ? `In this browser you are ${session.voter}. By the same link you stay that.` : `You are signed in as ${session.name}. Starting here signs you out of that.`;
+find("already").textContent = session.voter ? `In this browser you are ${session.voter}. By the same link you stay that. With another link, joining here ends your session for ${session.model} in this browser.` : `You are signed in as ${session.name}. Starting here signs you out of that.`;
 find("form").inert = false;
 find("name").focus();

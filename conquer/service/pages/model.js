@@ -3,6 +3,7 @@ import { invitations } from "/static/invite.js";
 import { answers, flags } from "/static/latest.js";
 import { lead } from "/static/lead.js";
 import { api, begin, call, find, growth, make, pathPart, percent, stranded, whole } from "/static/shell.js";
+import { hasBoard } from "/static/standing.js";
 import { words } from "/static/words.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
@@ -12,8 +13,6 @@ const links = { file: "file", preferences: "log?format=preferences", answers: "l
 for (const [id, path] of Object.entries(links)) find(id).href = `${base}/${path}`;
 find("board").href = `/board/${encodeURIComponent(name)}`;
 find("table").href = `${base}/log?format=csv`;
-find("table").download = `${name}.csv`;
-find("answers").download = `${name}.answers.jsonl`;
 
 const decimals = (value, places) => (value == null ? "–" : value.toFixed(places));
 const row = (who, ...cells) => make("tr", {}, make("td", { dir: "auto", class: "who" }, who), ...cells.map((cell) => make("td", { class: "number" }, cell)));
@@ -53,6 +52,7 @@ async function refresh() {
   const parser = parse ? await api("GET", `${base}/parser`) : null;
   const refused = Object.entries(summary.answers.ignored).map(([reason, count]) => `${whole(count)} ${reason.replace("_", " ")}`).join(", ");
   find("go").href = `/${settings.task ?? "pick"}/${encodeURIComponent(name)}`;
+  find("board").hidden = !hasBoard(settings);
   find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnc"} on a ${settings.model ?? "diagonal"} model`) +
     (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} taken back` : "");
   find("tiles").replaceChildren(...Object.entries(numbers(model, parser)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
@@ -64,7 +64,7 @@ async function refresh() {
   const people = Object.entries(summary.people).sort((a, b) => b[1].answers - a[1].answers);
   find("persons").hidden = !people.length;
   find("people").replaceChildren(...people.map(([who, one]) => row(who, whole(one.answers), ...(parse ? [] : [told[who] ?? "–"]), decimals(one.seconds_per_answer, 1), percent(one.agreement), percent(one.agreement_with_others))));
-  if (model.position !== seen) await Promise.all([answers(base), flags(base, summary.flags, summary.settled ?? 0, mayChange)]);
+  if (model.position !== seen) await Promise.all([answers(base, settings.format), flags(base, summary.flags, summary.settled ?? 0, mayChange, settings.format)]);
   seen = model.position;
   return parse;
 }

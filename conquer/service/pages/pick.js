@@ -6,7 +6,7 @@ import { drawTree } from "/static/tree.js";
 
 const name = pathPart(2), base = `/v1/models/${encodeURIComponent(name)}`;
 const KEPT = `conquer:${name}:unsent`;
-let current = null, since = 0, busy = true, voter = localStorage.getItem("conquer:voter") || "";
+let current = null, since = 0, busy = true, looking = 0, voter = localStorage.getItem("conquer:voter") || "";
 const history = JSON.parse(sessionStorage.getItem(`conquer:${name}:history`) || "[]");
 
 const me = await begin(name);
@@ -100,12 +100,11 @@ function end(question) {
   find("say").textContent = question.reason;
   find("undo").disabled = !history.length;
   for (const id of ["tie", "both_bad", "skip", "flag"]) find(id).hidden = true;
-  find("end").hidden = !question.done && !question.paused;
+  find("end").hidden = busy = false;
   // There may be a question later: somebody goes on, or others have answered theirs.
-  if (!question.done) setTimeout(() => next(), 15000);
-  else busy = false;
-  if (find("end").hidden) return;
-  find("end").replaceChildren(make("p", {}, question.paused ? "Whoever leads this will go on later. What you have answered counts." : question.reason), ...(question.board ? [drawBoard(question.board)] : []));
+  if (!question.done) looking = setTimeout(() => next(), 15000);
+  const why = question.paused ? "Whoever leads this will go on later. What you have answered counts." : question.done ? question.reason : null;
+  find("end").replaceChildren(...[why, question.done ? null : "Looking again every 15 seconds."].filter(Boolean).map((line) => make("p", {}, line)), ...(question.board ? [drawBoard(question.board)] : []));
 }
 
 // The two candidate heads of one word; the root is "the sentence itself".
@@ -172,6 +171,8 @@ async function answer(winner, side) {
 async function undo() {
   if (busy || !history.length) return;
   free(false);
+  // The question that comes back is not to be taken away by another.
+  clearTimeout(looking);
   const last = history.pop();
   remember();
   try {
@@ -180,7 +181,8 @@ async function undo() {
     show(last);
   } catch (error) {
     find("saved").textContent = error.message;
-    free(true);
+    if (current?.event) free(true);
+    else end(current);
   }
 }
 

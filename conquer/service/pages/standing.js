@@ -1,6 +1,9 @@
 // A board as rows: rank, item, a bar from low to high, and what is sure. Used by the board's page and at the end of a pool.
 import { make, percent, whole } from "/static/shell.js";
 
+// Only these keep what intervals are made of; a parser ranks no items.
+export const hasBoard = ({ task, model }) => task !== "parse" && ["full", "kernel"].includes(model);
+
 const infinite = (value) => value === null;
 
 // All that is finite decides the axis; what is infinite goes to its ends.

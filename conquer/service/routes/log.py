@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from conquer.service import tasks
 from conquer.service.commands.standings import Look
 from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
-from conquer.service.http.messages import Reply
+from conquer.service.http.messages import Reply, attachment
 from conquer.service.http.routing import Call, Endpoint
 from conquer.service.http.schemas import Identifier, Strict
 from conquer.service.jobs.erasure import Gone, erase_person
@@ -30,6 +30,8 @@ _BYTES = 4 << 20
 """A piece of an export ends with the answer that brings it here: each may say what its items say."""
 _MOST = 50
 _FORMATS = ("jsonl", "preferences", "ledger", "answers", "csv")
+_ENDINGS = {"jsonl": "log.jsonl", "csv": "csv"}
+"""Of files to save; the other forms are lines of JSON under their own names."""
 
 
 class EraseRequest(Strict):
@@ -46,7 +48,10 @@ async def read_log(call: Call) -> Reply:
         raise conflict("no_parser", f"model {call.model!r} does not parse: its answers are its log's")
     board = await _scores(call) if form == "preferences" else {}
     chunks = _lines(call.server, model, form, after, task.answer_lines, board)
-    return Reply(kind="text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson", chunks=chunks)
+    kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
+    reply = attachment(b"", f"{call.model}.{_ENDINGS.get(form, f'{form}.jsonl')}", kind)
+    reply.chunks = chunks
+    return reply
 
 
 async def read_latest(call: Call) -> LatestReply:

@@ -42,6 +42,8 @@ class Visitor(msgspec.Struct):
     open: bool
     voter: str | None = None
     """Whom this session answers as, where it came by a link."""
+    model: str | None = None
+    """The one model that it is for, where it came by a link."""
 
 
 def _page(file: str) -> Reply:
@@ -90,7 +92,8 @@ async def session(call: Call) -> Visitor:
     if "admin" in roles:
         roles = ["admin", "answer", "choose", "read"]
     keeper = call.server.doorkeeper
-    return Visitor(keeper.page_token(call.headers), call.key.name, roles, keeper.open, call.key.voter)
+    key, token = call.key, keeper.page_token(call.headers)
+    return Visitor(token, key.name, roles, keeper.open, key.voter, None if key.voter is None else key.scope[0])
 
 
 async def login(call: Call) -> Reply:
