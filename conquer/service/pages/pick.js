@@ -139,8 +139,7 @@ async function next() {
   const kept = localStorage.getItem(KEPT);
   if (kept) await send(JSON.parse(kept));
   const slow = setTimeout(() => { find("wait").hidden = false; }, 1500);
-  const question = await insist("POST", `${base}/next`, { voter }).catch(stranded);
-  clearTimeout(slow);
+  const question = await insist("POST", `${base}/next`, { voter }).finally(() => clearTimeout(slow)).catch(stranded);
   find("wait").hidden = true;
   show(question);
 }
