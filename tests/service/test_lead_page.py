@@ -202,7 +202,7 @@ def test_a_link_made_on_the_page_lets_somebody_answer_until_it_is_taken_back(pag
         guest.keyboard.press("1")
         guest.wait_for_function("() => document.querySelector('#progress').textContent === '1 answered by you'")
         (voter,) = client.get("/v1/models/teas").json()["summary"]["voters"]
-        assert re.fullmatch(r"Zoë-[0-9a-f]{8}", voter)
+        assert re.fullmatch(r"Zoë-[0-9a-f]{16}", voter)
         page.reload()
         page.wait_for_selector("#linkrows button")
         page.on("dialog", lambda dialog: dialog.accept())
