@@ -31,7 +31,7 @@ def filled(
 
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it there
         return run
 
     return decorate

@@ -62,12 +62,12 @@ def bad_input_changes_nothing(row: Algorithm, model: str) -> None:
             learner.learn(X, choice, answer)
     for boolean in _BOOLEANS:
         with refused(f"the answer {boolean!r}", ValueError, saying="an answer must be"):
-            learner.learn(X, choice, boolean)  # type: ignore[arg-type]
+            learner.learn(X, choice, boolean)  # type: ignore[arg-type]  # wrong on purpose
     if learner.duels:
         with refused("a duel with one item", ValueError, saying="two items"):
             learner.choose(X[:1], rng)
     with refused("a word for a generator", TypeError, saying="rng"):
-        learner.choose(X, "seed")  # type: ignore[arg-type]
+        learner.choose(X, "seed")  # type: ignore[arg-type]  # wrong on purpose
     require_same(before, state(learner), "what was refused changed the learner")
 
 

@@ -39,7 +39,7 @@ def parse_orders(text: str) -> tuple[list[str], Orders]:
     """
     names: list[str] = []
     orders: Orders = []
-    for _, names, people, groups in stream_orders(text.splitlines()):  # noqa: B007
+    for _, names, people, groups in stream_orders(text.splitlines()):  # noqa: B007 - the last names are used below
         orders.append((people, groups))
     if not orders:
         raise OrderError("the file holds no orders")

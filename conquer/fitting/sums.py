@@ -85,7 +85,7 @@ def merged(tasks: list[PartTask], results: Iterator[tuple[int, PartSum]], told: 
             part = waiting.pop(len(records))
             kinds.add(len(records), part.kinds)
             records.append(part.records)
-            total.sums.add(part.sums)  # type: ignore[arg-type]
+            total.sums.add(part.sums)  # type: ignore[arg-type]  # parts of one fit have one kind of sums
             total.found.add(part.found)
             for name, thing in part.seen.items():
                 if len(total.seen) <= MOST_KNOWN:

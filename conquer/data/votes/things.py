@@ -149,7 +149,7 @@ def _feature(name: Any, value: Any) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Real):
-        if not -_LARGEST <= value <= _LARGEST:  # type: ignore[operator]
+        if not -_LARGEST <= value <= _LARGEST:  # type: ignore[operator]  # Real has no order to mypy
             raise ValueError(f"feature {name!r:.60} must be a finite number, got {value!r:.60}")
         return value
     if isinstance(value, list | tuple | set | frozenset) and all(isinstance(each, str) for each in value):
