@@ -23,6 +23,15 @@ export function lead(name, base, changed) {
     location.assign("/");
   });
   find("rename").addEventListener("click", () => { find("newtitle").value = now.title; find("renaming").showModal(); });
+  find("votes").addEventListener("change", async ({ target }) => {
+    find("problem").textContent = find("voted").textContent = "";
+    try {
+      const found = await api("POST", `${base}/votes`, target.files[0], true);
+      find("voted").textContent = `${found.votes} votes read, ${found.learnt} learnt.`;
+      changed(await api("GET", base));
+    } catch (error) { find("problem").textContent = error.message; }
+    target.value = "";
+  });
   pause.addEventListener("click", () => find("pausing").showModal());
   find("delete").addEventListener("click", () => { find("really").value = ""; find("deleting").showModal(); });
   // Told after every look at the model.
