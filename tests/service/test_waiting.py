@@ -74,6 +74,28 @@ def test_the_model_goes_on_while_its_log_outruns_the_fold(local, tmp_path, monke
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
 
 
+def test_a_fold_that_missed_the_correction_is_begun_anew(local) -> None:
+    """Nobody but the waiting one needs the model: gone on with, the fold would come back without the correction."""
+
+    async def go():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 5)
+            writer = app.server.writer
+            with app.server.database.reading() as connection:
+                early = load(connection, headers(connection, ["m"])["m"], writer.build)
+            await client.post("/v1/models/m/events/event-1/undo", json={})
+            correction = writer.models.pop("m").position
+            assert correction == early.position + 1
+            writer.batches.fresh["m"] = early
+            await asyncio.wait_for(writer.call("m", lambda turn: None, generation=(early.id, correction)), 60)
+            assert writer.models["m"].generation == correction
+            assert not writer.models["m"].stale
+
+    run(go())
+
+
 def test_a_fold_that_is_too_far_behind_is_not_used_and_not_lost(local, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(batches, "_NEAR", 3)
 

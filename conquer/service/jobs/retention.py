@@ -1,6 +1,7 @@
 """Forgetting old events: what they taught is kept as a snapshot, their rows go."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
@@ -124,7 +125,7 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
         rows = [row for row in chunk if row.position <= last]
         made_for |= {row.event: row.voter for row in rows if isinstance(row.body, Decision)}
         older = {row.event for row in rows if row.event is not None} - made_for.keys()
-        made_for |= {name: event.voter for name, event in log_table.events(connection, header.id, older).items()}
+        made_for.update(_made_for(connection, header.id, list(older)))
         for row in rows:
             answers = isinstance(row.body, Answered | Expired | Voted) and row.position not in undone
             if answers and row.body.value is not None:
@@ -132,6 +133,13 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
         if len(rows) < len(chunk):
             break
     return found
+
+
+def _made_for(connection: Connection, model: int, events: list[str]) -> Iterator[tuple[str, str | None]]:
+    while events:
+        found, done, _ = log_table.events_within(connection, model, events)
+        yield from ((name, event.voter) for name, event in found.items())
+        events = events[done:]
 
 
 def _remember(turn: Turn, taught: Counter[str]) -> None:

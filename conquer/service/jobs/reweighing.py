@@ -1,6 +1,7 @@
 """Weights found anew: without a voter the others' answers are believed more or less, and their rows say so."""
 
 from collections.abc import Set
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, update
@@ -9,7 +10,7 @@ from conquer.service.commands.answering import weigh
 from conquer.service.errors import unknown_model
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
-from conquer.service.log.loading import load_up_to, missing_events
+from conquer.service.log.loading import load_up_to, take_in
 from conquer.service.log.records import Answered, Entry, Erased, Voted, checksum, seal
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table
@@ -76,15 +77,10 @@ class Reweighing:
         folded.undone = log_table.undone(connection, folded.id, self._header.base)
         while folded.position < head:
             rows = next(log_table.entries(connection, folded.id, folded.position, _SLICE), [])
-            for event in log_table.events(connection, folded.id, missing_events(rows, folded)).values():
-                folded.keep(event)
-            for row in rows:
-                if row.position > head:
-                    return
-                self._replay(folded, row)
-            folded.trim(1000)
             if not rows:
                 return
+            take_in(connection, folded, [row for row in rows if row.position <= head], partial(self._replay, folded))
+            folded.trim(1000)
 
     def _replay(self, folded: Folded, row: Entry) -> None:
         if row.position in self._gone:

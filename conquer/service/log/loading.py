@@ -4,6 +4,7 @@ import logging
 import struct
 import zlib
 from collections.abc import Callable, Generator, Iterable
+from itertools import islice
 
 from sqlalchemy import Connection
 
@@ -68,7 +69,7 @@ def load_in_slices(
             if folded is None or header.id != folded.id or header.base > folded.position:
                 folded = _started(connection, header, build)
             elif folded.position < header.position:
-                _take_in(connection, folded, next(log_table.entries(connection, folded.id, folded.position, SLICE), []))
+                take_in(connection, folded, next(log_table.entries(connection, folded.id, folded.position, SLICE), []))
                 folded.trim(cached)
             elif folded.pooled < header.pooled:
                 end = min(header.pooled, folded.pooled + _POOLED)
@@ -82,30 +83,42 @@ def load_in_slices(
 def catch_up(connection: Connection, folded: Counted, cached: int = 20_000, last: int | None = None) -> None:
     """Apply the rows this process has not seen yet. A correction among them leaves the model stale."""
     for chunk in log_table.entries(connection, folded.id, folded.position, SLICE):
-        _take_in(connection, folded, chunk if last is None else [row for row in chunk if row.position <= last])
-        folded.trim(cached)
+        left = chunk if last is None else [row for row in chunk if row.position <= last]
+        while left:
+            left = take_in(connection, folded, left)
+            folded.trim(cached)
         if last is not None and folded.position >= last:
             return
 
 
-def _take_in(connection: Connection, folded: Counted, rows: list[Entry]) -> None:
-    for event in log_table.events(connection, folded.id, missing_events(rows, folded)).values():
+def take_in(
+    connection: Connection, folded: Counted, rows: list[Entry], replay: Callable[[Entry], None] | None = None
+) -> list[Entry]:
+    """Replay the first of these rows, as many as can be read with the events they speak of; the others are returned.
+
+    An answer is small and its round may be large: two hundred rounds at once would be gigabytes.
+    """
+    missing = missing_events(rows, folded)
+    found, done, _ = log_table.events_within(connection, folded.id, list(missing))
+    for event in found.values():
         folded.keep(event)
-    for row in rows:
-        folded.replay(row)
+    end = next(islice(missing.values(), done, None), len(rows))
+    for row in rows[:end]:
+        (replay or folded.replay)(row)
+    return rows[end:]
 
 
-def missing_events(entries: Iterable[Entry], folded: Counted) -> set[str]:
-    """The events these rows need that are neither cached nor chosen among them."""
+def missing_events(rows: Iterable[Entry], folded: Counted) -> dict[str, int]:
+    """The events these rows need that are neither cached nor chosen among them, and which row needs each first."""
     born: set[str] = set()
-    need: set[str] = set()
-    for entry in entries:
-        if entry.event is None:
+    need: dict[str, int] = {}
+    for place, row in enumerate(rows):
+        if row.event is None:
             continue
-        if isinstance(entry.body, Decision | Voted):
-            born.add(entry.event)
-        elif entry.event not in born and entry.event not in folded.events:
-            need.add(entry.event)
+        if isinstance(row.body, Decision | Voted):
+            born.add(row.event)
+        elif row.event not in born and row.event not in folded.events:
+            need.setdefault(row.event, place)
     return need
 
 

@@ -30,7 +30,7 @@ from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
 from conquer.service.writer.work import Generation
 
-_MOST_READ = 64 << 20
+_MOST_READ = 16 << 20
 """Bytes of old rounds that one turn reads for a batch of answers: others wait for it."""
 EXAMPLES = [
     [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
@@ -115,9 +115,17 @@ def _stops(call: Call) -> bool:
 async def answer(call: Call) -> AnswerReply:
     request: AnswerRequest = call.body
     event_id = call.path["event_id"]
-    reply = await call.when_weighed(lambda turn: _answered(turn, event_id, request), (event_id,), light=True)
+    light = _at_hand(call, event_id)
+    reply = await call.when_weighed(lambda turn: _answered(turn, event_id, request), (event_id,), light)
     call.server.meters.answer(call.model, reply)
     return reply
+
+
+def _at_hand(call: Call, event_id: str) -> bool:
+    """Whether nothing large is left to read before the answer can be learnt: else it is read where nobody waits."""
+    folded = call.server.writer.models.get(call.model)
+    event = None if folded is None else folded.events.get(event_id)
+    return event is not None and (event.round is not None or event.own <= SMALL)
 
 
 def _answered(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:

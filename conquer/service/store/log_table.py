@@ -158,22 +158,18 @@ def entries(connection: Connection, model: int, after: int, chunk: int = 1000) -
             return
 
 
-def events(connection: Connection, model: int, ids: Iterable[str]) -> dict[str, Event]:
-    """These events as their rows tell them; unknown ids are left out."""
-    return events_within(connection, model, list(ids), float("inf"))[0]
-
-
 def events_within(
     connection: Connection, model: int, ids: Sequence[str], most: float = 4 * _BYTES
 ) -> tuple[dict[str, Event], int, int]:
-    """The first of these events, a few at a time until their rows come to `most` bytes; how many ids; how many bytes.
+    """The first of these events, more and more at a time until their rows come to `most` bytes; how many; the bytes.
 
     Unknown ids are left out of the events. One id is looked for at least.
     """
     found: dict[str, Event] = {}
     done = size = 0
     while done < len(ids) and size < most:
-        part = list(ids[done : done + _FEW])
+        # One, then two, then four: nobody knows how large they are.
+        part = list(ids[done : done + min(done + 1, _FEW)])
         for row in _rows(connection, _OF_EVENTS, {"model": model, "events": part}):
             entry = _entry(row)
             size += len(row.body)

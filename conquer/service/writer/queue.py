@@ -128,8 +128,11 @@ class Writer:
             self._worker.submit(self._drain)
 
     def _fold(self, name: str) -> Job:
-        # One that was folded before and could not keep up with its log goes on from where it was.
+        # One that was folded before and could not keep up with its log goes on from where it was; not one that lacks
+        # a correction: it would come to the log's end without it, again and again.
         begun = self.batches.fresh.pop(name, None)
+        if begun is not None and (begun.stale or begun.void):
+            begun = None
         return load_in_slices(self.database, name, self.batches.build, self.settings.events_cached, begun)
 
     def _arrive(self, name: str, arrival: Arrival) -> None:
