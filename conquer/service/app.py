@@ -12,7 +12,7 @@ from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.auth import speak_as
 from conquer.service.http.budget import Hold
 from conquer.service.http.cors import Cors, marked
-from conquer.service.http.decoding import decoded
+from conquer.service.http.decoding import check_query, decoded, for_no_body
 from conquer.service.http.errors import failure, refused
 from conquer.service.http.messages import (
     Receive,
@@ -74,6 +74,9 @@ class Dispatch:
         usual = limits.round_bytes if endpoint.items else limits.body_bytes
         self._limit = endpoint.limit or (limits.upload_bytes if endpoint.upload else usual)
         self._named = "{name}" in endpoint.path
+        # Other people's protocols, probes and pages may bring what they like.
+        self._known = frozenset(endpoint.query) if endpoint.path.startswith("/v1/") else None
+        self._instead = for_no_body(self._decode)
 
     async def __call__(self, scope: Scope, path: dict[str, str], receive: Receive, send: Send) -> None:
         endpoint, started, status = self.endpoint, time.perf_counter(), 500
@@ -135,9 +138,11 @@ class Dispatch:
             raise RefusalError(Kind.UNKNOWN, "unknown_model", f"{path['name'][:80]!r} cannot be a model's name")
         if len(path.get("event_id", "")) > _MAX_IDENTIFIER or "\x00" in path.get("event_id", ""):
             raise RefusalError(Kind.UNKNOWN, "unknown_event", "there is no such event")
+        if scope["query_string"] and self._known is not None:
+            check_query(scope["query_string"], self._known)
         body: Any = None
         if endpoint.body is not None:
-            body = await read_body(scope, receive, self._limit, hold)
+            body = await read_body(scope, receive, self._limit, hold) or self._instead
             if self._decode is not None:
                 body = decoded(self._decode, body, "the body")
             if isinstance(body, BatchAnswers):

@@ -168,3 +168,31 @@ def test_no_pattern_lets_a_newline_follow() -> None:
         assert re.search(pattern, good), pattern
         for text in (f"{good}\n", f"\n{good}", f"{good}\nb"):
             assert not re.search(pattern, text), (pattern, text)
+
+
+def test_a_misspelt_parameter_is_told(local: Any) -> None:
+    async def go() -> None:
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            for path in ("/v1/models/m/features?cuont=3", "/v1/models/m?x", "/v1/models?all=1"):
+                reply = await client.get(path)
+                assert reply.status_code == 422
+                assert "is no parameter of this path" in reply.json()["error"]["message"]
+            assert (await client.get("/v1/models/m/features?count=3")).status_code == 200
+            for path in ("/healthz?probe=1", "/metrics?x=1", "/?x=1"):
+                assert (await client.get(path)).status_code == 200
+
+    run(go())
+
+
+def test_where_a_body_may_be_empty_there_need_be_none(local: Any) -> None:
+    async def go() -> None:
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            await client.post("/v1/models/m/choose", content=b'{"event_id":"e","items":%b}' % GOOD)
+            await client.post("/v1/models/m/events/e/answer", json={"winner": "a"})
+            assert (await client.post("/v1/models/m/events/e/flag")).json()["reason"] == "flagged"
+            assert (await client.post("/v1/models/m/events/e/undo")).json()["reason"] == "undone"
+            assert (await client.post("/v1/models/m/events/e/answer")).status_code == 400
+
+    run(go())

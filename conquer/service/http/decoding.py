@@ -1,8 +1,10 @@
 """The door for JSON: what is no UTF-8, no JSON or nested too deeply is refused here, whatever it was meant to be."""
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -36,6 +38,28 @@ def decoded(decode: Callable[[bytes], Value], raw: bytes, what: str) -> Value:
     except RecursionError:
         message = f"{what} is nested too deeply"
     raise RefusalError(Kind.MALFORMED, "malformed", message)
+
+
+def for_no_body(decode: Callable[[bytes], object] | None) -> bytes:
+    """What stands for no body at all: an empty object, where everything in it may be left out."""
+    if decode is not None:
+        with contextlib.suppress(msgspec.ValidationError):
+            decode(b"{}")
+            return b"{}"
+    return b""
+
+
+def check_query(raw: bytes, known: Collection[str]) -> None:
+    """Refuse a query with a parameter that is not among the known ones: what is misspelt would have no effect.
+
+    >>> check_query(b"cuont=3", {"count", "spread"})
+    Traceback (most recent call last):
+    conquer.service.errors.RefusalError: 'cuont' is no parameter of this path: it has count, spread
+    """
+    for name, _ in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
+        if name not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise invalid(f"{name[:80]!r} is no parameter of this path: it has {names}")
 
 
 def in_words(message: str) -> str:

@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
+from conquer.service.http.decoding import for_no_body
 from conquer.service.http.errors import STATUS
 from conquer.service.http.routing import Endpoint
-from conquer.service.http.schemas import Failure
+from conquer.service.http.schemas import Failure, decoder
 
 
 class ErrorReply(msgspec.Struct):
@@ -73,5 +74,6 @@ def _operation(endpoint: Endpoint, by_type: list[tuple[Any, Any]]) -> dict[str, 
         if endpoint.example is not None:
             described["example"] = endpoint.example
         form = "application/octet-stream" if kind is bytes else "application/json"
-        operation["requestBody"] = {"required": True, "content": {form: described}}
+        needed = endpoint.body is bytes or not for_no_body(decoder(endpoint.body))
+        operation["requestBody"] = {"required": needed, "content": {form: described}}
     return operation
