@@ -1,7 +1,8 @@
 // The types of client.js. Requests and replies are those of the service's OpenAPI document: service.d.ts.
 import type {
   AnswerReply, AnswerRequest, BatchAnswer, BoardReply, ChooseDocument, ChooseReply, Contents, ModelInfo, NewItem, NewModel,
-  NextRequest, Question, RankingDocument, RankingReply, Routes, Uploaded, VotersReply, VotesReply,
+  NextRequest, Question, RankingDocument, RankingReply, Routes, UndoRequest, Uploaded, UploadedImage, VotersReply,
+  VotesReply,
 } from "./service.d.ts";
 
 export type * from "./service.d.ts";
@@ -73,6 +74,9 @@ export declare class Client {
   /** Many answers in one commit: a reply or a ServiceError for each, in order. */
   answerBatch(name: string, answers: BatchAnswer[], more?: Sent): Promise<(AnswerReply | ServiceError)[]>;
 
+  /** Take an answer back; the reply comes when the model has been folded without it. */
+  undo(name: string, event_id: string, more?: UndoRequest & Sent): Promise<AnswerReply>;
+
   /** The next question of an uploaded pool for this person: the one they hold, or a new one. */
   next(name: string, voter: string, more?: More<NextRequest, "voter">): Promise<Question>;
 
@@ -90,6 +94,9 @@ export declare class Client {
 
   /** Add a file of items to ask people about. */
   upload(name: string, contents: Contents, query?: Query<"POST /v1/models/{name}/items">): Promise<Uploaded>;
+
+  /** Add a picture: PNG, JPEG, WebP or GIF. Its `image` is what an item says to show it. */
+  image(name: string, contents: Contents, query?: Query<"POST /v1/models/{name}/images">): Promise<UploadedImage>;
 
   /** The log as text: `format` jsonl, preferences, ledger, answers or csv. */
   log(name: string, query?: Query<"GET /v1/models/{name}/log">): Promise<string>;

@@ -108,6 +108,11 @@ export class Client {
     return each(await this.#on(name, "POST", "/answers", { body: { answers }, repeats: true, signal }));
   }
 
+  /** Take an answer back; the reply comes when the model has been folded without it. */
+  undo(name, event_id, { signal, ...more } = {}) {
+    return this.#on(name, "POST", "/events/{event_id}/undo", { path: { event_id }, body: more, signal });
+  }
+
   /** The next question of an uploaded pool for this person: the one they hold, or a new one. */
   next(name, voter, { signal, ...more } = {}) {
     return this.#on(name, "POST", "/next", { body: { voter, ...more }, repeats: true, signal });
@@ -136,6 +141,11 @@ export class Client {
   /** Add a file of items to ask people about. */
   upload(name, contents, { signal, ...query } = {}) {
     return this.#on(name, "POST", "/items", { query, body: contents, signal });
+  }
+
+  /** Add a picture: PNG, JPEG, WebP or GIF. Its `image` is what an item says to show it. */
+  image(name, contents, { signal, ...query } = {}) {
+    return this.#on(name, "POST", "/images", { query, body: contents, repeats: true, signal });
   }
 
   /** The log as text: `format` jsonl, preferences, ledger, answers or csv. */

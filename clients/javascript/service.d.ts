@@ -640,6 +640,11 @@ export interface Routes {
     given: { path: { name: string; image: string } };
     reply: string | ArrayBuffer;
   };
+  /** Delete an image */
+  "DELETE /v1/models/{name}/images/{image}": {
+    given: { path: { name: string; image: string } };
+    reply: undefined;
+  };
   /** Who wins, how sure that is, and whether one may stop */
   "GET /v1/models/{name}/board": {
     given: { path: { name: string }; query?: { delta?: Word; interval?: Word; stop?: Word; group?: Word; groups?: Word; limit?: Word } };

@@ -83,6 +83,10 @@ class AsyncClient:
         """Many answers in one commit, each a dict with an `event_id`, a `winner` and what else `answer` takes."""
         return await self.send(calls.answer_batch(name, answers))
 
+    async def undo(self, name: str, event_id: str, *, voter: str | None = None) -> Acknowledged:
+        """Take an answer back; the reply comes when the model has been folded without it."""
+        return await self.send(calls.undo(name, event_id, voter))
+
     async def next(self, name: str, voter: str, *, shared: bool = False) -> dict[str, Any]:
         """The next question of an uploaded pool for this person: the one they hold, or a new one."""
         return await self.send(calls.next_question(name, voter, shared))
@@ -109,6 +113,10 @@ class AsyncClient:
     async def upload(self, name: str, contents: bytes | str, **query: Word) -> dict[str, Any]:
         """Add a file of items to ask people about; `held_out` and `text` as in the HTTP reference."""
         return await self.send(calls.upload(name, contents, query))
+
+    async def image(self, name: str, contents: bytes, *, file: str | None = None) -> str:
+        """Add a picture: PNG, JPEG, WebP or GIF. Returns what an item's `image` says to show it."""
+        return await self.send(calls.image(name, contents, file))
 
     async def log(self, name: str, **query: Word) -> str:
         """The log as text: `format` jsonl, preferences, ledger, answers or csv, `after` a position."""

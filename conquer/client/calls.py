@@ -126,6 +126,12 @@ def answer_batch(name: str, answers: Sequence[Mapping[str, Any]]) -> Request[lis
     return Request("POST", model_path(name, "/answers"), lambda reply: _each(reply, answered), body)
 
 
+def undo(name: str, event_id: str, voter: str | None) -> Request[Acknowledged]:
+    """Take an answer back."""
+    body = {} if voter is None else {"voter": voter}
+    return Request("POST", model_path(name, f"/events/{segment(event_id)}/undo"), answered, body, repeats=False)
+
+
 def next_question(name: str, voter: str, shared: bool) -> Request[dict[str, Any]]:
     """The question that the voter holds, or a new one: asked twice, it is the same."""
     return Request("POST", model_path(name, "/next"), fields, {"voter": voter, "shared": shared})
@@ -155,6 +161,14 @@ def votes(name: str, contents: bytes | str, query: Mapping[str, Word]) -> Reques
 def upload(name: str, contents: bytes | str, query: Mapping[str, Word]) -> Request[dict[str, Any]]:
     """Add a file of items to ask people about."""
     return Request("POST", model_path(name, "/items"), fields, content=_file(contents), query=query, repeats=False)
+
+
+def image(name: str, contents: bytes, file: str | None) -> Request[str]:
+    """Add a picture of an item; the same picture is kept once."""
+    query: Mapping[str, Word] = {} if file is None else {"file": file}
+    return Request(
+        "POST", model_path(name, "/images"), lambda reply: str(reply["image"]), content=contents, query=query
+    )
 
 
 def _file(contents: bytes | str) -> bytes:

@@ -89,6 +89,19 @@ def test_votes_make_a_board_and_people_are_asked(start):
         assert client.answer("teas", event["event_id"], event["left"], voter="gpt", kind="judge").status == "learnt"
 
 
+def test_an_answer_is_taken_back_and_a_picture_added(start):
+    with Client(start().address) as client:
+        client.create("teas", "gnr", features={"dim": 2})
+        question = client.choose("teas", ITEMS)
+        client.answer("teas", question.event_id, question.shown[0], voter="ann")
+        assert client.undo("teas", question.event_id, voter="ann").reason == "undone"
+        with pytest.raises(ServiceError, match="409 not_answered"):
+            client.undo("teas", question.event_id)
+        picture = client.image("teas", b"GIF89a", file="dot.gif")
+        assert client.image("teas", b"GIF89a") == picture == "610f5ae4d76e332636a17bd357fd6ce9.gif"
+        assert client.choose("teas", [{**item, "image": picture} for item in ITEMS]).shown
+
+
 def test_a_flaky_network_asks_and_learns_once(start):
     server = start()
     with Client(server.address) as client:

@@ -164,6 +164,27 @@ def test_they_go_with_their_model_and_into_backups(local, tmp_path):
     assert count(other) == 20
 
 
+def test_one_is_deleted_and_leaves_the_disk(local, tmp_path):
+    marked = PNG + b"MARKEDPICTURE" * 20
+
+    async def go():
+        async with local().running() as client:
+            await client.post("/v1/models", json=MADE)
+            kept, gone = [
+                (await client.post(f"{PATH}?file=p.png", content=data)).json()["image"] for data in (PNG, marked)
+            ]
+            assert any(b"MARKEDPICTURE" in path.read_bytes() for path in tmp_path.iterdir())
+            assert (await client.delete(f"{PATH}/{gone}")).status_code == 204
+            assert not any(b"MARKEDPICTURE" in path.read_bytes() for path in tmp_path.iterdir())
+            for again in (client.get, client.delete):
+                reply = await again(f"{PATH}/{gone}")
+                assert reply.status_code == 404
+                assert reply.json()["error"]["code"] == "unknown_image"
+            assert (await client.get(f"{PATH}/{kept}")).content == PNG
+
+    run(go())
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [

@@ -81,6 +81,16 @@ test("votes make a board, a ranking and voters", async () => {
   assert.ok((await client.get(name, "file")) instanceof ArrayBuffer);
 });
 
+test("an answer is taken back, a picture added", async () => {
+  const name = await fresh("gnr", { features: { dim: 2 } });
+  const { event_id, shown } = await client.choose(name, [{ id: "a", vector: [1, 0] }, { id: "b", vector: [0, 1] }]);
+  await client.answer(name, event_id, shown[0].id, { voter: "ann" });
+  assert.equal((await client.undo(name, event_id, { voter: "ann" })).reason, "undone");
+  await assert.rejects(client.undo(name, event_id), refused(409, "not_answered"));
+  const told = await client.image(name, new TextEncoder().encode("GIF89a"), { file: "dot.gif" });
+  assert.deepEqual([told.image, told.file], ["610f5ae4d76e332636a17bd357fd6ce9.gif", "dot.gif"]);
+});
+
 test("a board of groups", async () => {
   const name = await fresh("gnr", { model: "full", features: { dim: 64 } });
   const items = ["x", "y", "x"].map((brand, k) => ({ id: `i${k}`, features: { brand, place: k } }));

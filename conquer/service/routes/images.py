@@ -74,8 +74,22 @@ async def read_image(call: Call) -> Reply:
 
     data = await asyncio.get_running_loop().run_in_executor(None, read) if _is_name(name) else None
     if data is None:
-        raise RefusalError(Kind.UNKNOWN, "unknown_image", f"model {model!r} has no image {name[:80]!r}")
+        raise _unknown(call)
     return Reply(data, kind=image_table.KINDS[name.rpartition(".")[2]], headers=list(_HEADERS))
+
+
+async def delete_image(call: Call) -> Reply:
+    """Gone for everyone; items that speak of it are shown without."""
+    name = call.path["image"]
+    if not await call.on_model(lambda turn: image_table.remove(turn.connection, turn.folded.id, name)):
+        raise _unknown(call)
+    await asyncio.get_running_loop().run_in_executor(None, call.server.database.scrub)
+    return Reply(status=204)
+
+
+def _unknown(call: Call) -> RefusalError:
+    message = f"model {call.model!r} has no image {call.path['image'][:80]!r}"
+    return RefusalError(Kind.UNKNOWN, "unknown_image", message)
 
 
 ENDPOINTS = (
@@ -85,5 +99,8 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/v1/models/{name}/images/{image}", "answer|read", "An image", read_image, kind="image/*",
+    ),
+    Endpoint(
+        "DELETE", "/v1/models/{name}/images/{image}", "admin", "Delete an image", delete_image, status=204,
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from conquer.service.store.schema import images
 
@@ -62,6 +62,12 @@ def read(connection: Connection, model: int, name: str) -> bytes | None:
     wanted = select(images.c.data).where(images.c.model_id == model, images.c.name == name)
     data: bytes | None = connection.execute(wanted).scalar()
     return data
+
+
+def remove(connection: Connection, model: int, name: str) -> bool:
+    """Delete an image; False where there was none."""
+    gone = connection.execute(delete(images).where(images.c.model_id == model, images.c.name == name))
+    return bool(gone.rowcount)
 
 
 def by_file(connection: Connection, model: int) -> dict[str, str]:
