@@ -17,7 +17,8 @@ from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.known import Known
 from conquer.session.ledger import choice_of, record
-from conquer.session.session import Pending, Session, Told
+from conquer.session.offers import Pending, Told
+from conquer.session.session import Session
 from conquer.types import Learner, Query
 
 

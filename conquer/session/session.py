@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,41 +17,13 @@ from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.session.known import Known
 from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
+from conquer.session.offers import Pending, Told
 from conquer.session.standing import BoardLook, board_of_items, is_done, known_items, ranked
 from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
 Moved = TypeVar("Moved")
 _NUMBERED = tuple(map(str, range(100)))
 _SEVERAL, _VECTOR = (list, tuple), (list, tuple, np.ndarray)
-
-
-class Pending(NamedTuple):
-    """An offer without an answer: its items, the choice to learn from, and the ids shown.
-
-    `others` are the ids of a BEST round that were not shown: naming one of them is a no.
-    """
-
-    rows: SparseRows
-    choice: Choice
-    shown: tuple[str, ...]
-    others: tuple[str, ...] = ()
-
-
-class Told(NamedTuple):
-    """An answered offer, for repeats: what was asked, what was shown, and the answer."""
-
-    query: Query
-    shown: tuple[str, ...]
-    value: float | None
-    outside: bool = False
-    ties: bool = True
-    others: tuple[str, ...] = ()
-
-    def reads(self, answer: str | float | None) -> float | None:
-        """What an answer to this offer says."""
-        if self.query == Query.BEST and self.value is None and answer == "both_bad":
-            return None  # a file of 0.1, which took it as a skip
-        return read_answer(answer, self.query, self.shown, outside=self.outside, ties=self.ties, items=self.others)
 
 
 def _numbered(count: int) -> Sequence[str]:

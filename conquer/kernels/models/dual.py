@@ -8,9 +8,8 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core import vectors
-from conquer.kernels.core.compile import implements, interpreted_as, part
-from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
+from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core.sparse import dot, inner, row_bounds
 from conquer.kernels.models.differences import beyond, combined, item_distance, less_row, meet
 from conquer.kernels.models.pairs import (
     ALPHA,
@@ -33,24 +32,11 @@ from conquer.kernels.models.pairs import (
     store,
     weakest,
 )
+from conquer.kernels.models.scattered import scatter, stored_dot, unscatter
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DualState
 from conquer.kernels.rounds.select import draw_from_gram
-
-
-@interpreted_as(vectors.scatter)
-def scatter(items, i, dense):
-    start, stop = row_bounds(items, i)
-    for j in range(start, stop):
-        dense[feature(items, j)] = items.data[j]
-
-
-@interpreted_as(vectors.unscatter)
-def unscatter(items, i, dense):
-    start, stop = row_bounds(items, i)
-    for j in range(start, stop):
-        dense[feature(items, j)] = 0.0
 
 
 @implements(primitives.expect, DualState)
@@ -86,14 +72,6 @@ def prepare(state, items, plan, knobs):
             else:
                 own[SHIFT] += value
         unscatter(items, i, state.dense)
-
-
-@interpreted_as(vectors.stored_dot)
-def stored_dot(stored, q, dense):
-    total = 0.0
-    for j in range(np.uint64(stored.indptr[q]), np.uint64(stored.indptr[q + 1])):
-        total += stored.data[j] * dense[feature(stored, j)]
-    return total
 
 
 @implements(primitives.scores, DualState)
