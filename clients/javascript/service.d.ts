@@ -118,7 +118,7 @@ export interface FlagRequest {
  *
  * `text` is the column that texts came from where it has another name, `features` are columns that became features,
  * `shown` columns that people see and nobody learns, `unused` columns that nothing was made of, `empty` counts rows
- * left out because their text is empty.
+ * left out because their text is empty, `large` are features whose numbers outweigh everything else.
  */
 export interface Uploaded {
   items: number;
@@ -128,6 +128,7 @@ export interface Uploaded {
   unused?: string[];
   empty?: number;
   shown?: string[];
+  large?: string[];
 }
 
 /**

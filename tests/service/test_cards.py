@@ -204,6 +204,15 @@ def test_pictures_labels_and_meta_are_shown(page, start, width):  # noqa: F811
     assert page.problems == []
 
 
+def test_the_start_page_warns_of_large_numbers(page, start):  # noqa: F811
+    page.goto(start().address)
+    table = b"id,brand,price\na,x,349.5\nb,y,12\n"
+    page.set_input_files("#file", {"name": "pots.csv", "mimeType": "text/csv", "buffer": table})
+    page.click("form button.primary")
+    page.wait_for_selector("#made:not([hidden])")
+    assert "The numbers of “price” are large" in page.inner_text("#made")
+
+
 def test_the_start_page_says_what_became_of_a_file(page, start):  # noqa: F811
     server = start()
     page.goto(server.address)

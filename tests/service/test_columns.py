@@ -107,6 +107,23 @@ def test_the_reply_says_what_was_made_of_the_columns(local):
     run(go())
 
 
+def test_numbers_that_outweigh_everything_else_are_told(local):
+    table = b"id,brand,price,weight\na,x,349.5,0.3\nb,y,12,0.4\n"
+    assert read_items(table).large == ["price"]
+    assert read_items(table).described().endswith("large numbers, to be divided: price")
+    alone = [{"id": one, "features": {"year": 1990 + k}} for k, one in enumerate("ab")]
+    assert read_items(json.dumps(alone).encode()).large == []
+    small = [{"id": one, "features": {"year": k, "brand": "x", "old": True}} for k, one in enumerate("ab")]
+    assert read_items(json.dumps(small).encode()).large == []
+
+    async def go():
+        async with local().running() as client:
+            await client.post("/v1/models", json={"name": "m", "algorithm": "gnr"})
+            assert (await client.post("/v1/models/m/items", content=table)).json()["large"] == ["price"]
+
+    run(go())
+
+
 def test_long_names_are_not_remembered():
     """An upload of names of a megabyte each leaves none of them in memory."""
     before = [cache.cache_info().currsize for cache in (columns._remembered, roles._remembered)]

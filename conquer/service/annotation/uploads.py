@@ -1,6 +1,6 @@
 """Files of items to the groups of items that questions are drawn from, and what was made of their columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +14,8 @@ from conquer.service.annotation.tables import FileRow, read_rows
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.schemas import ANSWER_WORDS, LARGEST, Group, Item, NewContext, NewItem, Value
 
+_LARGE = 10
+"""A word counts as 1, and the longest feature decides what a row of length 1 looks like."""
 _SENTENCE = 10
 """Words in a cell that can be no category."""
 
@@ -24,7 +26,7 @@ class Contents:
 
     `text` is the column that the texts are from, `features` are the columns that became features, `shown` those that
     people see and nobody learns, `unused` those that nothing was made of, `empty` counts the rows left out because
-    their text is empty.
+    their text is empty, `large` are features whose numbers outweigh everything else.
     """
 
     groups: list[Group] = field(default_factory=list)
@@ -33,6 +35,7 @@ class Contents:
     unused: list[str] = field(default_factory=list)
     empty: int = 0
     shown: list[str] = field(default_factory=list)
+    large: list[str] = field(default_factory=list)
 
     def described(self) -> str:
         """In words, for those who started it.
@@ -44,6 +47,7 @@ class Contents:
         said += [f"no text column; taken as features: {', '.join(self.features)}"] if self.features else []
         said += [f"shown and not learnt: {', '.join(self.shown)}"] if self.shown else []
         said += [f"not used: {', '.join(self.unused)}"] if self.unused else []
+        said += [f"large numbers, to be divided: {', '.join(self.large)}"] if self.large else []
         return "; ".join([*said, *([f"{self.empty} rows without a text left out"] if self.empty else [])])
 
 
@@ -127,6 +131,7 @@ class _Grouping:
             empty = self.found.empty
             raise invalid(f"the file has no items{f': none of its {empty} rows has a text' if empty else ''}")
         self.found.groups = [_checked(group) for group in groups.values()]
+        self.found.large = _outweighing(item for group in self.found.groups for item in group.items)
         self.found.unused = [name for name in dict.fromkeys(n for row in rows for n in row) if name not in self.used]
         return self.found
 
@@ -169,6 +174,16 @@ class _Grouping:
             return msgspec.convert({"id": name, **kept}, NewItem)
         except msgspec.ValidationError as error:
             raise invalid(f"item {number}: {error}") from None
+
+
+def _outweighing(items: Iterable[Item]) -> list[str]:
+    """The features whose numbers are so large that whatever stands beside them, words and texts too, hardly counts."""
+    largest: dict[str, float] = {}
+    for item in items:
+        for name, value in (item.features or {}).items():
+            number = abs(value) if isinstance(value, int | float) else 1.0
+            largest[name] = max(largest.get(name, 0.0), number)
+    return [name for name, number in largest.items() if number > _LARGE] if len(largest) > 1 else []
 
 
 def _answers(context: Any, both: list[Any]) -> tuple[Any, list[Any]]:

@@ -70,14 +70,15 @@ async function start(settings, bytes, pictures = []) {
 }
 
 // What was made of a file, where that is not plain: before anybody is asked about it.
-function told({ name, task }, path, { items, text, features = [], shown = [], unused = [], empty = 0 }) {
+function told({ name, task }, path, { items, text, features = [], shown = [], unused = [], empty = 0, large = [] }) {
   const ask = `/${task}/${encodeURIComponent(name)}`;
-  if (!features.length && !unused.length && !empty) { location.assign(ask); return; }
+  if (!features.length && !unused.length && !empty && !large.length) { location.assign(ask); return; }
   const lines = [
     text && `Texts are those of the column “${text}”.`,
     features.length && `There is no column of texts: ${features.map((one) => `“${one}”`).join(", ")} are taken as features.`,
     shown.length && `Shown, and not learnt: ${shown.map((one) => `“${one}”`).join(", ")}.`,
     unused.length && `Not used: ${unused.map((one) => `“${one}”`).join(", ")}.`,
+    large.length && `The numbers of ${large.map((one) => `“${one}”`).join(", ")} are large and will outweigh everything else: better divide them, so that most lie between -1 and 1.`,
     empty && (empty === 1 ? "One row without a text was left out." : `${whole(empty)} rows without a text were left out.`),
   ].filter(Boolean);
   const discard = async () => { await api("DELETE", path); find("made").hidden = true; find("form").hidden = false; await refresh(); };

@@ -38,7 +38,7 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
 
     `text` is the column that texts came from where it has another name, `features` are columns that became features,
     `shown` columns that people see and nobody learns, `unused` columns that nothing was made of, `empty` counts rows
-    left out because their text is empty.
+    left out because their text is empty, `large` are features whose numbers outweigh everything else.
     """
 
     items: int
@@ -48,6 +48,7 @@ class Uploaded(msgspec.Struct, omit_defaults=True):
     unused: list[str] = []
     empty: int = 0
     shown: list[str] = []
+    large: list[str] = []
 
 
 class Task(msgspec.Struct):
@@ -79,7 +80,7 @@ async def upload_items(call: Call) -> Uploaded:
 
     items, groups = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
     read = found[0]
-    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty, read.shown)
+    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty, read.shown, read.large)
 
 
 def _images(call: Call) -> dict[str, str]:
