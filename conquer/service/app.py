@@ -89,6 +89,7 @@ class Dispatch:
                 reply = result if isinstance(result, Reply) else encode(result)
                 # What was done cannot be refused any more: replies to writes go with their bodies, which are counted.
                 if endpoint.method == "GET":
+                    hold.release()
                     hold.reply(len(reply.body if isinstance(reply, Reply) else reply))
                 if isinstance(reply, Reply) and reply.chunks is not None:
                     reply.chunks = await counted(reply.chunks, hold)
@@ -149,7 +150,7 @@ class Dispatch:
                 sent[0] = len(body.answers)
             if key.voter is not None:
                 speak_as(key, body)
-        return await endpoint.handler(Call(server, key, path, body, scope))
+        return await endpoint.handler(Call(server, key, path, body, scope, hold))
 
 
 class Application:

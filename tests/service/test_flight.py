@@ -1,5 +1,6 @@
 """Bytes in flight are bounded: bodies that never end, replies that nobody reads; small calls go on meanwhile."""
 
+import asyncio
 import contextlib
 import itertools
 import socket
@@ -9,6 +10,7 @@ import httpx
 import pytest
 
 from conquer.service.admin import keys_add
+from conquer.service.log.fold import Folded
 
 from .conftest import run
 from .test_connections import memory, said, until
@@ -94,6 +96,26 @@ def test_twenty_readers_who_do_not_read(start):
         while read < size:
             read += len(whole.recv(MEGABYTE))
     assert httpx.get(f"{server.address}/v1/models/large/file", timeout=60).content[:8]
+
+
+def test_a_file_that_finds_no_room_is_not_made(local, monkeypatch):
+    """Many ask in the same moment: a copy of the model for each, before any is refused, would be gigabytes."""
+    made = []
+    dumps = Folded.dumps
+    monkeypatch.setattr(Folded, "dumps", lambda folded: made.append(1) or dumps(folded))
+
+    async def go():
+        app = local(flight_bytes=4 * MEGABYTE, snapshot_every=10**6)
+        async with app.running() as client:
+            large = {"name": "m", "algorithm": "gnr", "model": "full", "features": {"dim": 400}}
+            (await client.post("/v1/models", json=large)).raise_for_status()
+            replies = await asyncio.gather(*(client.get("/v1/models/m/file") for _ in range(20)))
+            statuses = [reply.status_code for reply in replies]
+            assert set(statuses) == {200, 503}
+            assert len(made) == statuses.count(200)
+            assert app.server.budget.used == 0
+
+    run(go())
 
 
 def test_one_key_has_half_of_it(start, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.budget import Hold
 from conquer.service.http.keys import Key
 from conquer.service.http.messages import Scope, address_of, headers_of
 from conquer.service.log.transaction import Turn
@@ -31,6 +32,7 @@ class Call:
     path: dict[str, str]
     body: Any
     scope: Scope
+    hold: Hold
 
     @property
     def model(self) -> str:
@@ -54,6 +56,11 @@ class Call:
             return result
         found: Result = await self.server.writer.call(self.model, work, generation=here, reads=True)
         return found
+
+    async def copied(self, copy: Callable[[Turn], Result]) -> Result:
+        """Have it copied from the settled model; refused before it is made where there is no room for one more."""
+        self.hold.reply(await self.on_model(lambda turn: turn.folded.learner.size, reads=True))
+        return await self.when_settled(copy)
 
     async def when_weighed(
         self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False

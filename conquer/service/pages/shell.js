@@ -20,6 +20,8 @@ export class ApiError extends Error {
   constructor(status, code, message) { super(message); this.status = status; this.code = code; }
 }
 
+let leaving = false;
+
 export async function api(method, path, body, raw = false) {
   const headers = { "X-Conquer-Token": session.token };
   if (body !== undefined) headers["Content-Type"] = raw ? "application/octet-stream" : "application/json";
@@ -29,7 +31,8 @@ export async function api(method, path, body, raw = false) {
   let value = null;
   try { value = text ? JSON.parse(text) : null; } catch { value = null; }
   if (reply.ok) return value;
-  if (reply.status === 401) location.assign("/login?next=" + encodeURIComponent(location.pathname));
+  // Once: of two calls that are refused, the second would stop the way that the first began.
+  if (reply.status === 401 && !leaving) { leaving = true; location.assign("/login?next=" + encodeURIComponent(location.pathname)); }
   throw new ApiError(reply.status, value?.error?.code ?? "unknown", value?.error?.message ?? `status ${reply.status}`);
 }
 

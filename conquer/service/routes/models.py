@@ -132,7 +132,7 @@ async def delete_model(call: Call) -> Reply:
 
 
 async def export_model(call: Call) -> Reply:
-    data = await call.when_settled(lambda turn: turn.folded.dumps())
+    data = await call.copied(lambda turn: turn.folded.dumps())
     return attachment(data, f"{call.model}.safetensors")
 
 

@@ -23,7 +23,7 @@ async def parser_trees(call: Call) -> Reply:
     from conquer.service.parser.parse_learner import parser_of
 
     # Parsing takes long and only needs a copy of the weights: not in the writer.
-    parser, pool = await call.when_settled(lambda turn: (parser_of(turn), list(groups_of(turn))))
+    parser, pool = await call.copied(lambda turn: (parser_of(turn), list(groups_of(turn))))
     data = await asyncio.get_running_loop().run_in_executor(None, trees, parser, pool)
     return attachment(data, f"{call.model}.conllu", "text/plain; charset=utf-8")
 
@@ -32,7 +32,7 @@ async def parser_file(call: Call) -> Reply:
     from conquer.parsing.parser import dumps
     from conquer.service.parser.parse_learner import parser_of
 
-    data = await call.when_settled(lambda turn: dumps(parser_of(turn)))
+    data = await call.copied(lambda turn: dumps(parser_of(turn)))
     return attachment(data, f"{call.model}.parser")
 
 
