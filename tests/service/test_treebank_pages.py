@@ -106,6 +106,15 @@ def test_long_and_right_to_left_sentences_can_be_read(page, start):
             }
         )
         assert page.evaluate("document.querySelector('svg.tree').getBoundingClientRect().height") < 230 * rows
+    top, bottom, shown = page.evaluate(
+        """() => {
+          const box = (one) => one.getBoundingClientRect(), tree = box(document.querySelector("#tree"));
+          const about = [...document.querySelectorAll("svg.tree .word:is(.asked, .left, .right)")].map(box);
+          const [first, last] = [Math.min(...about.map((one) => one.top)), Math.max(...about.map((one) => one.bottom))];
+          return [first - tree.top, tree.bottom - last, tree.height];
+        }"""
+    )
+    assert min(top, bottom) >= 0 or shown - top - bottom > shown, "all that the question is about, where there is room"
     assert page.is_visible("#left"), "on a phone the answers stay on the screen"
     assert page.evaluate("document.querySelector('#left').getBoundingClientRect().bottom") <= 800
     page.keyboard.press("1")

@@ -73,6 +73,10 @@ export function drawTree(container, { forms, tags, heads, word, candidates }, le
     if (elsewhere[one.place]) picture.append(label(TEXT + 26, `of ${elsewhere[one.place].slice(0, Math.max(3, (one.end - one.x) * 2 / 5.5 - 2))}`, "tag far"));
   }
   container.append(picture);
+  // On a phone a long sentence is cut: what the question is about stands in the middle of what can be seen.
+  const about = [...picture.querySelectorAll(".word.asked, .word.left, .word.right")].map((one) => one.getBoundingClientRect());
+  const middle = (boxes) => (Math.min(...boxes.map((one) => one.top)) + Math.max(...boxes.map((one) => one.bottom))) / 2;
+  if (about.length) container.scrollTop += middle(about) - middle([container.getBoundingClientRect()]);
   picture.querySelector(".asked")?.scrollIntoView({ block: "nearest" });
 }
 
