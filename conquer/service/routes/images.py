@@ -83,7 +83,7 @@ async def delete_image(call: Call) -> Reply:
     name = call.path["image"]
     if not await call.on_model(lambda turn: image_table.remove(turn.connection, turn.folded.id, name)):
         raise _unknown(call)
-    await asyncio.get_running_loop().run_in_executor(None, call.server.database.scrub)
+    await asyncio.get_running_loop().run_in_executor(None, call.server.database.scrub_soon)
     return Reply(status=204)
 
 

@@ -136,6 +136,13 @@ class Database:
             self._unclean = True
         return not self._unclean
 
+    def scrub_soon(self) -> None:
+        """`scrub`; on PostgreSQL, which looks through whole tables for it, with the next `checkpoint` for all calls."""
+        if self.shared:
+            self._unclean = True
+        else:
+            self.scrub()
+
     def _scrubbed(self, *tries: int) -> bool:
         if not self.shared:
             return cut_log(self.engine, *tries)
