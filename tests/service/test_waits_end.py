@@ -1,0 +1,99 @@
+"""Every wait ends: with a broken store, a stop half-way, work that fails oddly, or a client that does not read."""
+
+import asyncio
+import sqlite3
+import threading
+
+import pytest
+
+from conquer.service.errors import RefusalError
+from conquer.service.jobs import expiry, retention
+from conquer.service.log.loading import load
+from conquer.service.store.log_table import headers
+from conquer.service.writer import queue as queues
+
+from .conftest import run
+from .test_fitting import ITEMS, LINES
+from .test_rows import MADE, play, spoil
+
+PATIENCE = 30.0
+FITTED = {**MADE, "features": {"dim": 64, "kind": "tfidf"}}
+
+
+async def soon(asked):
+    """The reply, unless it takes as long as one that never comes."""
+    return await asyncio.wait_for(asked, PATIENCE)
+
+
+def test_a_log_without_its_last_rows_is_told_of(local, tmp_path) -> None:
+    async def fill():
+        async with local(snapshot_every=10**6).running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 3)
+
+    async def again():
+        app = local()
+        async with app.running() as client:
+            assert (await soon(client.get("/v1/models/m"))).status_code == 500
+            assert "fold:m" in dict(app.server.alarms.standing())
+            assert (await soon(client.delete("/v1/models/m"))).status_code == 204
+
+    run(fill())
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("DELETE FROM snapshots")
+    spoil(tmp_path, "DELETE FROM log WHERE position = 6")
+    run(again())
+
+
+def test_a_fitted_model_without_its_features_is_told_of(local, tmp_path) -> None:
+    async def fill():
+        async with local(snapshot_every=10**6).running() as client:
+            await client.post("/v1/models", json=FITTED)
+            assert (await client.post("/v1/models/m/items", content=LINES)).status_code == 200
+            assert (await client.post("/v1/models/m/choose", json={"items": ITEMS})).status_code == 200
+
+    async def again():
+        app = local()
+        async with app.running() as client:
+            reply = await soon(client.get("/v1/models/m"))
+            assert (reply.status_code, reply.json()["error"]["code"]) == (503, "unreadable_model")
+            assert "fold:m" in dict(app.server.alarms.standing())
+            assert (await soon(client.delete("/v1/models/m"))).status_code == 204
+
+    run(fill())
+    spoil(tmp_path, "UPDATE snapshots SET data = x'00ff00'")
+    run(again())
+
+
+def test_a_fold_that_missed_the_fit_is_not_stored(local) -> None:
+    """It has no features: whoever read it later could do nothing with it."""
+
+    async def first():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=FITTED)
+            writer = app.server.writer
+            with app.server.database.reading() as connection:
+                early = load(connection, headers(connection, ["m"])["m"], writer.build)
+            await client.post("/v1/models/m/items", content=LINES)
+            writer.models["m"] = early
+            writer.batches._headers.pop("m")
+            gate, begin = threading.Event(), writer._folding._fold
+
+            def never(name):
+                while not gate.wait(0.001):
+                    yield
+                return (yield from begin(name))
+
+            writer._folding._fold = never
+            asked = asyncio.create_task(client.get("/v1/models/m"))
+            while not early.void:
+                await asyncio.sleep(0.001)
+        assert (await asked).status_code == 503
+
+    async def again():
+        async with local().running() as client:
+            assert (await client.post("/v1/models/m/choose", json={"items": ITEMS})).status_code == 200
+
+    run(first())
+    run(again())
