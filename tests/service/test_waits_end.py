@@ -97,3 +97,18 @@ def test_a_fold_that_missed_the_fit_is_not_stored(local) -> None:
 
     run(first())
     run(again())
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, reads) -> None:
+    """asyncio takes no StopIteration: whoever waited would have waited for ever, and the writer with them."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            with pytest.raises(RuntimeError):
+                await soon(app.server.writer.call("m", lambda turn: next(iter(())), reads=reads))
+            assert (await soon(client.get("/v1/models/m"))).status_code == 200
+
+    run(go())

@@ -67,7 +67,10 @@ def deliver(batch: Iterable[QueuedWork]) -> None:
     for queued in batch:
         if queued.future.done():
             continue
-        if queued.error is not None:
+        if isinstance(queued.error, StopIteration):
+            # asyncio's futures take none: nobody would hear of it, nor of anything after it.
+            queued.future.set_exception(RuntimeError(f"work ended with {queued.error!r}"))
+        elif queued.error is not None:
             queued.future.set_exception(queued.error)
         else:
             queued.future.set_result(queued.result)
