@@ -99,6 +99,22 @@ def test_a_fold_that_missed_the_fit_is_not_stored(local) -> None:
     run(again())
 
 
+def test_who_waits_for_a_row_that_the_store_has_lost_is_told(local) -> None:
+    """As where a standby takes over that lacks the last commits."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 1)
+            folded = app.server.writer.models["m"]
+            with pytest.raises(RefusalError, match="try again"):
+                await soon(app.server.writer.call("m", lambda turn: None, generation=(folded.id, 100)))
+            await play(client, 1, seed=1)
+
+    run(go())
+
+
 @pytest.mark.parametrize("reads", [True, False])
 def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, reads) -> None:
     """asyncio takes no StopIteration: whoever waited would have waited for ever, and the writer with them."""
@@ -110,5 +126,14 @@ def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, 
             with pytest.raises(RuntimeError):
                 await soon(app.server.writer.call("m", lambda turn: next(iter(())), reads=reads))
             assert (await soon(client.get("/v1/models/m"))).status_code == 200
+
+    run(go())
+
+
+@pytest.mark.parametrize("queue", [1, 3])
+def test_a_short_queue_has_room_for_one_who_waits_for_a_model(local, queue) -> None:
+    async def go():
+        async with local(queue=queue).running() as client:
+            assert (await soon(client.post("/v1/models", json=MADE))).status_code == 201
 
     run(go())

@@ -12,6 +12,8 @@ from conquer.service.writer.failures import as_told
 from conquer.service.writer.folding import Arrival
 from conquer.service.writer.work import QueuedWork, satisfies
 
+_FOLDS = 40
+"""So often a model is folded for one who waits for it: a store that has lost rows never comes to what they wait for."""
 Tell = Callable[[Iterable[QueuedWork], Exception], None]
 Moved = Callable[[str, Arrival], Any]
 
@@ -146,10 +148,15 @@ class Waiting:
             return
         name = str(queued.model)
         works = self._aside.setdefault(name, [])
-        if len(works) >= self._batches.settings.queue // 4:
+        if queued.folds >= _FOLDS:
+            message = f"model {name!r} was read {_FOLDS} times, and never as far as this needs; try again"
+            self._tell([queued], RefusalError(Kind.UNAVAILABLE, "behind", message, retry_after=1))
+            return
+        if len(works) >= max(1, self._batches.settings.queue // 4):
             message = f"{len(works)} requests are waiting for model {name!r} to be read; try again"
             self._tell([queued], RefusalError(Kind.BUSY, "busy", message, retry_after=1))
             return
+        queued.folds += 1
         works.append(queued)
         self._count_aside += 1
         self._want(name)
