@@ -115,6 +115,33 @@ def test_who_waits_for_a_row_that_the_store_has_lost_is_told(local) -> None:
     run(go())
 
 
+def test_a_model_that_others_have_pruned_beyond_is_read_again(local) -> None:
+    """Another server of the store went on with it and forgot the rows that this one has not seen."""
+
+    async def go():
+        app, now = local(snapshot_every=10**6), [1e9]
+        writer = app.server.writer
+        writer.clock = lambda: now[0]
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 2)
+            with app.server.database.reading() as connection:
+                early = load(connection, headers(connection, ["m"])["m"], writer.build)
+            await play(client, 5, seed=1)
+            now[0] += 86400 * 40
+            await play(client, 1, seed=2)
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, retention.prune_all, writer, 30.0, 1) == 14
+            late = writer.models["m"].position
+            writer.models["m"] = early
+            writer.batches._headers.pop("m")
+            found = [(await soon(client.get("/v1/models/m"))) for _ in range(2)]
+            assert [reply.status_code for reply in found] == [200, 200]
+            assert found[0].json()["position"] == late
+
+    run(go())
+
+
 @pytest.mark.parametrize("reads", [True, False])
 def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, reads) -> None:
     """asyncio takes no StopIteration: whoever waited would have waited for ever, and the writer with them."""
