@@ -142,6 +142,27 @@ def test_a_model_that_others_have_pruned_beyond_is_read_again(local) -> None:
     run(go())
 
 
+def test_all_who_are_queued_hear_of_a_stop_that_could_not_wait(local, monkeypatch) -> None:
+    monkeypatch.setattr(queues, "_STOPPING", 0.05)
+
+    async def go():
+        app = local(batch=1)
+        async with app.running():
+            gate = threading.Event()
+            slow = app.server.writer.call(None, lambda connection: gate.wait(60))
+            await asyncio.sleep(0.05)
+            queued = [app.server.writer.call(None, lambda connection: None) for _ in range(3)]
+            stopping = asyncio.get_running_loop().run_in_executor(None, app.server.writer.stop)
+            await soon(stopping)
+            gate.set()
+            assert await soon(slow)
+            for one in queued:
+                with pytest.raises(RefusalError, match="stopping"):
+                    await soon(one)
+
+    run(go())
+
+
 @pytest.mark.parametrize("reads", [True, False])
 def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, reads) -> None:
     """asyncio takes no StopIteration: whoever waited would have waited for ever, and the writer with them."""

@@ -166,6 +166,8 @@ class Writer:
         except RuntimeError:
             # The thread has ended: the server is stopping.
             self._tell(batch, stopping())
+            # Whoever is queued behind them waits for an answer too.
+            asyncio.get_running_loop().call_soon(self._next)
 
     def _in_worker(self, batch: list[QueuedWork], step: Callable[..., None], *arguments: Any) -> None:
         """Do it; whatever happens, everyone of the batch is told something and the next batch comes."""
