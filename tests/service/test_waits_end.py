@@ -185,3 +185,32 @@ def test_a_short_queue_has_room_for_one_who_waits_for_a_model(local, queue) -> N
             assert (await soon(client.post("/v1/models", json=MADE))).status_code == 201
 
     run(go())
+
+
+def test_a_failed_commit_of_nothing_tells_nobody(local) -> None:
+    """Those whose model must be read first were not part of it: they wait on."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            writer = app.server.writer
+            commit = writer.batches.commit
+
+            def fails(prepared):
+                writer.batches.commit = commit
+                prepared.transaction.rollback()
+                raise queues.UndoneError("gone")
+
+            del writer.models["m"]
+            # As where another server has changed the model since it was taken: only inside is it seen to be far.
+            writer._waiting._batches.known = lambda name: object() if name == "m" else None
+            writer.batches.commit = fails
+            asked = client.get("/v1/models/m")
+            task = asyncio.create_task(asked)
+            while writer.batches.commit is fails:
+                await asyncio.sleep(0.001)
+            del writer._waiting._batches.known
+            assert (await soon(task)).status_code == 200
+
+    run(go())

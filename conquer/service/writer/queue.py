@@ -217,6 +217,9 @@ class Writer:
 
     def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
         """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
+        if not batch:
+            # All of them have left it, and wait until their models are folded.
+            return
         again = len(batch) > 1 or (isinstance(error, UndoneError) and not batch[0].alone)
         if again and not concerns_all(error):
             for queued in batch:
