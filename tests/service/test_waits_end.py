@@ -163,6 +163,34 @@ def test_all_who_are_queued_hear_of_a_stop_that_could_not_wait(local, monkeypatc
     run(go())
 
 
+def test_a_sweep_ends_though_its_model_is_read_again_each_time(local, monkeypatch) -> None:
+    """As where there is no room to keep it: how far the sweep has looked is not of the model alone."""
+    monkeypatch.setattr(expiry, "_ROWS", 2)
+
+    async def go():
+        app, now = local(sweep_seconds=1e6), [1000.0]
+        writer = app.server.writer
+        writer.clock = lambda: now[0]
+        async with app.running() as client:
+            await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
+            await play(client, 3)
+            items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
+            await client.post("/v1/models/m/choose", json={"items": items, "event_id": "open"})
+            now[0] += 61
+            call_now = writer.call_now
+
+            def forgetting(name, *rest, **more):
+                found = call_now(name, *rest, **more)
+                call_now(None, lambda connection: writer.batches.forget("m"))
+                return found
+
+            monkeypatch.setattr(writer, "call_now", forgetting)
+            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, writer))
+            assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
+
+    run(go())
+
+
 @pytest.mark.parametrize("reads", [True, False])
 def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, reads) -> None:
     """asyncio takes no StopIteration: whoever waited would have waited for ever, and the writer with them."""

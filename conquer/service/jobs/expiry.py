@@ -19,26 +19,31 @@ def sweep(writer: Writer) -> None:
     """Expire what is due, in every model that learns a default answer."""
 
     def close(header: log_table.Header) -> int:
+        def work(turn: Turn) -> int:
+            return expire(turn, after) if turn.folded.id == header.id else 0
+
+        after = 0
         if header.settings.window_seconds is not None and header.settings.default_answer is not None:
-            while writer.call_now(header.name, expire):
-                pass
+            # How far it has come is kept here too: a model that has to be read again each time does not know.
+            while found := writer.call_now(header.name, work):
+                after = found
         return 0
 
     each_model(writer, "sweep", close)
 
 
-def expire(turn: Turn) -> bool:
-    """Close the windows of the next unanswered events; True when there may be more that are due."""
+def expire(turn: Turn, after: int = 0) -> int:
+    """Close the windows of the next unanswered events after a position; how far it looked, 0: nothing more is due."""
     folded = turn.folded
     settings = folded.settings
     if settings.window_seconds is None or settings.default_answer is None:
-        return False
+        return 0
     turn.flush()
-    cursor = max(folded.tally.swept, folded.swept, turn.base)
+    cursor = max(folded.tally.swept, folded.swept, turn.base, after)
     rows = next(log_table.entries(turn.connection, folded.id, cursor, _ROWS), [])
     for row, at in zip(rows, _times(turn, rows), strict=True):
         if at is None or turn.now - at <= settings.window_seconds:
-            return False
+            return 0
         folded.swept = row.position
         if not isinstance(row.body, Decision) or row.event is None:
             continue
@@ -48,7 +53,7 @@ def expire(turn: Turn) -> bool:
         # A question asked again measures agreement: silence teaches nothing either.
         value = settings.default_answer if row.body.planted is None else None
         turn.append(Expired(row.position, value), row.event)
-    return bool(rows)
+    return rows[-1].position if rows else 0
 
 
 def _times(turn: Turn, rows: Sequence[Entry]) -> list[float | None]:
