@@ -206,6 +206,33 @@ def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, 
     run(go())
 
 
+def test_a_model_is_there_for_whoever_made_it_while_another_looked_for_it(local) -> None:
+    async def go():
+        app = local()
+        async with app.running() as client:
+            looked, gate, begin = threading.Event(), threading.Event(), app.server.writer._folding._fold
+
+            def slowly(name):
+                found = yield from begin(name)
+                looked.set()
+                while not gate.wait(0.001):
+                    yield
+                return found
+
+            app.server.writer._folding._fold = slowly
+            early = asyncio.create_task(client.get("/v1/models/m"))
+            while not looked.is_set():
+                await asyncio.sleep(0.001)
+            made = asyncio.create_task(client.post("/v1/models", json=MADE))
+            while app.server.writer.waiting < 2:
+                await asyncio.sleep(0.001)
+            gate.set()
+            assert (await soon(made)).status_code == 201
+            assert (await soon(early)).status_code in (200, 404)
+
+    run(go())
+
+
 @pytest.mark.parametrize("queue", [1, 3])
 def test_a_short_queue_has_room_for_one_who_waits_for_a_model(local, queue) -> None:
     async def go():
