@@ -1,12 +1,17 @@
 """Every wait ends: with a broken store, a stop half-way, work that fails oddly, or a client that does not read."""
 
 import asyncio
+import socket
 import sqlite3
 import threading
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from conquer.service.errors import RefusalError
+from conquer.service.http.bounds import Bounds
+from conquer.service.http.connection import BoundedProtocol
 from conquer.service.jobs import expiry, retention
 from conquer.service.log.loading import load
 from conquer.service.store.log_table import headers
@@ -269,3 +274,39 @@ def test_a_failed_commit_of_nothing_tells_nobody(local) -> None:
             assert (await soon(task)).status_code == 200
 
     run(go())
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_connection_whose_last_bytes_nobody_takes_ends(loop, monkeypatch) -> None:
+    """Closing waits until all is sent: what is too little to fill the buffer must not keep the connection open."""
+    monkeypatch.setattr(BoundedProtocol, "bounds", Bounds(seconds=0.05))
+
+    async def app(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"40000")]})
+        await send({"type": "http.response.body", "body": bytes(40_000)})
+
+    async def go() -> None:
+        here, bounds = asyncio.get_running_loop(), BoundedProtocol.bounds
+        config = uvicorn.Config(app, interface="asgi3", log_config=None, lifespan="off")
+        config.load()
+        config.timeout_keep_alive = 0.05
+        listening, client = socket.create_server(("127.0.0.1", 0)), socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        state = ServerState()
+        async with await here.create_server(lambda: BoundedProtocol(config, state, {}), sock=listening):
+            with client:
+                client.connect(listening.getsockname())
+                client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                while not state.total_requests:
+                    await asyncio.sleep(0.001)
+                for _ in range(500):
+                    if not bounds.open:
+                        return
+                    await asyncio.sleep(0.01)
+        pytest.fail("it never ended")
+
+    with asyncio.Runner(
+        loop_factory=pytest.importorskip("uvloop").new_event_loop if loop == "uvloop" else None
+    ) as runner:
+        runner.run(go())
