@@ -85,6 +85,8 @@ class Server:
         self.buckets = Buckets(settings.requests_per_second) if settings.requests_per_second else None
         self.long_work = ThreadPoolExecutor(2, "conquer-long")
         """For uploads, imports and files being read: whatever else needs a thread does not wait behind them."""
+        self.parsing = ThreadPoolExecutor(1, "conquer-parsing")
+        """For whole treebanks to be parsed or measured, one at a time."""
         self._jobs = ThreadPoolExecutor(4, "conquer-jobs")
         self._presence = ThreadPoolExecutor(1, "conquer-presence")
         """Whoever is not seen for ten seconds does not count: this waits behind nobody."""
@@ -169,7 +171,7 @@ class Server:
     def _finish(self) -> None:
         self.writer.stop()
         self.boards.close()
-        for threads in (self.long_work, self._jobs, self._presence):
+        for threads in (self.long_work, self.parsing, self._jobs, self._presence):
             threads.shutdown(cancel_futures=True)
         self._keys.join()
         self.database.close()

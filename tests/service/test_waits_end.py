@@ -20,6 +20,7 @@ from conquer.service.writer import queue as queues
 from .conftest import run
 from .test_fitting import ITEMS, LINES
 from .test_rows import MADE, play, spoil
+from .test_waiting import held_back
 
 PATIENCE = 30.0
 FITTED = {**MADE, "features": {"dim": 64, "kind": "tfidf"}}
@@ -310,3 +311,32 @@ def test_a_connection_whose_last_bytes_nobody_takes_ends(loop, monkeypatch) -> N
         loop_factory=pytest.importorskip("uvloop").new_event_loop if loop == "uvloop" else None
     ) as runner:
         runner.run(go())
+
+
+BODIES = {"log": b'{"kind": "open"}', "erase": b'{"voter": "ann"}'}
+PATHS = [("GET", "parser"), ("GET", "trees"), ("POST", "items"), ("POST", "votes"), ("POST", "log"), ("POST", "erase")]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+def test_who_waits_for_a_model_keeps_no_thread_from_others(local, method, path) -> None:
+    async def go():
+        app = local()
+        async with app.running() as client:
+            for name in ("m", "n"):
+                await client.post("/v1/models", json={**MADE, "name": name})
+            writer = app.server.writer
+            gate = held_back(writer, "m")
+            writer.batches.forget("m")
+            body = {} if method == "GET" else {"content": BODIES.get(path, LINES)}
+            waiting = [asyncio.create_task(client.request(method, f"/v1/models/m/{path}", **body)) for _ in range(40)]
+            while not writer.waiting:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.05)
+            try:
+                assert (await soon(client.get("/v1/models"))).status_code == 200
+                assert (await soon(client.post("/v1/models/n/items", content=LINES))).status_code == 200
+            finally:
+                gate.set()
+            assert all(reply.status_code < 500 for reply in await asyncio.gather(*waiting))
+
+    run(go())

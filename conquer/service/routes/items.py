@@ -77,7 +77,7 @@ async def upload_items(call: Call) -> Uploaded:
     def work() -> tuple[int, int]:
         return upload(lambda step: writer.call_now(name, step), read_file)
 
-    items, groups = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
+    items, groups = await call.beside(call.server.long_work, work)
     read = found[0]
     return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty, read.shown)
 
@@ -174,8 +174,7 @@ async def add_votes(call: Call) -> VotesReply:
     def work() -> VotesReply:
         return vote(call.weighed_now, data, name=mark, kind=kind, things=query.get("things"))
 
-    reply = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
-    return reply
+    return await call.beside(call.server.long_work, work)
 
 
 async def task(call: Call) -> Task:
