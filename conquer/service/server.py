@@ -90,6 +90,8 @@ class Server:
         self._jobs = ThreadPoolExecutor(4, "conquer-jobs")
         self._presence = ThreadPoolExecutor(1, "conquer-presence")
         """Whoever is not seen for ten seconds does not count: this waits behind nobody."""
+        self.reading: dict[str, asyncio.Task[None]] = {}
+        """Models whose logs are being read for who answered about what: whoever else needs it waits for the same."""
         self.deleted = threading.Event()
         """Models have been deleted, and their rows may be there; at the start nobody knows."""
         self.deleted.set()

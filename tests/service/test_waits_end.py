@@ -9,11 +9,13 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from conquer.service.annotation import pool as pools
 from conquer.service.errors import RefusalError
 from conquer.service.http.bounds import Bounds
 from conquer.service.http.connection import BoundedProtocol
 from conquer.service.jobs import expiry, retention
 from conquer.service.log.loading import load
+from conquer.service.routes import items as item_routes
 from conquer.service.store.log_table import headers
 from conquer.service.writer import queue as queues
 
@@ -338,5 +340,42 @@ def test_who_waits_for_a_model_keeps_no_thread_from_others(local, method, path) 
             finally:
                 gate.set()
             assert all(reply.status_code < 500 for reply in await asyncio.gather(*waiting))
+
+    run(go())
+
+
+def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
+    """Who answered about what is read beside the writer: forty at once would keep every thread from others."""
+    monkeypatch.setattr(pools, "NEAR", 4)
+    gate, read, begun = threading.Event(), item_routes.read_asked, []
+
+    def slowly(*arguments):
+        begun.append(arguments)
+        gate.wait(60)
+        return read(*arguments)
+
+    monkeypatch.setattr(item_routes, "read_asked", slowly)
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await client.post("/v1/models/m/items", content=LINES)
+            await play(client, 3)
+            waiting = [
+                asyncio.create_task(client.post("/v1/models/m/next", json={"voter": f"v{k}", "shared": True}))
+                for k in range(40)
+            ]
+            while not begun:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.05)
+            try:
+                assert (await soon(client.get("/v1/models"))).status_code == 200
+            finally:
+                gate.set()
+            replies = await soon(asyncio.gather(*waiting))
+            assert {reply.status_code for reply in replies} <= {200, 429}
+            assert len(begun) < 40
+            assert (await client.post("/v1/models/m/next", json={"voter": "last"})).status_code == 200
 
     run(go())

@@ -142,6 +142,15 @@ async def _board(call: Call) -> BoardReply | None:
 
 
 async def _read_asked(call: Call) -> None:
+    """Have it read once for all who ask meanwhile: each reading takes a thread for as long as the log is."""
+    name, under_way = call.model, call.server.reading
+    if name not in under_way:
+        task = under_way[name] = asyncio.create_task(_read_beside(call))
+        task.add_done_callback(lambda _: under_way.pop(name))
+    await asyncio.shield(under_way[name])
+
+
+async def _read_beside(call: Call) -> None:
     """Read from a long log who answered about what, beside the writer, and hand it to the model."""
     database = call.server.database
     model, head, quota = await call.on_model(
