@@ -379,3 +379,35 @@ def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
             assert (await client.post("/v1/models/m/next", json={"voter": "last"})).status_code == 200
 
     run(go())
+
+
+def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
+    """Each sweep read it into memory again, where it took the room of models that are in use."""
+
+    async def go():
+        app, now = local(sweep_seconds=1e6), [1000.0]
+        writer, seen = app.server.writer, {}
+        writer.clock = lambda: now[0]
+
+        async def sweep() -> bool:
+            writer.batches.forget("m")
+            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, writer, seen))
+            return "m" in writer.models
+
+        async with app.running() as client:
+            await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
+            await play(client, 3)
+            items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
+            now[0] += 100
+            await client.post("/v1/models/m/choose", json={"items": items, "event_id": "open"})
+            assert await sweep()
+            assert not await sweep()
+            now[0] += 61
+            assert await sweep()
+            assert not await sweep()
+            assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
+            assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
+            assert await sweep()
+            assert not await sweep()
+
+    run(go())
