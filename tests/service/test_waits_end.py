@@ -18,6 +18,7 @@ from conquer.service.log.loading import load
 from conquer.service.routes import items as item_routes
 from conquer.service.store.log_table import headers
 from conquer.service.writer import queue as queues
+from conquer.service.writer.failures import NotBegunError
 
 from .conftest import run
 from .test_fitting import ITEMS, LINES
@@ -409,5 +410,34 @@ def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
             assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
             assert await sweep()
             assert not await sweep()
+
+    run(go())
+
+
+def test_a_store_that_has_gone_is_waited_for_once_not_by_each(local) -> None:
+    """A batch failed with the store, and its works are tried one by one: each would wait for a connection in vain."""
+    tried: list[float] = []
+
+    def gone(wait):
+        tried.append(wait)
+        raise NotBegunError("gone")
+
+    async def go():
+        app = local()
+        async with app.running():
+            writer = app.server.writer
+            begin = writer.batches._begin
+
+            def breaks(connection):
+                writer.batches._begin = gone
+                raise OSError("gone")
+
+            works = [writer.call(None, work) for work in (breaks, *[lambda connection: None] * 20)]
+            for one in works:
+                with pytest.raises(RefusalError, match="did not take it"):
+                    await soon(one)
+            assert len(tried) == 1
+            writer.batches._begin = begin
+            await soon(writer.call(None, lambda connection: None))
 
     run(go())

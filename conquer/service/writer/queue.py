@@ -21,7 +21,7 @@ from conquer.service.log.loading import Build, load_in_slices
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
 from conquer.service.writer.batch import Batches
-from conquer.service.writer.failures import UndoneError, as_told, concerns_all, is_busy, is_locked
+from conquer.service.writer.failures import NotBegunError, UndoneError, as_told, concerns_all, is_busy, is_locked
 from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
 from conquer.service.writer.waiting import Waiting, stopping
@@ -226,7 +226,9 @@ class Writer:
                 queued.alone = True
             self._waiting.put_first(batch)
         else:
-            self._tell(batch, as_told(error))
+            # Without a store each of those who are tried one by one would wait for it in vain, and all behind them.
+            same = self._waiting.take_alone() if isinstance(error, NotBegunError) else []
+            self._tell([*batch, *same], as_told(error))
 
     def _try_later(self, works: list[QueuedWork]) -> None:
         """Another server holds their models: once more in a moment, but not for ever."""

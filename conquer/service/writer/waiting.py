@@ -62,6 +62,13 @@ class Waiting:
             self._queue.extendleft(reversed(list(works)))
             return self._begin()
 
+    def take_alone(self) -> list[QueuedWork]:
+        """All that wait to be tried one by one."""
+        with self._lock:
+            found = [queued for queued in self._queue if queued.alone]
+            self._queue = deque(queued for queued in self._queue if not queued.alone)
+        return found
+
     def put_aside(self, works: Iterable[QueuedWork]) -> None:
         """Until their models have been folded."""
         with self._lock:
