@@ -441,3 +441,33 @@ def test_a_store_that_has_gone_is_waited_for_once_not_by_each(local) -> None:
             await soon(writer.call(None, lambda connection: None))
 
     run(go())
+
+
+def test_readers_who_take_long_leave_a_connection_for_folds(local) -> None:
+    """Erasures, pruning and readings of long logs hold one each for minutes, as many as there are threads for them."""
+
+    async def go():
+        app, gate, begun = local(), threading.Event(), threading.Event()
+
+        def read():
+            with app.server.database.reading(patient=True) as connection:
+                connection.exec_driver_sql("SELECT COUNT(*) FROM log")
+                begun.set()
+                gate.wait(60)
+
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            readers = [threading.Thread(target=read) for _ in range(12)]
+            for one in readers:
+                one.start()
+            begun.wait(60)
+            await asyncio.sleep(0.2)
+            app.server.writer.batches.forget("m")
+            try:
+                assert (await asyncio.wait_for(client.get("/v1/models/m"), 20)).status_code == 200
+            finally:
+                gate.set()
+                for one in readers:
+                    one.join()
+
+    run(go())
