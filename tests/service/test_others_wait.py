@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from concurrent.futures import Future
 
 import pytest
 import uvicorn
@@ -15,6 +16,7 @@ from conquer.service.http.connection import BoundedProtocol
 from conquer.service.jobs import expiry
 from conquer.service.routes import items as item_routes
 from conquer.service.writer.failures import NotBegunError
+from conquer.service.writer.work import QueuedWork
 
 from .conftest import run
 from .test_fitting import LINES
@@ -212,5 +214,26 @@ def test_readers_who_take_long_leave_a_connection_for_folds(local) -> None:
                 gate.set()
                 for one in readers:
                     one.join()
+
+    run(go())
+
+
+def test_who_waits_for_another_server_waits_their_own_time(local) -> None:
+    """Others who came back sooner took them along: forty tries of a quarter of a second were over in no time."""
+
+    async def go():
+        app = local()
+        async with app.running():
+            waiting = app.server.writer._waiting
+            late, early = (QueuedWork("m", lambda turn: None, (), Future()) for _ in range(2))
+            waiting.put_later([late], 60, lambda: None)
+            back = threading.Event()
+            waiting.put_later([early], 0.01, back.set)
+            assert back.wait(30)
+            assert waiting._later == [late]
+            waiting._busy = False
+            app.server.writer.call(None, lambda connection: None)
+            with pytest.raises(RefusalError, match="no model"):
+                await asyncio.wrap_future(early.future)
 
     run(go())

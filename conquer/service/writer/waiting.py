@@ -81,18 +81,21 @@ class Waiting:
             return
         with self._lock:
             if not self._closed:
-                self._later.extend(works)
-                timer = threading.Timer(seconds, self._come_back, [wake])
+                timer = threading.Timer(seconds, self._come_back, [works, wake])
                 timer.daemon = True
                 timer.start()
+                self._later.extend(works)
                 return
         self._tell(works, stopping())
 
-    def _come_back(self, wake: Callable[[], None]) -> None:
+    def _come_back(self, works: Sequence[QueuedWork], wake: Callable[[], None]) -> None:
+        mine = set(map(id, works))
         with self._lock:
-            works, self._later = self._later, []
-            self._queue.extendleft(reversed(works))
-            begin = bool(works) and self._begin()
+            # After a stop none of them is there.
+            back = [queued for queued in self._later if id(queued) in mine]
+            self._later = [queued for queued in self._later if id(queued) not in mine]
+            self._queue.extendleft(reversed(back))
+            begin = bool(back) and self._begin()
         if begin:
             wake()
 
