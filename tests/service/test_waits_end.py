@@ -8,7 +8,8 @@ import pytest
 
 from conquer.service.errors import RefusalError
 from conquer.service.jobs import expiry, retention
-from conquer.service.log.loading import load
+from conquer.service.jobs.reweighing import Reweighing
+from conquer.service.log.loading import load, load_up_to
 from conquer.service.store.log_table import headers
 from conquer.service.writer import queue as queues
 
@@ -267,5 +268,29 @@ def test_a_failed_commit_of_nothing_tells_nobody(local) -> None:
                 await asyncio.sleep(0.001)
             del writer._waiting._batches.known
             assert (await soon(task)).status_code == 200
+
+    run(go())
+
+
+def test_weights_are_not_looked_for_in_rows_that_are_gone(local, tmp_path) -> None:
+    """The rows up to which an erasure looks have gone, and later ones have come: it ends."""
+
+    async def go():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 4)
+            writer = app.server.writer
+            spoil(tmp_path, "DELETE FROM log WHERE position = 6")
+
+            def take() -> int:
+                with writer.database.reading() as connection:
+                    header = headers(connection, ["m"])["m"]
+                    folded = load_up_to(connection, header, writer.build, 5)
+                    Reweighing(writer, header, {5})._take(connection, folded, 6)
+                    return folded.position
+
+            thread = asyncio.get_running_loop().run_in_executor(None, take)
+            assert await soon(thread) == 5
 
     run(go())
