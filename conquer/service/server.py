@@ -27,7 +27,7 @@ from conquer.service.http.sessions import end_session, ended_sessions
 from conquer.service.jobs.agreement import compare
 from conquer.service.jobs.boards import Boards
 from conquer.service.jobs.deletion import sweep_deleted
-from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.expiry import Seen, sweep
 from conquer.service.jobs.listing import Listing
 from conquer.service.jobs.presence import beat
 from conquer.service.jobs.retention import prune_all
@@ -85,9 +85,14 @@ class Server:
         self.buckets = Buckets(settings.requests_per_second) if settings.requests_per_second else None
         self.long_work = ThreadPoolExecutor(2, "conquer-long")
         """For uploads, imports and files being read: whatever else needs a thread does not wait behind them."""
+        self.parsing = ThreadPoolExecutor(1, "conquer-parsing")
+        """For whole treebanks to be parsed or measured, one at a time."""
         self._jobs = ThreadPoolExecutor(4, "conquer-jobs")
         self._presence = ThreadPoolExecutor(1, "conquer-presence")
         """Whoever is not seen for ten seconds does not count: this waits behind nobody."""
+        self.reading: dict[str, asyncio.Task[None]] = {}
+        """Models whose logs are being read for who answered about what: whoever else needs it waits for the same."""
+        self._seen: Seen = {}
         self.deleted = threading.Event()
         """Models have been deleted, and their rows may be there; at the start nobody knows."""
         self.deleted.set()
@@ -106,7 +111,7 @@ class Server:
         self._keys.start()
         jobs = [
             Job("checkpoint", _CHECKPOINT, self.database.checkpoint),
-            Job("sweep", self.settings.sweep_seconds, lambda: sweep(self.writer)),
+            Job("sweep", self.settings.sweep_seconds, lambda: sweep(self.writer, self._seen)),
             Job("sweep-deleted", _DELETING, self._sweep_deleted),
             Job("measure", _MEASURING, self._measure),
         ]
@@ -169,7 +174,7 @@ class Server:
     def _finish(self) -> None:
         self.writer.stop()
         self.boards.close()
-        for threads in (self.long_work, self._jobs, self._presence):
+        for threads in (self.long_work, self.parsing, self._jobs, self._presence):
             threads.shutdown(cancel_futures=True)
         self._keys.join()
         self.database.close()

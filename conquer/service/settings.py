@@ -66,6 +66,10 @@ class Settings:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= _LAST_PORT:
             raise ValueError(f"port must be a number from 0 to {_LAST_PORT}, got {self.port}")
+        if self.batch < 1:
+            raise ValueError(f"batch must be a whole number from 1, got {self.batch}: nobody would ever be served")
+        if not self.sweep_seconds > 0:
+            raise ValueError(f"sweep_seconds must be more than 0, got {self.sweep_seconds}: it would never rest")
 
     @property
     def limits(self) -> Limits:

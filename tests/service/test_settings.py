@@ -48,3 +48,12 @@ def test_every_setting_can_come_from_the_environment():
 
 def test_a_larger_body_may_be_allowed():
     assert Settings(body_bytes=5).limits.body_bytes == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("batch", 0), ("batch", -1), ("sweep_seconds", 0.0), ("sweep_seconds", -1.0)]
+)
+def test_what_would_never_do_anything_or_never_rest_is_refused(name, value) -> None:
+    """Batches of nothing leave everybody waiting; a sweep without a pause takes a core."""
+    with pytest.raises(ValueError, match=name):
+        Settings(**{name: value})

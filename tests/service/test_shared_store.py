@@ -12,11 +12,13 @@ from sqlalchemy.exc import DBAPIError
 
 from conquer.service.alarms import Alarms
 from conquer.service.jobs.presence import beat
+from conquer.service.store import connections
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.schema import metadata
 from conquer.service.store.secrecy import cookie_secret, marks_secret
 
 from . import cluster
+from .conftest import run
 
 pytestmark = pytest.mark.skipif(cluster.programs() is None, reason="needs PostgreSQL's server programs")
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
@@ -218,3 +220,23 @@ def test_a_server_that_was_away_says_that_others_fold_by_other_rules(empty, monk
         newer.close()
         beat(old, alarms.raise_, alarms.clear)
         assert alarms.standing() == []
+
+
+def test_a_fold_takes_its_time(local, empty, monkeypatch):
+    """A large snapshot is decoded between two statements: a session that waits for that is not a frozen server's."""
+    monkeypatch.setitem(connections._SHARED, "idle_in_transaction_session_timeout", "1s")
+
+    async def go():
+        app = local(store=empty)
+        build = app.server.writer.build
+
+        def slowly(*arguments):
+            time.sleep(2)
+            return build(*arguments)
+
+        app.server.writer.batches.build = slowly
+        async with app.running() as client:
+            reply = await client.post("/v1/models", json=MADE)
+            assert reply.status_code == 201, reply.text
+
+    run(go())

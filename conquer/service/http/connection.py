@@ -22,8 +22,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's own, with one deadline for head and body, and bounds on all that it keeps before a request is whole.
 
     A reply sent before its request was whole closes the connection, after what is still coming has been read and
-    dropped: closing at once would take the reply away from the client. Once a full buffer of the reply has not moved
-    for four times `seconds`, nobody is reading.
+    dropped: closing at once would take the reply away from the client. Once what is left of a reply has not moved for
+    four times `seconds`, nobody is reading.
     """
 
     bounds = Bounds()
@@ -52,6 +52,8 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._address = address
         self._hangup = Hangup(self)
+        # Whatever is left to send is watched: closing waits for it, however little it is.
+        transport.set_write_buffer_limits(high=0)
         self._began = self._moved = self.loop.time()
         self._wait()
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
@@ -91,6 +92,14 @@ class Call:
         """
         with contextlib.suppress(RefusalError):
             await self.server.writer.call(self.model, lambda turn: None, generation=generation)
+
+    async def beside(self, threads: Executor, work: Callable[[], Result]) -> Result:
+        """Have long work on the model of the path done in one of a few threads, once the model is in memory.
+
+        Whoever waited in such a thread for a model to be folded would keep it from everybody else.
+        """
+        await self.on_model(lambda turn: None, reads=True)
+        return await asyncio.get_running_loop().run_in_executor(threads, work)
 
     @property
     def query(self) -> dict[str, str]:

@@ -13,32 +13,59 @@ from conquer.service.writer.queue import Writer
 from conquer.types import Query
 
 _ROWS = 2000
+Seen = dict[int, tuple[int, int]]
+"""By model: where its log ended, and how far it was looked through then."""
 
 
-def sweep(writer: Writer) -> None:
-    """Expire what is due, in every model that learns a default answer."""
+def sweep(writer: Writer, seen: Seen | None = None) -> None:
+    """Expire what is due, in every model that learns a default answer; `seen` is kept from one sweep to the next."""
+    known: Seen = {} if seen is None else seen
 
     def close(header: log_table.Header) -> int:
-        if header.settings.window_seconds is not None and header.settings.default_answer is not None:
-            while writer.call_now(header.name, expire):
-                pass
+        def work(turn: Turn) -> tuple[int, int, int]:
+            folded = turn.folded
+            more = expire(turn, after) if folded.id == header.id else 0
+            # What an undo has opened again is looked for once the model has been folded with it.
+            head = -1 if folded.stale else folded.position
+            return more, head, max(folded.swept, folded.tally.swept, turn.base, after)
+
+        after, more, settings = 0, 1, header.settings
+        if settings.window_seconds is None or settings.default_answer is None or not _may_be_due(writer, header, known):
+            return 0
+        # How far it has come is kept here too: a model that has to be read again each time does not know.
+        while more:
+            more, head, swept = writer.call_now(header.name, work)
+            # Only now has it been committed.
+            known[header.id], after = (head, swept), more
         return 0
 
     each_model(writer, "sweep", close)
 
 
-def expire(turn: Turn) -> bool:
-    """Close the windows of the next unanswered events; True when there may be more that are due."""
+def _may_be_due(writer: Writer, header: log_table.Header, known: Seen) -> bool:
+    """Whether the model must be asked: it would be read into memory, in place of one that is in use."""
+    head, swept = known.get(header.id, (-1, 0))
+    if head != header.position or header.settings.window_seconds is None:
+        return True
+    here = (log.c.model_id == header.id) & (log.c.position > swept)
+    with writer.database.reading() as connection:
+        at = connection.execute(select(log.c.at).where(here).order_by(log.c.position).limit(1)).scalar()
+    now = writer.clock()
+    return at is not None and (at > now or now - at > header.settings.window_seconds)
+
+
+def expire(turn: Turn, after: int = 0) -> int:
+    """Close the windows of the next unanswered events after a position; how far it looked, 0: nothing more is due."""
     folded = turn.folded
     settings = folded.settings
     if settings.window_seconds is None or settings.default_answer is None:
-        return False
+        return 0
     turn.flush()
-    cursor = max(folded.tally.swept, folded.swept, turn.base)
+    cursor = max(folded.tally.swept, folded.swept, turn.base, after)
     rows = next(log_table.entries(turn.connection, folded.id, cursor, _ROWS), [])
     for row, at in zip(rows, _times(turn, rows), strict=True):
         if at is None or turn.now - at <= settings.window_seconds:
-            return False
+            return 0
         folded.swept = row.position
         if not isinstance(row.body, Decision) or row.event is None:
             continue
@@ -48,7 +75,7 @@ def expire(turn: Turn) -> bool:
         # A question asked again measures agreement: silence teaches nothing either.
         value = settings.default_answer if row.body.planted is None else None
         turn.append(Expired(row.position, value), row.event)
-    return bool(rows)
+    return rows[-1].position if rows else 0
 
 
 def _times(turn: Turn, rows: Sequence[Entry]) -> list[float | None]:

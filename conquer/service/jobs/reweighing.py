@@ -76,10 +76,11 @@ class Reweighing:
     def _take(self, connection: Connection, folded: Folded, head: int) -> None:
         folded.undone = log_table.undone(connection, folded.id, self._header.base)
         while folded.position < head:
-            rows = next(log_table.entries(connection, folded.id, folded.position, _SLICE), [])
+            found = next(log_table.entries(connection, folded.id, folded.position, _SLICE), [])
+            rows = [row for row in found if row.position <= head]
             if not rows:
                 return
-            take_in(connection, folded, [row for row in rows if row.position <= head], partial(self._replay, folded))
+            take_in(connection, folded, rows, partial(self._replay, folded))
             folded.trim(1000)
 
     def _replay(self, folded: Folded, row: Entry) -> None:

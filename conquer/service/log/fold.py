@@ -123,6 +123,8 @@ class Folded(Counted):
                     self.trim(0)
             case CorpusFitted():
                 self.void = self.learner.unfitted
+                # Nor may what it comes to be stored as a snapshot.
+                self.stale = self.stale or self.void
             case _:
                 pass
         event = self._take_in(entry, event, read)

@@ -9,8 +9,9 @@ from itertools import islice
 from sqlalchemy import Connection
 
 from conquer.files import is_earlier
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
-from conquer.service.log.counted import Counted
+from conquer.service.log.counted import Counted, OutOfTurnError
 from conquer.service.log.fold import Folded
 from conquer.service.log.records import SAME_FOLD, Decision, Entry, Voted
 from conquer.service.log.served import ServedLearner
@@ -58,24 +59,36 @@ def load_in_slices(
 ) -> "Generator[None, None, Folded | None]":
     """Fold a model slice by slice, each in a transaction of its own; returns it at its log's end, None without one.
 
-    A correction that comes meanwhile leaves it stale. A model made anew, or pruned beyond where it was read, is begun
-    again. `folded`: go on from here, if there is nothing newer to begin with.
+    A correction that comes meanwhile leaves it stale. A model made anew, fitted, or pruned beyond where it was read, is
+    begun again. `folded`: go on from here, if there is nothing newer to begin with.
     """
+    began = 0
     while True:
-        with database.reading() as connection:
+        # A snapshot is decoded, and rows are learnt, between two statements: that may take long.
+        with database.reading(patient=True, soon=True) as connection:
             header = log_table.headers(connection, [name]).get(name)
             if header is None:
                 return None
             if folded is None or header.id != folded.id or header.base > folded.position:
-                folded = _started(connection, header, build)
+                folded, began = _started(connection, header, build), header.position
             elif folded.position < header.position:
-                take_in(connection, folded, next(log_table.entries(connection, folded.id, folded.position, SLICE), []))
+                rows = next(log_table.entries(connection, folded.id, folded.position, SLICE), [])
+                if not rows:
+                    raise OutOfTurnError(
+                        f"model {name!r} has {header.position} rows, those after {folded.position} are gone"
+                    )
+                take_in(connection, folded, rows)
                 folded.trim(cached)
+                if folded.void:
+                    # The fit is the log's first row. If it was there at the beginning, so was the snapshot beside it.
+                    if began:
+                        raise _without_features(name)
+                    folded = None
             elif folded.pooled < header.pooled:
                 end = min(header.pooled, folded.pooled + _POOLED)
                 pool_table.read_into(connection, folded.id, folded.pool, folded.pooled, end)
                 folded.hold_pool(end)
-            if folded.position >= header.position and folded.pooled >= header.pooled:
+            if folded is not None and folded.position >= header.position and folded.pooled >= header.pooled:
                 return folded
         yield
 
@@ -145,6 +158,11 @@ def _started(connection: Connection, header: log_table.Header, build: Build, las
     folded.generation = log_table.changes(connection, header.id)
     folded.unreadable = unreadable
     return folded
+
+
+def _without_features(name: str) -> RefusalError:
+    message = f"the snapshot that holds the features that model {name!r} was fitted with cannot be read"
+    return RefusalError(Kind.UNAVAILABLE, "unreadable_model", message)
 
 
 def without_base(header: log_table.Header) -> Tally:

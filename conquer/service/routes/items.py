@@ -78,7 +78,7 @@ async def upload_items(call: Call) -> Uploaded:
     def work() -> tuple[int, int]:
         return upload(lambda step: writer.call_now(name, step), read_file)
 
-    items, groups = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
+    items, groups = await call.beside(call.server.long_work, work)
     read = found[0]
     return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty, read.shown, read.large)
 
@@ -143,6 +143,15 @@ async def _board(call: Call) -> BoardReply | None:
 
 
 async def _read_asked(call: Call) -> None:
+    """Have it read once for all who ask meanwhile: each reading takes a thread for as long as the log is."""
+    name, under_way = call.model, call.server.reading
+    if name not in under_way:
+        task = under_way[name] = asyncio.create_task(_read_beside(call))
+        task.add_done_callback(lambda _: under_way.pop(name))
+    await asyncio.shield(under_way[name])
+
+
+async def _read_beside(call: Call) -> None:
     """Read from a long log who answered about what, beside the writer, and hand it to the model."""
     database = call.server.database
     model, head, quota = await call.on_model(
@@ -175,8 +184,7 @@ async def add_votes(call: Call) -> VotesReply:
     def work() -> VotesReply:
         return vote(call.weighed_now, data, name=mark, kind=kind, things=query.get("things"))
 
-    reply = await asyncio.get_running_loop().run_in_executor(call.server.long_work, work)
-    return reply
+    return await call.beside(call.server.long_work, work)
 
 
 async def task(call: Call) -> Task:

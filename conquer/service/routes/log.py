@@ -165,20 +165,19 @@ def _records(
 
 async def write_log(call: Call) -> Replayed:
     """Train a fresh model on a ledger's answers."""
-    loop, body = asyncio.get_running_loop(), call.body
+    body = call.body
 
     def work() -> Replayed:
         # Cut into lines here, as they are read: the body may be long.
         return feed(read_ledger(io.BytesIO(body)), call.weighed_now)
 
-    return await loop.run_in_executor(call.server.long_work, work)
+    return await call.beside(call.server.long_work, work)
 
 
 async def erase(call: Call) -> Gone:
     """Remove a person from the log: the model becomes what it would be without their rows."""
-    server, loop = call.server, asyncio.get_running_loop()
-    erasing = loop.run_in_executor(server.long_work, erase_person, server.writer, call.model, call.body.voter)
-    gone, generation = await erasing
+    work = functools.partial(erase_person, call.server.writer, call.model, call.body.voter)
+    gone, generation = await call.beside(call.server.long_work, work)
     await call.folded_with(generation)
     return gone
 

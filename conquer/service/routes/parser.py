@@ -4,6 +4,7 @@ The parser's own modules are imported where they are used: they take a while, an
 """
 
 import asyncio
+import functools
 from typing import Any
 
 from conquer.service.annotation.pool import groups_of
@@ -14,7 +15,7 @@ from conquer.service.http.routing import Call, Endpoint
 async def parser_progress(call: Call) -> Any:
     from conquer.service.parser.evaluation import measure, progress
 
-    await asyncio.get_running_loop().run_in_executor(None, measure, call.server.writer, call.model)
+    await call.beside(call.server.parsing, functools.partial(measure, call.server.writer, call.model))
     return await call.on_model(progress)
 
 
@@ -24,7 +25,7 @@ async def parser_trees(call: Call) -> Reply:
 
     # Parsing takes long and only needs a copy of the weights: not in the writer.
     parser, pool = await call.copied(lambda turn: (parser_of(turn), list(groups_of(turn))))
-    data = await asyncio.get_running_loop().run_in_executor(None, trees, parser, pool)
+    data = await asyncio.get_running_loop().run_in_executor(call.server.parsing, trees, parser, pool)
     return attachment(data, f"{call.model}.conllu", "text/plain; charset=utf-8")
 
 

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from conquer.service.store.migrations import upgrade
 from conquer.service.store.private import keep_private
 from conquer.service.store.scrubbing import cut_log, vacuum
 from conquer.service.store.servers import Presence, enter, leave
+
+_PATIENT = 5
+"""Two who erase, one who prunes, two logs that are read for annotators; the writer and folds have their own."""
 
 
 class StoreError(OSError):
@@ -43,11 +47,12 @@ class Database:
         if self.path is not None:
             url = url.set(database=str(self.path))
         self.presence = Presence()
+        self._patient = threading.BoundedSemaphore(_PATIENT)
         self._claimed = False
         self._unclean = False
         self._lock: int | None = None
         self.engine = create_engine(
-            url, pool_size=4, max_overflow=4, pool_pre_ping=self.shared, connect_args=connect_options(url)
+            url, pool_size=4, max_overflow=6, pool_pre_ping=self.shared, connect_args=connect_options(url)
         )
         if not self.shared:
             make_durable(self.engine)
@@ -66,10 +71,14 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def reading(self, patient: bool = False) -> Iterator[Connection]:
-        """`patient` readers may take any time, also between two statements: they hold nothing others wait for."""
+    def reading(self, patient: bool = False, soon: bool = False) -> Iterator[Connection]:
+        """`patient` readers may take any time, also between two statements: they hold nothing others wait for.
+
+        Only a few of them read at once, so that connections are left; those that are done `soon` need not wait.
+        """
         options: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.shared else {}
-        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+        few = self._patient if patient and not soon else contextlib.nullcontext()
+        with few, self.engine.connect().execution_options(**options) as connection, connection.begin():
             if patient and self.shared:
                 connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
                 connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")

@@ -157,7 +157,12 @@ class Batches:
             if header is None and name not in held:
                 self.forget(name)
                 continue
-            folded = None if header is None else self._current(connection, prepared, header, name in asked)
+            try:
+                folded = None if header is None else self._current(connection, prepared, header, name in asked)
+            except BaseException:
+                # Whatever kept it from catching up, it may have taken in half a row: beside the writer it is read anew.
+                self.forget(name)
+                raise
             if header is not None and folded is not None:
                 turn = prepared.turns[name] = Turn(connection, folded, header, now, self.build)
                 turn.look_up(one for queued in works for one in queued.events)
@@ -183,6 +188,9 @@ class Batches:
     def _at_the_end(self, connection: Connection, folded: Folded, header: log_table.Header, asked: bool) -> bool:
         """Bring the model to the end of its log, whoever wrote it; False where that is too far for now."""
         if folded.void or folded.id != header.id or header.position - folded.position > _NEAR:
+            return False
+        if header.base > folded.position:
+            # Another server has pruned rows that this fold has not seen.
             return False
         if asked and folded.position < header.position:
             catch_up(connection, folded, self.settings.events_cached)

@@ -21,7 +21,7 @@ from conquer.service.log.loading import Build, load_in_slices
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
 from conquer.service.writer.batch import Batches
-from conquer.service.writer.failures import UndoneError, as_told, concerns_all, is_busy, is_locked
+from conquer.service.writer.failures import NotBegunError, UndoneError, as_told, concerns_all, is_busy, is_locked
 from conquer.service.writer.folding import Arrival, Folding, Job
 from conquer.service.writer.upkeep import Upkeep, Work
 from conquer.service.writer.waiting import Waiting, stopping
@@ -166,6 +166,8 @@ class Writer:
         except RuntimeError:
             # The thread has ended: the server is stopping.
             self._tell(batch, stopping())
+            # Whoever is queued behind them waits for an answer too.
+            asyncio.get_running_loop().call_soon(self._next)
 
     def _in_worker(self, batch: list[QueuedWork], step: Callable[..., None], *arguments: Any) -> None:
         """Do it; whatever happens, everyone of the batch is told something and the next batch comes."""
@@ -215,13 +217,18 @@ class Writer:
 
     def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
         """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
+        if not batch:
+            # All of them have left it, and wait until their models are folded.
+            return
         again = len(batch) > 1 or (isinstance(error, UndoneError) and not batch[0].alone)
         if again and not concerns_all(error):
             for queued in batch:
                 queued.alone = True
             self._waiting.put_first(batch)
         else:
-            self._tell(batch, as_told(error))
+            # Without a store each of those who are tried one by one would wait for it in vain, and all behind them.
+            same = self._waiting.take_alone() if isinstance(error, NotBegunError) else []
+            self._tell([*batch, *same], as_told(error))
 
     def _try_later(self, works: list[QueuedWork]) -> None:
         """Another server holds their models: once more in a moment, but not for ever."""

@@ -12,6 +12,8 @@ from conquer.service.writer.failures import as_told
 from conquer.service.writer.folding import Arrival
 from conquer.service.writer.work import QueuedWork, satisfies
 
+_FOLDS = 40
+"""So often a model is folded for one who waits for it: a store that has lost rows never comes to what they wait for."""
 Tell = Callable[[Iterable[QueuedWork], Exception], None]
 Moved = Callable[[str, Arrival], Any]
 
@@ -60,6 +62,13 @@ class Waiting:
             self._queue.extendleft(reversed(list(works)))
             return self._begin()
 
+    def take_alone(self) -> list[QueuedWork]:
+        """All that wait to be tried one by one."""
+        with self._lock:
+            found = [queued for queued in self._queue if queued.alone]
+            self._queue = deque(queued for queued in self._queue if not queued.alone)
+        return found
+
     def put_aside(self, works: Iterable[QueuedWork]) -> None:
         """Until their models have been folded."""
         with self._lock:
@@ -72,18 +81,21 @@ class Waiting:
             return
         with self._lock:
             if not self._closed:
-                self._later.extend(works)
-                timer = threading.Timer(seconds, self._come_back, [wake])
+                timer = threading.Timer(seconds, self._come_back, [works, wake])
                 timer.daemon = True
                 timer.start()
+                self._later.extend(works)
                 return
         self._tell(works, stopping())
 
-    def _come_back(self, wake: Callable[[], None]) -> None:
+    def _come_back(self, works: Sequence[QueuedWork], wake: Callable[[], None]) -> None:
+        mine = set(map(id, works))
         with self._lock:
-            works, self._later = self._later, []
-            self._queue.extendleft(reversed(works))
-            begin = bool(works) and self._begin()
+            # After a stop none of them is there.
+            back = [queued for queued in self._later if id(queued) in mine]
+            self._later = [queued for queued in self._later if id(queued) not in mine]
+            self._queue.extendleft(reversed(back))
+            begin = bool(back) and self._begin()
         if begin:
             wake()
 
@@ -146,10 +158,15 @@ class Waiting:
             return
         name = str(queued.model)
         works = self._aside.setdefault(name, [])
-        if len(works) >= self._batches.settings.queue // 4:
+        if queued.folds >= _FOLDS:
+            message = f"model {name!r} was read {_FOLDS} times, and never as far as this needs; try again"
+            self._tell([queued], RefusalError(Kind.UNAVAILABLE, "behind", message, retry_after=1))
+            return
+        if len(works) >= max(1, self._batches.settings.queue // 4):
             message = f"{len(works)} requests are waiting for model {name!r} to be read; try again"
             self._tell([queued], RefusalError(Kind.BUSY, "busy", message, retry_after=1))
             return
+        queued.folds += 1
         works.append(queued)
         self._count_aside += 1
         self._want(name)

@@ -22,7 +22,7 @@ class QueuedWork:
     `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
     `generation` (a model's id and a position) waits until its log has been folded with the correction there; what only
     `reads` leaves the model as it was, even where it fails; `alone`: in a batch of its own, for one that it was part of
-    has failed.
+    has failed; `folds`: how often its model was folded for it.
     """
 
     model: str | None
@@ -34,6 +34,7 @@ class QueuedWork:
     reads: bool = False
     alone: bool = False
     tries: int = 0
+    folds: int = 0
     result: Any = None
     error: BaseException | None = None
 
@@ -67,7 +68,10 @@ def deliver(batch: Iterable[QueuedWork]) -> None:
     for queued in batch:
         if queued.future.done():
             continue
-        if queued.error is not None:
+        if isinstance(queued.error, StopIteration):
+            # asyncio's futures take none: nobody would hear of it, nor of anything after it.
+            queued.future.set_exception(RuntimeError(f"work ended with {queued.error!r}"))
+        elif queued.error is not None:
             queued.future.set_exception(queued.error)
         else:
             queued.future.set_result(queued.result)

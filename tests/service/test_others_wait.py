@@ -1,0 +1,239 @@
+"""Nobody keeps others waiting: not with a thread, a connection, a place, memory, or a store that has gone."""
+
+import asyncio
+import socket
+import threading
+from concurrent.futures import Future
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from conquer.service.annotation import pool as pools
+from conquer.service.errors import RefusalError
+from conquer.service.http.bounds import Bounds
+from conquer.service.http.connection import BoundedProtocol
+from conquer.service.jobs import expiry
+from conquer.service.routes import items as item_routes
+from conquer.service.writer.failures import NotBegunError
+from conquer.service.writer.work import QueuedWork
+
+from .conftest import run
+from .test_fitting import LINES
+from .test_rows import MADE, play
+from .test_waiting import held_back
+from .test_waits_end import soon
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_connection_whose_last_bytes_nobody_takes_ends(loop, monkeypatch) -> None:
+    """Closing waits until all is sent: what is too little to fill the buffer must not keep the connection open."""
+    monkeypatch.setattr(BoundedProtocol, "bounds", Bounds(seconds=0.05))
+
+    async def app(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"40000")]})
+        await send({"type": "http.response.body", "body": bytes(40_000)})
+
+    async def go() -> None:
+        here, bounds = asyncio.get_running_loop(), BoundedProtocol.bounds
+        config = uvicorn.Config(app, interface="asgi3", log_config=None, lifespan="off")
+        config.load()
+        config.timeout_keep_alive = 0.05
+        listening, client = socket.create_server(("127.0.0.1", 0)), socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        state = ServerState()
+        async with await here.create_server(lambda: BoundedProtocol(config, state, {}), sock=listening):
+            with client:
+                client.connect(listening.getsockname())
+                client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                while not state.total_requests:
+                    await asyncio.sleep(0.001)
+                for _ in range(500):
+                    if not bounds.open:
+                        return
+                    await asyncio.sleep(0.01)
+        pytest.fail("it never ended")
+
+    with asyncio.Runner(
+        loop_factory=pytest.importorskip("uvloop").new_event_loop if loop == "uvloop" else None
+    ) as runner:
+        runner.run(go())
+
+
+BODIES = {"log": b'{"kind": "open"}', "erase": b'{"voter": "ann"}'}
+PATHS = [("GET", "parser"), ("GET", "trees"), ("POST", "items"), ("POST", "votes"), ("POST", "log"), ("POST", "erase")]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+def test_who_waits_for_a_model_keeps_no_thread_from_others(local, method, path) -> None:
+    async def go():
+        app = local()
+        async with app.running() as client:
+            for name in ("m", "n"):
+                await client.post("/v1/models", json={**MADE, "name": name})
+            writer = app.server.writer
+            gate = held_back(writer, "m")
+            writer.batches.forget("m")
+            body = {} if method == "GET" else {"content": BODIES.get(path, LINES)}
+            waiting = [asyncio.create_task(client.request(method, f"/v1/models/m/{path}", **body)) for _ in range(40)]
+            while not writer.waiting:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.05)
+            try:
+                assert (await soon(client.get("/v1/models"))).status_code == 200
+                assert (await soon(client.post("/v1/models/n/items", content=LINES))).status_code == 200
+            finally:
+                gate.set()
+            assert all(reply.status_code < 500 for reply in await asyncio.gather(*waiting))
+
+    run(go())
+
+
+def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
+    """Who answered about what is read beside the writer: forty at once would keep every thread from others."""
+    monkeypatch.setattr(pools, "NEAR", 4)
+    gate, read, begun = threading.Event(), item_routes.read_asked, []
+
+    def slowly(*arguments):
+        begun.append(arguments)
+        gate.wait(60)
+        return read(*arguments)
+
+    monkeypatch.setattr(item_routes, "read_asked", slowly)
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await client.post("/v1/models/m/items", content=LINES)
+            await play(client, 3)
+            waiting = [
+                asyncio.create_task(client.post("/v1/models/m/next", json={"voter": f"v{k}", "shared": True}))
+                for k in range(40)
+            ]
+            while not begun:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.05)
+            try:
+                assert (await soon(client.get("/v1/models"))).status_code == 200
+            finally:
+                gate.set()
+            replies = await soon(asyncio.gather(*waiting))
+            assert {reply.status_code for reply in replies} <= {200, 429}
+            assert len(begun) < 40
+            assert (await client.post("/v1/models/m/next", json={"voter": "last"})).status_code == 200
+
+    run(go())
+
+
+def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
+    """Each sweep read it into memory again, where it took the room of models that are in use."""
+
+    async def go():
+        app, now = local(sweep_seconds=1e6), [1000.0]
+        writer, seen = app.server.writer, {}
+        writer.clock = lambda: now[0]
+
+        async def sweep() -> bool:
+            writer.batches.forget("m")
+            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, writer, seen))
+            return "m" in writer.models
+
+        async with app.running() as client:
+            await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
+            await play(client, 3)
+            items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
+            now[0] += 100
+            await client.post("/v1/models/m/choose", json={"items": items, "event_id": "open"})
+            assert await sweep()
+            assert not await sweep()
+            now[0] += 61
+            assert await sweep()
+            assert not await sweep()
+            assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
+            assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
+            assert await sweep()
+            assert not await sweep()
+
+    run(go())
+
+
+def test_a_store_that_has_gone_is_waited_for_once_not_by_each(local) -> None:
+    """A batch failed with the store, and its works are tried one by one: each would wait for a connection in vain."""
+    tried: list[float] = []
+
+    def gone(wait):
+        tried.append(wait)
+        raise NotBegunError("gone")
+
+    async def go():
+        app = local()
+        async with app.running():
+            writer = app.server.writer
+            begin = writer.batches._begin
+
+            def breaks(connection):
+                writer.batches._begin = gone
+                raise OSError("gone")
+
+            works = [writer.call(None, work) for work in (breaks, *[lambda connection: None] * 20)]
+            for one in works:
+                with pytest.raises(RefusalError, match="did not take it"):
+                    await soon(one)
+            assert len(tried) == 1
+            writer.batches._begin = begin
+            await soon(writer.call(None, lambda connection: None))
+
+    run(go())
+
+
+def test_readers_who_take_long_leave_a_connection_for_folds(local) -> None:
+    """Erasures, pruning and readings of long logs hold one each for minutes, as many as there are threads for them."""
+
+    async def go():
+        app, gate, begun = local(), threading.Event(), threading.Event()
+
+        def read():
+            with app.server.database.reading(patient=True) as connection:
+                connection.exec_driver_sql("SELECT COUNT(*) FROM log")
+                begun.set()
+                gate.wait(60)
+
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            readers = [threading.Thread(target=read) for _ in range(12)]
+            for one in readers:
+                one.start()
+            begun.wait(60)
+            await asyncio.sleep(0.2)
+            app.server.writer.batches.forget("m")
+            try:
+                assert (await asyncio.wait_for(client.get("/v1/models/m"), 20)).status_code == 200
+            finally:
+                gate.set()
+                for one in readers:
+                    one.join()
+
+    run(go())
+
+
+def test_who_waits_for_another_server_waits_their_own_time(local) -> None:
+    """Others who came back sooner took them along: forty tries of a quarter of a second were over in no time."""
+
+    async def go():
+        app = local()
+        async with app.running():
+            waiting = app.server.writer._waiting
+            late, early = (QueuedWork("m", lambda turn: None, (), Future()) for _ in range(2))
+            waiting.put_later([late], 60, lambda: None)
+            back = threading.Event()
+            waiting.put_later([early], 0.01, back.set)
+            assert back.wait(30)
+            assert waiting._later == [late]
+            waiting._busy = False
+            app.server.writer.call(None, lambda connection: None)
+            with pytest.raises(RefusalError, match="no model"):
+                await asyncio.wrap_future(early.future)
+
+    run(go())

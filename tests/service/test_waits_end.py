@@ -1,0 +1,296 @@
+"""Every wait ends: with a broken store, a stop half-way, or work that fails oddly."""
+
+import asyncio
+import sqlite3
+import threading
+
+import pytest
+
+from conquer.service.errors import RefusalError
+from conquer.service.jobs import expiry, retention
+from conquer.service.jobs.reweighing import Reweighing
+from conquer.service.log.loading import load, load_up_to
+from conquer.service.store.log_table import headers
+from conquer.service.writer import queue as queues
+
+from .conftest import run
+from .test_fitting import ITEMS, LINES
+from .test_rows import MADE, play, spoil
+
+PATIENCE = 30.0
+FITTED = {**MADE, "features": {"dim": 64, "kind": "tfidf"}}
+
+
+async def soon(asked):
+    """The reply, unless it takes as long as one that never comes."""
+    return await asyncio.wait_for(asked, PATIENCE)
+
+
+def test_a_log_without_its_last_rows_is_told_of(local, tmp_path) -> None:
+    async def fill():
+        async with local(snapshot_every=10**6).running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 3)
+
+    async def again():
+        app = local()
+        async with app.running() as client:
+            assert (await soon(client.get("/v1/models/m"))).status_code == 500
+            assert "fold:m" in dict(app.server.alarms.standing())
+            assert (await soon(client.delete("/v1/models/m"))).status_code == 204
+
+    run(fill())
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("DELETE FROM snapshots")
+    spoil(tmp_path, "DELETE FROM log WHERE position = 6")
+    run(again())
+
+
+def test_a_fitted_model_without_its_features_is_told_of(local, tmp_path) -> None:
+    async def fill():
+        async with local(snapshot_every=10**6).running() as client:
+            await client.post("/v1/models", json=FITTED)
+            assert (await client.post("/v1/models/m/items", content=LINES)).status_code == 200
+            assert (await client.post("/v1/models/m/choose", json={"items": ITEMS})).status_code == 200
+
+    async def again():
+        app = local()
+        async with app.running() as client:
+            reply = await soon(client.get("/v1/models/m"))
+            assert (reply.status_code, reply.json()["error"]["code"]) == (503, "unreadable_model")
+            assert "fold:m" in dict(app.server.alarms.standing())
+            assert (await soon(client.delete("/v1/models/m"))).status_code == 204
+
+    run(fill())
+    spoil(tmp_path, "UPDATE snapshots SET data = x'00ff00'")
+    run(again())
+
+
+def test_a_fold_that_missed_the_fit_is_not_stored(local) -> None:
+    """It has no features: whoever read it later could do nothing with it."""
+
+    async def first():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=FITTED)
+            writer = app.server.writer
+            with app.server.database.reading() as connection:
+                early = load(connection, headers(connection, ["m"])["m"], writer.build)
+            await client.post("/v1/models/m/items", content=LINES)
+            writer.models["m"] = early
+            writer.batches._headers.pop("m")
+            gate, begin = threading.Event(), writer._folding._fold
+
+            def never(name):
+                while not gate.wait(0.001):
+                    yield
+                return (yield from begin(name))
+
+            writer._folding._fold = never
+            asked = asyncio.create_task(client.get("/v1/models/m"))
+            while not early.void:
+                await asyncio.sleep(0.001)
+        assert (await asked).status_code == 503
+
+    async def again():
+        async with local().running() as client:
+            assert (await client.post("/v1/models/m/choose", json={"items": ITEMS})).status_code == 200
+
+    run(first())
+    run(again())
+
+
+def test_who_waits_for_a_row_that_the_store_has_lost_is_told(local) -> None:
+    """As where a standby takes over that lacks the last commits."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 1)
+            folded = app.server.writer.models["m"]
+            with pytest.raises(RefusalError, match="try again"):
+                await soon(app.server.writer.call("m", lambda turn: None, generation=(folded.id, 100)))
+            await play(client, 1, seed=1)
+
+    run(go())
+
+
+def test_a_model_that_others_have_pruned_beyond_is_read_again(local) -> None:
+    """Another server of the store went on with it and forgot the rows that this one has not seen."""
+
+    async def go():
+        app, now = local(snapshot_every=10**6), [1e9]
+        writer = app.server.writer
+        writer.clock = lambda: now[0]
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 2)
+            with app.server.database.reading() as connection:
+                early = load(connection, headers(connection, ["m"])["m"], writer.build)
+            await play(client, 5, seed=1)
+            now[0] += 86400 * 40
+            await play(client, 1, seed=2)
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, retention.prune_all, writer, 30.0, 1) == 14
+            late = writer.models["m"].position
+            writer.models["m"] = early
+            writer.batches._headers.pop("m")
+            found = [(await soon(client.get("/v1/models/m"))) for _ in range(2)]
+            assert [reply.status_code for reply in found] == [200, 200]
+            assert found[0].json()["position"] == late
+
+    run(go())
+
+
+def test_all_who_are_queued_hear_of_a_stop_that_could_not_wait(local, monkeypatch) -> None:
+    monkeypatch.setattr(queues, "_STOPPING", 0.05)
+
+    async def go():
+        app = local(batch=1)
+        async with app.running():
+            gate = threading.Event()
+            slow = app.server.writer.call(None, lambda connection: gate.wait(60))
+            await asyncio.sleep(0.05)
+            queued = [app.server.writer.call(None, lambda connection: None) for _ in range(3)]
+            stopping = asyncio.get_running_loop().run_in_executor(None, app.server.writer.stop)
+            await soon(stopping)
+            gate.set()
+            assert await soon(slow)
+            for one in queued:
+                with pytest.raises(RefusalError, match="stopping"):
+                    await soon(one)
+
+    run(go())
+
+
+def test_a_sweep_ends_though_its_model_is_read_again_each_time(local, monkeypatch) -> None:
+    """As where there is no room to keep it: how far the sweep has looked is not of the model alone."""
+    monkeypatch.setattr(expiry, "_ROWS", 2)
+
+    async def go():
+        app, now = local(sweep_seconds=1e6), [1000.0]
+        writer = app.server.writer
+        writer.clock = lambda: now[0]
+        async with app.running() as client:
+            await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
+            await play(client, 3)
+            items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
+            await client.post("/v1/models/m/choose", json={"items": items, "event_id": "open"})
+            now[0] += 61
+            call_now = writer.call_now
+
+            def forgetting(name, *rest, **more):
+                found = call_now(name, *rest, **more)
+                call_now(None, lambda connection: writer.batches.forget("m"))
+                return found
+
+            monkeypatch.setattr(writer, "call_now", forgetting)
+            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, writer))
+            assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
+
+    run(go())
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, reads) -> None:
+    """asyncio takes no StopIteration: whoever waited would have waited for ever, and the writer with them."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            with pytest.raises(RuntimeError):
+                await soon(app.server.writer.call("m", lambda turn: next(iter(())), reads=reads))
+            assert (await soon(client.get("/v1/models/m"))).status_code == 200
+
+    run(go())
+
+
+def test_a_model_is_there_for_whoever_made_it_while_another_looked_for_it(local) -> None:
+    async def go():
+        app = local()
+        async with app.running() as client:
+            looked, gate, begin = threading.Event(), threading.Event(), app.server.writer._folding._fold
+
+            def slowly(name):
+                found = yield from begin(name)
+                looked.set()
+                while not gate.wait(0.001):
+                    yield
+                return found
+
+            app.server.writer._folding._fold = slowly
+            early = asyncio.create_task(client.get("/v1/models/m"))
+            while not looked.is_set():
+                await asyncio.sleep(0.001)
+            made = asyncio.create_task(client.post("/v1/models", json=MADE))
+            while app.server.writer.waiting < 2:
+                await asyncio.sleep(0.001)
+            gate.set()
+            assert (await soon(made)).status_code == 201
+            assert (await soon(early)).status_code in (200, 404)
+
+    run(go())
+
+
+@pytest.mark.parametrize("queue", [1, 3])
+def test_a_short_queue_has_room_for_one_who_waits_for_a_model(local, queue) -> None:
+    async def go():
+        async with local(queue=queue).running() as client:
+            assert (await soon(client.post("/v1/models", json=MADE))).status_code == 201
+
+    run(go())
+
+
+def test_a_failed_commit_of_nothing_tells_nobody(local) -> None:
+    """Those whose model must be read first were not part of it: they wait on."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            writer = app.server.writer
+            commit = writer.batches.commit
+
+            def fails(prepared):
+                writer.batches.commit = commit
+                prepared.transaction.rollback()
+                raise queues.UndoneError("gone")
+
+            del writer.models["m"]
+            # As where another server has changed the model since it was taken: only inside is it seen to be far.
+            writer._waiting._batches.known = lambda name: object() if name == "m" else None
+            writer.batches.commit = fails
+            asked = client.get("/v1/models/m")
+            task = asyncio.create_task(asked)
+            while writer.batches.commit is fails:
+                await asyncio.sleep(0.001)
+            del writer._waiting._batches.known
+            assert (await soon(task)).status_code == 200
+
+    run(go())
+
+
+def test_weights_are_not_looked_for_in_rows_that_are_gone(local, tmp_path) -> None:
+    """The rows up to which an erasure looks have gone, and later ones have come: it ends."""
+
+    async def go():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await play(client, 4)
+            writer = app.server.writer
+            spoil(tmp_path, "DELETE FROM log WHERE position = 6")
+
+            def take() -> int:
+                with writer.database.reading() as connection:
+                    header = headers(connection, ["m"])["m"]
+                    folded = load_up_to(connection, header, writer.build, 5)
+                    Reweighing(writer, header, {5})._take(connection, folded, 6)
+                    return folded.position
+
+            thread = asyncio.get_running_loop().run_in_executor(None, take)
+            assert await soon(thread) == 5
+
+    run(go())
