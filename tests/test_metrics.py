@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.metrics import compare, log_slope, regrets, sign_test, star_error, unique_best
+from conquer.metrics import compare, half_width, log_slope, regrets, sign_test, star_error, t_test, unique_best
 
 rewards = st.floats(-1, 1)
 
@@ -76,3 +76,15 @@ def test_slopes_of_known_curves():
     assert log_slope(1 / t) < 0.2
     with pytest.raises(ValueError, match="slope"):
         log_slope([0.0, 0.0])
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=12))
+def test_the_t_test_is_the_interval(values):
+    units = np.array(values)
+    p = t_test(units)
+    assert 0.0 <= p <= 1.0
+    if len(units) > 1 and units.std() > 1e-9:
+        half = float(half_width(units))
+        assert (p < 0.05) == (abs(units.mean()) > half) or math.isclose(abs(units.mean()), half)
+    if len(units) == 1:
+        assert p == 1.0

@@ -8,8 +8,9 @@ from conquer.study.plots.canvas import Cast, Figure, Frames, ink, new
 def competition(frames: Frames, cast: Cast) -> Figure:
     """One versus one: in how many trials (domain, K and repetition) the row's test error was below the column's.
 
-    Bold where a sign test over domains (over trials where there are fewer than five) finds p < 0.05 after Holm's
-    correction for all pairs. Behind the line: the references, choosing at random and full information.
+    Bold where Student's test of the difference over domains (over trials where there are fewer than five) finds
+    p < 0.05 after Holm's correction for all pairs. Behind the line: the references, choosing at random and full
+    information.
     """
     found = {(row["row"], row["column"]): row for row in frames["one_versus_one_long"].iter_rows(named=True)}
     present = {name for pair in found for name in pair}
@@ -42,7 +43,7 @@ def competition(frames: Frames, cast: Cast) -> Figure:
     units = max((row["units"] for row in found.values()), default=0)
     counted = f"counted: trials (of {trials}) in which the row's test error was below the column's"
     sample = f"{units} {'domains' if units < trials else 'trials'}"
-    tested = f"bold: sign test over {sample}, p < 0.05 after Holm's correction"
+    tested = f"bold: Student's test of the difference over {sample}, p < 0.05 after Holm's correction"
     figure.suptitle(f"{counted}\n{tested} for {len(found) // 2} pairs", fontsize=7)
     bar = figure.colorbar(picture, ax=axis, shrink=0.7)
     bar.set_label("share of trials", fontsize=8)

@@ -27,7 +27,7 @@ from conquer.study.reviews.spec import CEILING
 _TITLES = {
     "mean_error": "Mean test error by K",
     "online": "Mean regret per round and mean error of the first item shown, while learning",
-    "one_versus_one": "One versus one: trials won by the row; a star: sign test, p < 0.05 after Holm's correction",
+    "one_versus_one": "One versus one: trials won by the row; a star: Student's test, p < 0.05 after Holm's correction",
     "silence": "Rounds without a question, percent (GNC)",
     "equal_pairs": "Questions between equally good items, percent",
     "tuned": "Chosen grid points",

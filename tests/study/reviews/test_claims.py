@@ -142,13 +142,13 @@ def test_one_versus_one_counts() -> None:
     duels = one_versus_one(results)
     row = duels.filter((pl.col("row") == "ttg") & (pl.col("column") == "gnr")).to_dicts()[0]
     assert (row["wins"], row["losses"]) == (48, 0)
-    assert row["p"] == pytest.approx(2 / 2**6)
+    assert (row["units"], row["p"] < 1e-6) == (6, True)
     square = matrix(duels)
-    assert square.filter(pl.col("beat") == "ttg")["gnr"][0] == "48"  # 2/64 is no star among six pairs
-    assert row["holm"] == pytest.approx(6 * 2 / 2**6)
+    assert square.filter(pl.col("beat") == "ttg")["gnr"][0] == "48*"
+    assert row["p"] <= row["holm"] <= 6 * row["p"]
     assert square["beat"].to_list() == square.columns[1:] == ["ttg", "gnr", "random", CEILING]
-    assert square[CEILING].to_list() == ["0", "0", "0", "-"]
-    assert square.filter(pl.col("beat") == CEILING).row(0)[1:] == ("48", "48", "48", "-")
+    assert square[CEILING].to_list() == ["0*", "0*", "0*", "-"]
+    assert square.filter(pl.col("beat") == CEILING).row(0)[1:] == ("48*", "48*", "48*", "-")
     mean, half = interval(results, "ttg", 5)
     assert mean == pytest.approx(0.15, abs=0.002)
     assert half is not None
