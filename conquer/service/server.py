@@ -27,6 +27,7 @@ from conquer.service.http.sessions import end_session, ended_sessions
 from conquer.service.jobs.agreement import compare
 from conquer.service.jobs.boards import Boards
 from conquer.service.jobs.deletion import sweep_deleted
+from conquer.service.jobs.each import each_model
 from conquer.service.jobs.expiry import Seen, sweep
 from conquer.service.jobs.listing import Listing
 from conquer.service.jobs.presence import beat
@@ -140,10 +141,17 @@ class Server:
             tasks.find(name).warm()
 
     def _measure(self) -> None:
-        for name in {folded.settings.task for folded in list(self.writer.models.values())}:
-            measure = tasks.find(name).measure
-            if measure is not None:
-                measure(self.writer)
+        """The models in memory whose task can tell how good they are, so that curves have no gaps."""
+        rows = {name: tasks.find(folded.settings.task) for name, folded in list(self.writer.models.items())}
+        measures = {name: row.measure for name, row in rows.items() if row.measure is not None}
+
+        def one(header: Header) -> int:
+            if header.name in measures:
+                measures[header.name](self.writer, header.name)
+            return 0
+
+        if measures:
+            each_model(self.writer, "measure", one)
 
     def _look_around(self) -> None:
         """On a shared store: say that this server is there, and compare its folds with the others'."""

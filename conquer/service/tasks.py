@@ -31,7 +31,7 @@ class TaskRow:
 
     `completed` decides what a new model's settings leave to the service; whether they leave open how far to believe
     voters is told beside them.
-    `measure` looks how good the models in memory are; `answer_lines` writes a model's answers in the task's own form.
+    `measure` looks how good a model is; `answer_lines` writes a model's answers in the task's own form.
     """
 
     build: Build
@@ -39,7 +39,7 @@ class TaskRow:
     completed: Callable[[ModelSettings, bool], ModelSettings]
     warm: Callable[[], None]
     read_file: Callable[[ModelSettings, bytes, bool, int, str | None, Mapping[str, str]], Contents]
-    measure: Callable[[Writer], None] | None = None
+    measure: Callable[[Writer, str], None] | None = None
     answer_lines: Callable[[Connection, int], Lines] | None = None
 
 
@@ -83,7 +83,7 @@ def _parse() -> TaskRow:
         parse_learner.with_prior,
         parse_learner.warm,
         read_sentences,
-        evaluation.measure_active,
+        evaluation.measure,
         export.answer_lines,
     )
 

@@ -12,7 +12,7 @@ from conquer.parsing.parser import Parser
 from conquer.service.annotation.pool import groups_of
 from conquer.service.log.records import Measured
 from conquer.service.log.transaction import Turn
-from conquer.service.parser.parse_learner import ParseLearner, parser_of
+from conquer.service.parser.parse_learner import parser_of
 from conquer.service.parser.questions import asked_about, held_out, words
 from conquer.service.writer.queue import Writer
 
@@ -56,19 +56,12 @@ def progress(turn: Turn) -> ParserProgress:
 def measure(writer: Writer, name: str) -> None:
     """Measure the model unless it has not changed since the last time."""
     with _ONE:
-        due = writer.call_now(name, _due)
+        due = writer.call_now(name, _due, reads=True)
         if due is None:
             return
         found = evaluate(due.gold, due.parser.parse(due.gold)).uas_nopunct
         row = Measured(due.answers, found, len(due.gold))
         writer.call_now(name, lambda turn: turn.append(row, None))
-
-
-def measure_active(writer: Writer) -> None:
-    """Every parser that is in memory, so that the curve has no gaps where nobody looked."""
-    for name, folded in list(writer.models.items()):
-        if isinstance(folded.learner, ParseLearner):
-            measure(writer, name)
 
 
 def _due(turn: Turn) -> Due | None:

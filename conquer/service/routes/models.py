@@ -123,7 +123,7 @@ async def delete_model(call: Call) -> Reply:
             raise
         await writer.call(None, lambda connection: removal.remove_named(connection, call.model))
     call.server.deleted.set()
-    for kind in ("fold", "quarantine", "snapshot", "prune", "sweep"):
+    for kind in ("fold", "quarantine", "snapshot", "prune", "sweep", "measure"):
         writer.alarms.clear(f"{kind}:{call.model}")
     call.server.meters.forget(call.model)
     # Its links lead nowhere, also if another gets its name.
