@@ -78,7 +78,7 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "POST", f"/v1/models/{text}/images?file=dot.gif", _PICTURE
     picture = client.post(f"/v1/models/{text}/images", content=_PICTURE).json()["image"]
     yield "GET", f"/v1/models/{text}/images/{picture}", None
-    yield "DELETE", f"/v1/models/spare/images/{picture}", None
+    yield "DELETE", f"/v1/models/{text}/images/{picture}", None
     whole = {"text": "two *parts*", "vector": [1, 2], "label": "é", "meta": {"n": 1.5}, "format": "markdown"}
     yield "POST", f"{root}/choose", {"items": [{"id": "x", **whole}, {"id": "y", **whole}], "context": [0.5, 1]}
     rounds = [{"items": _VECTORS, "event_id": "b1"}, {"items": _VECTORS[:2]}]
