@@ -13,7 +13,9 @@ from conquer.service.jobs import erasure, retention
 from conquer.service.jobs.deletion import sweep_deleted
 from conquer.service.jobs.erasure import Gone, erase_person
 from conquer.service.jobs.retention import prune_all
+from conquer.service.log.loading import load
 from conquer.service.store.database import Database
+from conquer.service.store.log_table import headers
 
 from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite
@@ -44,6 +46,26 @@ async def in_thread(work, *arguments):
 
 def copies(folder, text):
     return sum(path.read_bytes().count(text) for path in folder.iterdir() if path.name.startswith("store.db"))
+
+
+def test_answers_after_an_erasure_are_folded_again(local):
+    """The erasure's row empties the cache of events, also half-way through the rows that are read at once."""
+
+    async def go():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await ask(client, "gone", "zoe")
+            shown = (await ask(client, "open")).json()["shown"]
+            assert (await client.post("/v1/models/m/erase", json={"voter": "zoe"})).json()["rows"] == 1
+            await tell(client, "open", shown[0]["id"])
+            live = app.server.writer.models["m"]
+            with app.server.database.reading() as connection:
+                again = load(connection, headers(connection, ["m"])["m"], app.server.writer.build)
+            assert (again.tally.learnt, again.tally.ignored) == (1, {})
+            assert again.digest() == live.digest()
+
+    run(go())
 
 
 @pytest.mark.parametrize("how", ["http", "shell"])

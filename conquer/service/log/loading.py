@@ -13,7 +13,7 @@ from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.counted import Counted, OutOfTurnError
 from conquer.service.log.fold import Folded
-from conquer.service.log.records import SAME_FOLD, Decision, Entry, Voted
+from conquer.service.log.records import SAME_FOLD, Decision, Entry, Erasure, Voted
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.store import log_table, pool_table, snapshots
@@ -116,6 +116,8 @@ def take_in(
     for event in found.values():
         folded.keep(event)
     end = next(islice(missing.values(), done, None), len(rows))
+    # An erasure empties the cache: what the rows after it speak of is looked up again.
+    end = next((place for place, row in enumerate(rows[:end], 1) if isinstance(row.body, Erasure)), end)
     for row in rows[:end]:
         (replay or folded.replay)(row)
     return rows[end:]
