@@ -37,6 +37,8 @@ def test_what_a_lead_does_on_one_server_holds_on_the_other(start, empty):  # noq
         assert two.get(picture).content == b"GIF89a"
         assert two.delete(picture).status_code == 204
         assert one.get(picture).status_code == one.delete(picture).status_code == 404
+        # A name that PostgreSQL has no text for.
+        assert one.delete(f"{ROOT}/images/%00.gif").status_code == 404
         told = one.post(f"{ROOT}/invitations", json={"uses": 1}).json()
         token, links = told["path"].partition("#")[2], f"{ROOT}/invitations/{told['invitation']['id']}"
         with httpx.Client(base_url=two.base_url, timeout=120) as guest, httpx.Client(base_url=one.base_url) as other:
