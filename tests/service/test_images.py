@@ -185,6 +185,25 @@ def test_one_is_deleted_and_leaves_the_disk(local, tmp_path):
     run(go())
 
 
+def test_what_is_deleted_while_a_store_is_scrubbed_is_left_to_the_next_time(tmp_path, monkeypatch):
+    """As on PostgreSQL, where a deletion leaves it to the next checkpoint, and one may be under way for minutes."""
+    database, times = Database(f"sqlite:///{tmp_path}/store.db"), []
+
+    def scrubbed(*tries):
+        times.append(tries)
+        if len(times) == 1:
+            database.scrub_soon()
+        return True
+
+    monkeypatch.setattr(database, "shared", True)
+    monkeypatch.setattr(database, "_scrubbed", scrubbed)
+    database.scrub_soon()
+    for _ in range(3):
+        database.checkpoint()
+    assert len(times) == 2
+    database.close()
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [

@@ -122,7 +122,7 @@ class Database:
     def checkpoint(self) -> None:
         """Move committed pages from SQLite's log into its file, beside the writer rather than inside its commits."""
         if self._unclean:
-            self._unclean = not self._scrubbed(1)
+            self._clean(1)
         if self.shared:
             return
         connection = self.engine.raw_connection()
@@ -139,11 +139,11 @@ class Database:
         """
         try:
             self.checkpoint()
-            self._unclean = not self._scrubbed()
+            return self._clean()
         except (DBAPIError, sqlite3.Error, OSError):
             # What came before has been committed, and stays so.
             self._unclean = True
-        return not self._unclean
+            return False
 
     def scrub_soon(self) -> None:
         """`scrub`; on PostgreSQL, which looks through whole tables for it, with the next `checkpoint` for all calls."""
@@ -151,6 +151,16 @@ class Database:
             self._unclean = True
         else:
             self.scrub()
+
+    def _clean(self, *tries: int) -> bool:
+        # Before, not after: what is deleted meanwhile may have come too late for this time.
+        self._unclean, done = False, False
+        try:
+            done = self._scrubbed(*tries)
+        finally:
+            if not done:
+                self._unclean = True
+        return done
 
     def _scrubbed(self, *tries: int) -> bool:
         if not self.shared:
