@@ -74,6 +74,28 @@ def test_the_model_goes_on_while_its_log_outruns_the_fold(local, tmp_path, monke
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
 
 
+def test_who_comes_after_a_fold_found_no_model_is_not_told_so(local) -> None:
+    """The fold has ended and says that there is none, the model has been made, and its maker waits for another fold."""
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            writer = app.server.writer
+            gate = held_back(writer, "m")
+            writer.batches.forget("m")
+            asked = asyncio.create_task(client.get("/v1/models/m"))
+            while not writer.waiting:
+                await asyncio.sleep(0.001)
+            writer._arrive("m", None)
+            while writer._waiting._arrived:
+                await asyncio.sleep(0.001)
+            gate.set()
+            assert (await asyncio.wait_for(asked, 60)).status_code == 200
+
+    run(go())
+
+
 def test_a_fold_that_missed_the_correction_is_begun_anew(local) -> None:
     """Nobody but the waiting one needs the model: gone on with, the fold would come back without the correction."""
 

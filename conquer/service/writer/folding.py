@@ -26,8 +26,6 @@ class Folding:
     def __init__(self, fold: Callable[[str], Job], arrive: Callable[[str, Arrival], None]) -> None:
         self._fold, self._arrive = fold, arrive
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._again: set[str] = set()
-        """Wanted while a job was under way, which may have looked for the model before it was made."""
         self._changed = threading.Condition()
         self._ending, self._dropped = False, False
         self._thread = threading.Thread(target=self._run, name="conquer-folding", daemon=True)
@@ -36,9 +34,7 @@ class Folding:
     def want(self, name: str) -> None:
         """Begin to fold a model, unless that is being done."""
         with self._changed:
-            if name in self._jobs:
-                self._again.add(name)
-            else:
+            if name not in self._jobs:
                 self._jobs[name] = self._fold(name)
                 self._changed.notify()
 
@@ -60,11 +56,6 @@ class Folding:
                 arrival = error
             with self._changed:
                 del self._jobs[name]
-                again = name in self._again
-                self._again.discard(name)
-                if arrival is None and again:
-                    self._jobs[name] = self._fold(name)
-                    continue
             self._arrive(name, arrival)
 
     def _next(self) -> str | None:

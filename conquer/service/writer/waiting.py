@@ -157,11 +157,11 @@ class Waiting:
             self._tell([queued], stopping())
             return
         name = str(queued.model)
-        works = self._aside.setdefault(name, [])
         if queued.folds >= _FOLDS:
             message = f"model {name!r} was read {_FOLDS} times, and never as far as this needs; try again"
             self._tell([queued], RefusalError(Kind.UNAVAILABLE, "behind", message, retry_after=1))
             return
+        works = self._aside.setdefault(name, [])
         if len(works) >= max(1, self._batches.settings.queue // 4):
             message = f"{len(works)} requests are waiting for model {name!r} to be read; try again"
             self._tell([queued], RefusalError(Kind.BUSY, "busy", message, retry_after=1))
@@ -178,6 +178,12 @@ class Waiting:
         if isinstance(arrival, Folded):
             self._batches.fresh[name] = arrival
             self._queue.extendleft(reversed(works))
+        elif arrival is None:
+            # Whose first fold it was may have come after it had looked for the model, which was made meanwhile.
+            self._tell([queued for queued in works if queued.folds > 1], unknown_model(name))
+            for queued in works:
+                if queued.folds == 1:
+                    self._put_aside(queued)
         else:
-            self._tell(works, unknown_model(name) if arrival is None else as_told(arrival))
+            self._tell(works, as_told(arrival))
         self._moved(name, arrival)
