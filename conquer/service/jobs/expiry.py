@@ -20,8 +20,11 @@ Seen = dict[int, tuple[int, int]]
 def sweep(writer: Writer, seen: Seen | None = None) -> None:
     """Expire what is due, in every model that learns a default answer; `seen` is kept from one sweep to the next."""
     known: Seen = {} if seen is None else seen
+    there: set[int] = set()
 
     def close(header: log_table.Header) -> int:
+        there.add(header.id)
+
         def work(turn: Turn) -> tuple[int, int, int]:
             folded = turn.folded
             more = expire(turn, after) if folded.id == header.id else 0
@@ -40,6 +43,8 @@ def sweep(writer: Writer, seen: Seen | None = None) -> None:
         return 0
 
     each_model(writer, "sweep", close)
+    for gone in known.keys() - there:
+        del known[gone]
 
 
 def _may_be_due(writer: Writer, header: log_table.Header, known: Seen) -> bool:
