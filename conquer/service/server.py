@@ -88,6 +88,8 @@ class Server:
         """For uploads, imports and files being read: whatever else needs a thread does not wait behind them."""
         self.parsing = ThreadPoolExecutor(1, "conquer-parsing")
         """For whole treebanks to be parsed or measured, one at a time."""
+        self.asking = ThreadPoolExecutor(2, "conquer-asking")
+        """For long logs that are read for annotators, two models' at a time."""
         self._jobs = ThreadPoolExecutor(4, "conquer-jobs")
         self._presence = ThreadPoolExecutor(1, "conquer-presence")
         """Whoever is not seen for ten seconds does not count: this waits behind nobody."""
@@ -182,7 +184,7 @@ class Server:
     def _finish(self) -> None:
         self.writer.stop()
         self.boards.close()
-        for threads in (self.long_work, self.parsing, self._jobs, self._presence):
+        for threads in (self.long_work, self.parsing, self.asking, self._jobs, self._presence):
             threads.shutdown(cancel_futures=True)
         self._keys.join()
         self.database.close()

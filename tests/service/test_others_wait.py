@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 import uvicorn
@@ -127,6 +127,40 @@ def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
     run(go())
 
 
+def test_logs_of_many_models_that_are_read_keep_no_thread_from_others(local, monkeypatch) -> None:
+    monkeypatch.setattr(pools, "NEAR", 4)
+    gate, read, begun = threading.Event(), item_routes.read_asked, []
+
+    def slowly(*arguments):
+        begun.append(arguments)
+        gate.wait(60)
+        return read(*arguments)
+
+    monkeypatch.setattr(item_routes, "read_asked", slowly)
+
+    async def go():
+        app = local()
+        async with app.running() as client:
+            asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+            for name in "abc":
+                await client.post("/v1/models", json={**MADE, "name": name})
+                await client.post(f"/v1/models/{name}/items", content=LINES)
+                await play(client, 3, name=name)
+            waiting = [
+                asyncio.create_task(client.post(f"/v1/models/{name}/next", json={"voter": "v"})) for name in "abc"
+            ]
+            while len(begun) < 2:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.05)
+            try:
+                assert (await soon(client.get("/v1/models"))).status_code == 200
+            finally:
+                gate.set()
+            assert [reply.status_code for reply in await soon(asyncio.gather(*waiting))] == [200] * 3
+
+    run(go())
+
+
 def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
     """Each sweep read it into memory again, where it took the room of models that are in use."""
 
@@ -155,6 +189,9 @@ def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
             assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
             assert await sweep()
             assert not await sweep()
+            await client.delete("/v1/models/m")
+            assert not await sweep()
+            assert seen == {}
 
     run(go())
 

@@ -166,7 +166,7 @@ async def _read_beside(call: Call) -> None:
         if turn.folded.id == model:
             turn.folded.asked = asked
 
-    asked = await asyncio.get_running_loop().run_in_executor(None, read)
+    asked = await asyncio.get_running_loop().run_in_executor(call.server.asking, read)
     await call.on_model(lambda turn: hand_over(turn, asked))
 
 
