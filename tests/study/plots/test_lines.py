@@ -74,19 +74,24 @@ def test_holms_correction_lies_between_none_and_bonferronis(values: list[float])
 
 
 def test_a_star_needs_to_survive_the_correction() -> None:
-    """Ten domains of which one is lost a little: the test alone finds it, among many pairs it is nothing sure."""
-    errors = {f"d{d}": (0.2 - 0.01 * (d < 7), 0.2 + 0.0005 * (-1) ** d) for d in range(10)}
+    """Ten domains of which half are lost a little: the test alone finds it, among six pairs it is nothing sure."""
+    errors = {f"d{d}": (0.2 - 0.01 * (d < 5), 0.2 + 0.0005 * (-1) ** d) for d in range(10)}
     rows = [
         {"domain": domain, "items": 5, "repetition": 0, "algorithm": name, "error": error}
         for domain, (one, two) in errors.items()
-        for name, error in (("ttg", one), ("gnr", two), ("gnc", two + 0.0004 * (-1) ** len(domain)), ("gnu", one))
+        for name, error in (
+            ("ttg", one),
+            ("gnr", two),
+            ("gnc", two + 0.0004 * (-1) ** (int(domain[1]) // 2)),
+            ("gnu", one),
+        )
     ]
     duels = one_versus_one(pl.DataFrame(rows))
     won = duels.filter(row="ttg", column="gnr").row(0, named=True)
     difference = np.array([one - two for one, two in errors.values()])
     assert won["p"] == pytest.approx(ttest_1samp(difference, 0.0).pvalue)
-    assert won["p"] < 0.05 / 6 < 0.05
-    assert won["holm"] >= 3 * won["p"]
+    assert won["p"] < 0.05 < won["holm"]
+    assert not any("*" in cell for row in matrix(duels).iter_rows() for cell in row)
     assert duels.filter(row="ttg", column="gnu").row(0, named=True)["p"] == 1.0
 
 
