@@ -242,3 +242,20 @@ def test_signing_in(page, start, tmp_path):
     upload(page, server, tmp_path)
     page.keyboard.press("1")
     after(page, 1)
+
+
+def test_a_way_to_the_sign_in_that_led_nowhere_is_taken_again(page, start, tmp_path):
+    """As where somebody stops it, or comes back to a page that the browser has kept."""
+    from conquer.service.admin import keys_add, keys_revoke
+
+    store = f"sqlite:///{tmp_path}/store.db"
+    key, secret = keys_add("lead", roles=["admin"], store=store)
+    server, stopped = start(probe="/healthz"), []
+    page.goto(server.address)
+    page.fill("#key", secret)
+    page.click("button.primary")
+    page.wait_for_selector("#models .note")
+    page.route("**/login*", lambda route: stopped.append(route.fulfill(status=204)), times=1)
+    keys_revoke(key.id, store=store)
+    page.wait_for_selector("#key", timeout=60_000)
+    assert len(stopped) == 1

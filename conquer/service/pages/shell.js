@@ -31,8 +31,12 @@ export async function api(method, path, body, raw = false) {
   let value = null;
   try { value = text ? JSON.parse(text) : null; } catch { value = null; }
   if (reply.ok) return value;
-  // Once: of two calls that are refused, the second would stop the way that the first began.
-  if (reply.status === 401 && !leaving) { leaving = true; location.assign("/login?next=" + encodeURIComponent(location.pathname)); }
+  // Once: of two calls that are refused, the second would stop the way that the first began. After a while it has led nowhere.
+  if (reply.status === 401 && !leaving) {
+    leaving = true;
+    setTimeout(() => { leaving = false; }, 5000);
+    location.assign("/login?next=" + encodeURIComponent(location.pathname));
+  }
   throw new ApiError(reply.status, value?.error?.code ?? "unknown", value?.error?.message ?? `status ${reply.status}`);
 }
 
