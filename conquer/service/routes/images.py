@@ -82,9 +82,9 @@ async def delete_image(call: Call) -> Reply:
     """Gone for everyone; items that speak of it are shown without."""
     name = call.path["image"]
     # What cannot be a name is not looked for: PostgreSQL would fail the batch that it is part of.
-    if not (
-        _is_name(name) and await call.on_model(lambda turn: image_table.remove(turn.connection, turn.folded.id, name))
-    ):
+    if _is_name(name) is None:
+        raise _unknown(call)
+    if not await call.on_model(lambda turn: image_table.remove(turn.connection, turn.folded.id, name)):
         raise _unknown(call)
     await asyncio.get_running_loop().run_in_executor(None, call.server.database.scrub_soon)
     return Reply(status=204)
