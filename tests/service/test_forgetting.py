@@ -7,6 +7,7 @@ import json
 import httpx
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from conquer.service import admin
 from conquer.service.jobs import erasure, retention
@@ -16,6 +17,7 @@ from conquer.service.jobs.retention import prune_all
 from conquer.service.log.loading import load
 from conquer.service.store.database import Database
 from conquer.service.store.log_table import headers
+from conquer.service.store.schema import snapshots
 
 from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite
@@ -64,6 +66,30 @@ def test_answers_after_an_erasure_are_folded_again(local):
                 again = load(connection, headers(connection, ["m"])["m"], app.server.writer.build)
             assert (again.tally.learnt, again.tally.ignored) == (1, {})
             assert again.digest() == live.digest()
+
+    run(go())
+
+
+@pytest.mark.parametrize("erased", [True, False])
+def test_an_earlier_versions_snapshot_after_an_erasure_is_not_believed(local, erased):
+    """It may lack answers; the log has them."""
+
+    async def go():
+        app = local(snapshot_every=10**6)
+        async with app.running() as client:
+            await client.post("/v1/models", json=MADE)
+            await ask(client, "gone", "zoe")
+            shown = (await ask(client, "open")).json()["shown"]
+            if erased:
+                await client.post("/v1/models/m/erase", json={"voter": "zoe"})
+            await tell(client, "open", shown[0]["id"])
+        with app.server.database.writing() as connection:
+            assert connection.execute(update(snapshots).values(format=3)).rowcount
+        with app.server.database.reading() as connection:
+            header = headers(connection, ["m"])["m"]
+            again = load(connection, header, app.server.writer.build)
+        assert again.unreadable == ([header.position] if erased else [])
+        assert again.tally.learnt == 1
 
     run(go())
 

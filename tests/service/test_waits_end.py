@@ -35,7 +35,8 @@ def test_a_log_without_its_last_rows_is_told_of(local, tmp_path) -> None:
     async def again():
         app = local()
         async with app.running() as client:
-            assert (await soon(client.get("/v1/models/m"))).status_code == 500
+            reply = await soon(client.get("/v1/models/m"))
+            assert (reply.status_code, reply.json()["error"]["code"]) == (503, "unreadable_model")
             assert "fold:m" in dict(app.server.alarms.standing())
             assert (await soon(client.delete("/v1/models/m"))).status_code == 204
 

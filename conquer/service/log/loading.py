@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 from conquer.files import is_earlier
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
-from conquer.service.log.counted import Counted, OutOfTurnError
+from conquer.service.log.counted import Counted
 from conquer.service.log.fold import Folded
-from conquer.service.log.records import SAME_FOLD, Decision, Entry, Erasure, Voted
+from conquer.service.log.records import SAME_FOLD, WHOLE, Decision, Entry, Erasure, Voted
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally, read_tally
 from conquer.service.store import log_table, pool_table, snapshots
@@ -74,7 +74,7 @@ def load_in_slices(
             elif folded.position < header.position:
                 rows = next(log_table.entries(connection, folded.id, folded.position, SLICE), [])
                 if not rows:
-                    raise OutOfTurnError(
+                    raise _unreadable(
                         f"model {name!r} has {header.position} rows, those after {folded.position} are gone"
                     )
                 take_in(connection, folded, rows)
@@ -82,7 +82,7 @@ def load_in_slices(
                 if folded.void:
                     # The fit is the log's first row. If it was there at the beginning, so was the snapshot beside it.
                     if began:
-                        raise _without_features(name)
+                        raise _unreadable(f"the snapshot with the features that model {name!r} was fitted with is gone")
                     folded = None
             elif folded.pooled < header.pooled:
                 end = min(header.pooled, folded.pooled + _POOLED)
@@ -162,8 +162,7 @@ def _started(connection: Connection, header: log_table.Header, build: Build, las
     return folded
 
 
-def _without_features(name: str) -> RefusalError:
-    message = f"the snapshot that holds the features that model {name!r} was fitted with cannot be read"
+def _unreadable(message: str) -> RefusalError:
     return RefusalError(Kind.UNAVAILABLE, "unreadable_model", message)
 
 
@@ -179,8 +178,10 @@ def _read(
     connection: Connection, header: log_table.Header, position: int, build: Build
 ) -> tuple[ServedLearner, Tally] | None:
     """A snapshot as what it holds; None where that cannot be read, or was folded by other rules."""
-    if position != header.base and snapshots.fold_of(connection, header.id, position) not in SAME_FOLD:
-        return None
+    if position != header.base:
+        fold = snapshots.fold_of(connection, header.id, position)
+        if fold not in SAME_FOLD or (fold < WHOLE and log_table.erased_up_to(connection, header.id, position)):
+            return None
     try:
         data = snapshots.read(connection, header.id, position)
         # Converted it would differ in the last bit from what its rows give.

@@ -21,6 +21,8 @@ SAME_FOLD = frozenset({2, 3, 4})
 
 3 has votes and weights besides, 4 items with several parts, contexts that are vectors, and flags that are settled.
 """
+WHOLE = 4
+"""Before this version answers were lost when a log was read beyond an erasure: snapshots after one are dropped."""
 
 
 class Decision(msgspec.Struct, omit_defaults=True, gc=False):

@@ -47,6 +47,7 @@ class Database:
         if self.path is not None:
             url = url.set(database=str(self.path))
         self.presence = Presence()
+        self._scrubbing = threading.Lock()
         self._patient = threading.BoundedSemaphore(_PATIENT)
         self._claimed = False
         self._unclean = False
@@ -146,11 +147,14 @@ class Database:
             return False
 
     def scrub_soon(self) -> None:
-        """`scrub`; on PostgreSQL, which looks through whole tables for it, with the next `checkpoint` for all calls."""
-        if self.shared:
+        """`scrub`; with the next `checkpoint`, for all calls, while one is at it or where whole tables are looked through."""
+        if self.shared or not self._scrubbing.acquire(blocking=False):
             self._unclean = True
-        else:
+            return
+        try:
             self.scrub()
+        finally:
+            self._scrubbing.release()
 
     def _clean(self, *tries: int) -> bool:
         # Before, not after: what is deleted meanwhile may have come too late for this time.

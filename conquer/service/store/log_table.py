@@ -266,6 +266,12 @@ def changes(connection: Connection, model: int) -> int:
     return connection.execute(_LAST_CHANGE, {"model": model}).scalar() or 0
 
 
+def erased_up_to(connection: Connection, model: int, position: int) -> bool:
+    """Whether somebody was erased from the rows up to here."""
+    found = connection.execute(_CHANGES, {"model": model, "after": 0})
+    return any(row.kind == "erasure" and row.position <= position for row in found)
+
+
 def holds(connection: Connection, model: int, entry: Entry) -> bool:
     """Whether this very row is in the log."""
     found = _rows(connection, _AFTER, {"model": model, "after": entry.position - 1, "count": 1})

@@ -80,9 +80,10 @@ def one_versus_one(results: Frame) -> Frame:
         for two in names:
             if one == two:
                 continue
-            gap = trials[one].to_numpy() - trials[two].to_numpy()
+            both = trials.filter(pl.col(one).is_not_null() & pl.col(two).is_not_null())
+            gap = both[one].to_numpy() - both[two].to_numpy()
             wins, losses = int((gap < 0).sum()), int((gap > 0).sum())
-            units = by_domain(trials["domain"].to_numpy(), gap)
+            units = by_domain(both["domain"].to_numpy(), gap)
             rows.append(
                 {
                     "row": one, "column": two, "wins": wins, "losses": losses,
