@@ -147,7 +147,10 @@ class Database:
             return False
 
     def scrub_soon(self) -> None:
-        """`scrub`; with the next `checkpoint`, for all calls, while one is at it or where whole tables are looked through."""
+        """`scrub`; with the next `checkpoint`, once for all calls, while one is at it, and on PostgreSQL.
+
+        That looks through whole tables for it.
+        """
         if self.shared or not self._scrubbing.acquire(blocking=False):
             self._unclean = True
             return
