@@ -187,7 +187,7 @@ def test_a_link_made_on_the_page_lets_somebody_answer_until_it_is_taken_back(pag
         page.wait_for_selector("#newlink:not([hidden])")
         link = page.input_value("#link")
         assert link.startswith(f"{server.address}/join#")
-        assert "0 of 20" in page.inner_text("#linkrows")
+        page.wait_for_function("() => document.querySelector('#linkrows').textContent.includes('0 of 20')")
         guest = new_page(browser)
         problems = []
         guest.on("pageerror", lambda error: problems.append(str(error)))
