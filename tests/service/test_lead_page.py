@@ -46,7 +46,7 @@ def test_few_answers_draw_nothing_and_many_with_an_interval(page, start):  # noq
         page.wait_for_function("() => document.querySelector('#done').textContent.startsWith('7 of 60')")
         assert page.evaluate("document.querySelector('#bar').value / document.querySelector('#bar').max") == 7 / 60
         assert "The curve begins with 20 answers; there are 7." in page.inner_text("#curve")
-        assert "Words are shown from 30 answers on" in page.inner_text("#learntnote")
+        page.wait_for_function("() => document.querySelector('#learntnote').textContent.includes('from 30 answers on')")
         assert page.locator("#liked li").count() == 0
         rows = [page.locator(f"#people tr:nth-child({k}) td:nth-child(3)").inner_text() for k in (1, 2)]
         assert rows == ["6 of 6", "1 of 6"]

@@ -30,6 +30,7 @@ def test_the_page_draws_the_tree(page, start, tmp_path):
     page.wait_for_selector("#tiles .tile")
     assert "1 of 21" in page.inner_text("#tiles")
     assert "Ann" in page.inner_text("#people")
+    page.wait_for_selector("#recent tr")
     assert "the head of “" in page.inner_text("#recent"), "words, not numbers"
     page.set_input_files("#heldout", bank)
     page.wait_for_selector("#uas svg .now")
