@@ -68,8 +68,6 @@ class Settings:
             raise ValueError(f"port must be a number from 0 to {_LAST_PORT}, got {self.port}")
         if self.batch < 1:
             raise ValueError(f"batch must be a whole number from 1, got {self.batch}: nobody would ever be served")
-        if self.queue < 1:
-            raise ValueError(f"queue must be a whole number from 1, got {self.queue}: everybody would be refused")
         if not self.sweep_seconds > 0:
             raise ValueError(f"sweep_seconds must be more than 0, got {self.sweep_seconds}: it would never rest")
 

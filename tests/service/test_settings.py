@@ -51,7 +51,7 @@ def test_a_larger_body_may_be_allowed():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("batch", 0), ("batch", -1), ("queue", 0), ("sweep_seconds", 0.0), ("sweep_seconds", -1.0)]
+    ("name", "value"), [("batch", 0), ("batch", -1), ("sweep_seconds", 0.0), ("sweep_seconds", -1.0)]
 )
 def test_what_would_never_do_anything_or_never_rest_is_refused(name, value) -> None:
     """Batches of nothing leave everybody waiting; a sweep without a pause takes a core."""
