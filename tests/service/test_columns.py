@@ -113,6 +113,8 @@ def test_numbers_that_outweigh_everything_else_are_told(local):
     assert read_items(table).described().endswith("large numbers, to be divided: price")
     alone = [{"id": one, "features": {"year": 1990 + k}} for k, one in enumerate("ab")]
     assert read_items(json.dumps(alone).encode()).large == []
+    worded = [{"id": one, "text": one, "features": {"year": 1990 + k}} for k, one in enumerate("ab")]
+    assert read_items(json.dumps(worded).encode()).large == ["year"]
     small = [{"id": one, "features": {"year": k, "brand": "x", "old": True}} for k, one in enumerate("ab")]
     assert read_items(json.dumps(small).encode()).large == []
 

@@ -50,17 +50,23 @@ def copies(folder, text):
     return sum(path.read_bytes().count(text) for path in folder.iterdir() if path.name.startswith("store.db"))
 
 
+async def answered_after(client, erased):
+    """A question that is answered after somebody else was erased, if anybody was."""
+    await client.post("/v1/models", json=MADE)
+    await ask(client, "gone", "zoe")
+    shown = (await ask(client, "open")).json()["shown"]
+    if erased is not None:
+        assert (await client.post("/v1/models/m/erase", json={"voter": erased})).json()["rows"] == 1
+    await tell(client, "open", shown[0]["id"])
+
+
 def test_answers_after_an_erasure_are_folded_again(local):
     """The erasure's row empties the cache of events, also half-way through the rows that are read at once."""
 
     async def go():
         app = local(snapshot_every=10**6)
         async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            await ask(client, "gone", "zoe")
-            shown = (await ask(client, "open")).json()["shown"]
-            assert (await client.post("/v1/models/m/erase", json={"voter": "zoe"})).json()["rows"] == 1
-            await tell(client, "open", shown[0]["id"])
+            await answered_after(client, "zoe")
             live = app.server.writer.models["m"]
             with app.server.database.reading() as connection:
                 again = load(connection, headers(connection, ["m"])["m"], app.server.writer.build)
@@ -77,12 +83,7 @@ def test_an_earlier_versions_snapshot_after_an_erasure_is_not_believed(local, er
     async def go():
         app = local(snapshot_every=10**6)
         async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            await ask(client, "gone", "zoe")
-            shown = (await ask(client, "open")).json()["shown"]
-            if erased:
-                await client.post("/v1/models/m/erase", json={"voter": "zoe"})
-            await tell(client, "open", shown[0]["id"])
+            await answered_after(client, "zoe" if erased else None)
         with app.server.database.writing() as connection:
             assert connection.execute(update(snapshots).values(format=3)).rowcount
         with app.server.database.reading() as connection:

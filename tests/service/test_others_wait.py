@@ -90,8 +90,8 @@ def test_who_waits_for_a_model_keeps_no_thread_from_others(local, method, path) 
     run(go())
 
 
-def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
-    """Who answered about what is read beside the writer: forty at once would keep every thread from others."""
+def slow_reading(monkeypatch) -> tuple[threading.Event, list]:
+    """Every log is long, and reading who answered about what waits for the event; the list tells who has begun."""
     monkeypatch.setattr(pools, "NEAR", 4)
     gate, read, begun = threading.Event(), item_routes.read_asked, []
 
@@ -101,6 +101,12 @@ def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
         return read(*arguments)
 
     monkeypatch.setattr(item_routes, "read_asked", slowly)
+    return gate, begun
+
+
+def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
+    """Who answered about what is read beside the writer: forty at once would keep every thread from others."""
+    gate, begun = slow_reading(monkeypatch)
 
     async def go():
         app = local()
@@ -128,15 +134,7 @@ def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
 
 
 def test_logs_of_many_models_that_are_read_keep_no_thread_from_others(local, monkeypatch) -> None:
-    monkeypatch.setattr(pools, "NEAR", 4)
-    gate, read, begun = threading.Event(), item_routes.read_asked, []
-
-    def slowly(*arguments):
-        begun.append(arguments)
-        gate.wait(60)
-        return read(*arguments)
-
-    monkeypatch.setattr(item_routes, "read_asked", slowly)
+    gate, begun = slow_reading(monkeypatch)
 
     async def go():
         app = local()

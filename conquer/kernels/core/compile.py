@@ -65,7 +65,7 @@ def interpreted_as(plain: Callable[..., Any]) -> Callable[[F], F]:
 
     def register(function: F) -> F:
         when_loaded(lambda: stand_in(plain, function))
-        return plain  # type: ignore[return-value]
+        return plain  # type: ignore[return-value]  # called as the function it stands for
 
     return register
 
@@ -78,8 +78,8 @@ def primitive(function: F) -> F:
         return bodies[type(state)](state, *rest)
 
     dispatch.__name__, dispatch.__doc__ = function.__name__, function.__doc__
-    dispatch.bodies = bodies  # type: ignore[attr-defined]
-    return dispatch  # type: ignore[return-value]
+    dispatch.bodies = bodies  # type: ignore[attr-defined]  # `implements` adds to them
+    return dispatch  # type: ignore[return-value]  # called as the function it is named after
 
 
 def implements(primitive: Callable[..., Any], state: type) -> Callable[[F], F]:
@@ -95,7 +95,7 @@ def implements(primitive: Callable[..., Any], state: type) -> Callable[[F], F]:
             options: Any = _PART
             numba.extending.overload(primitive, strict=False, jit_options=options)(typer)
 
-        primitive.bodies[state] = function  # type: ignore[attr-defined]
+        primitive.bodies[state] = function  # type: ignore[attr-defined]  # set by `primitive`
         when_loaded(overload)
         return part(function)
 

@@ -34,7 +34,7 @@ def _compiled() -> None:
         return types.void(array, row), generate
 
     def fetch(array: Any, row: Any) -> None:
-        hint(array, row)  # type: ignore[call-arg]
+        hint(array, row)  # type: ignore[call-arg]  # numba passes the typing context itself
 
     stand_in(prefetch, fetch)
 

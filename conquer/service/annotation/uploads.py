@@ -179,11 +179,13 @@ class _Grouping:
 def _outweighing(items: Iterable[Item]) -> list[str]:
     """The features whose numbers are so large that whatever stands beside them, words and texts too, hardly counts."""
     largest: dict[str, float] = {}
+    beside = False
     for item in items:
+        beside = beside or item.text is not None or item.vector is not None
         for name, value in (item.features or {}).items():
             number = abs(value) if isinstance(value, int | float) else 1.0
             largest[name] = max(largest.get(name, 0.0), number)
-    return [name for name, number in largest.items() if number > _LARGE] if len(largest) > 1 else []
+    return [name for name, number in largest.items() if number > _LARGE] if beside or len(largest) > 1 else []
 
 
 def _answers(context: Any, both: list[Any]) -> tuple[Any, list[Any]]:

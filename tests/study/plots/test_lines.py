@@ -95,6 +95,20 @@ def test_a_star_needs_to_survive_the_correction() -> None:
     assert duels.filter(row="ttg", column="gnu").row(0, named=True)["p"] == 1.0
 
 
+def test_a_trial_that_one_of_them_lacks_counts_for_neither() -> None:
+    rows = [
+        {"domain": f"d{d}", "items": 5, "repetition": 0, "algorithm": name, "error": error + 0.001 * d}
+        for d in range(6)
+        for name, error in (("ttg", 0.1), ("gnr", 0.2 + 0.01 * d), ("gnc", 0.3 - 0.01 * d))
+        if (d, name) != (5, "gnc")
+    ]
+    duels = one_versus_one(pl.DataFrame(rows))
+    won = duels.filter(row="ttg", column="gnc").row(0, named=True)
+    assert (won["wins"], won["losses"], won["ties"], won["units"]) == (5, 0, 0, 5)
+    assert 0.0 < won["p"] < 0.01
+    assert duels.filter(row="ttg", column="gnr").row(0, named=True)["units"] == 6
+
+
 def test_ten_domains_can_be_enough_for_a_star_among_sixty_six_pairs() -> None:
     """What is won everywhere by far is sure. A sign test could not say so: its smallest p is 2/1024."""
     rng = np.random.default_rng(0)
