@@ -1,9 +1,12 @@
 """An answer, an undo or a remark: check it against the event, append its row, say what became of it."""
 
+import math
+from collections.abc import Sequence
+
 from conquer.answers import AnswerError, read_answer
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import agreement
-from conquer.service.errors import conflict, invalid
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.http.schemas import ANSWER_WORDS, AnswerReply, AnswerRequest
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
@@ -45,6 +48,28 @@ def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
     weigh(turn.folded, event, said, voter)
     turn.append(said, event_id, voter)
     return AnswerReply("learnt" if said.value is not None else "ignored", event_id, said.reason)
+
+
+def answer_all(
+    turn: Turn, requests: Sequence[tuple[str, AnswerRequest]], most_read: float = math.inf
+) -> list[AnswerReply | RefusalError]:
+    """Each event's answer as `answer` learns it, or why it is refused.
+
+    `most_read`: bytes of old rounds that one turn may read for them; others wait for it.
+    """
+    return [_answered(turn, event_id, request, most_read) for event_id, request in requests]
+
+
+def _answered(turn: Turn, event_id: str, request: AnswerRequest, most_read: float) -> AnswerReply | RefusalError:
+    try:
+        if turn.read_bytes > most_read and event_id not in turn.folded.events:
+            message = "the rounds of these answers are large: send the rest again"
+            raise RefusalError(Kind.BUSY, "large_rounds", message)
+        return answer(turn, event_id, request)
+    except RefusalError as refusal:
+        if refusal.tainted:
+            raise
+        return refusal
 
 
 def weigh(folded: Folded, event: Event, said: Answered, voter: str | None) -> None:

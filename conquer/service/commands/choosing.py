@@ -66,6 +66,11 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
     return reply(decide(turn, request, *_read(turn, request, room), room))
 
 
+def choose_together(turn: Turn, requests: Sequence[ChooseRequest]) -> list[ChooseReply | RefusalError]:
+    """Requests that wait at the same time: each as `choose` decides it, with room of its own."""
+    return [_decided(turn, request, None, CellRoom()) for request in requests]
+
+
 def choose_all(turn: Turn, requests: Sequence[ChooseRequest]) -> list[ChooseReply | RefusalError]:
     """Each as `choose` decides it, or why it is refused.
 

@@ -2,10 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from conquer.service.errors import Kind, RefusalError
@@ -45,6 +45,10 @@ class Call:
         """Have the writer do it on the model of the path; see `Writer.call`."""
         return self.server.writer.call(self.model, work, events, light, reads=reads)
 
+    def together(self, short: "Short") -> "asyncio.Future[Any]":
+        """Have the writer do it on the model of the path, with others of its kind."""
+        return self.server.writer.call(self.model, short.work, short.events, short.light, request=short.request)
+
     async def when_settled(self, work: Callable[[Turn], Result]) -> Result:
         """Have it read from the model without the answers that have been taken back by now, here or elsewhere."""
 
@@ -64,10 +68,17 @@ class Call:
         return await self.when_settled(copy)
 
     async def when_weighed(
-        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
+        self,
+        work: Callable[[Turn], Result],
+        events: tuple[str, ...] = (),
+        light: bool = False,
+        generation: Generation | None = None,
     ) -> Result:
-        """Have answers learnt; where voters are weighed, not before an erased one has been unlearnt."""
-        weighed, generation = _once_unlearnt(work), None
+        """Have answers learnt; where voters are weighed, not before an erased one has been unlearnt.
+
+        `generation`: what one of them is known to have to wait for.
+        """
+        weighed = _once_unlearnt(work)
         for _ in range(_TRIES):
             generation, result = await self.server.writer.call(self.model, weighed, events, light, generation)
             if generation is None:
@@ -131,6 +142,19 @@ def _still_erasing() -> RefusalError:
 Handler = Callable[[Call], Awaitable[Any]]
 
 
+class Short(NamedTuple):
+    """What an everyday request has the writer do, with others of its kind (`QueuedWork`), and what is then replied.
+
+    `told` makes the reply of what was found; None: nothing was done, and the handler has to see to it.
+    """
+
+    work: Callable[[Turn, list[Any]], Sequence[Any]]
+    request: Any
+    events: tuple[str, ...]
+    light: bool
+    told: Callable[[Any], Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A row of the table. `role` None: for everyone. `body` decodes the request; `document` describes it if not `body`.
@@ -139,7 +163,7 @@ class Endpoint:
     leaves a row out of the OpenAPI document. `answers`: what is sent there are answers, which are counted also when
     they are refused. `limit`: the largest body in bytes, where the settings do not say; what needs no key has one that
     passes uncounted (`budget.SMALL`). `example`: a body for the documents, as JSON or (of bytes) as a text; tests
-    decode it.
+    decode it. `short`: what the handler has the writer do, for those who ask the writer themselves.
     """
 
     method: str
@@ -159,6 +183,7 @@ class Endpoint:
     answers: bool = False
     kind: str = "application/json"
     example: Any = None
+    short: Callable[[Call], Short] | None = None
 
 
 class Router(Generic[Target]):

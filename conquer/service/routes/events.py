@@ -1,5 +1,6 @@
 """Questions and answers over HTTP, one at a time and in batches."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -7,10 +8,10 @@ from msgspec import Meta
 
 from conquer.service.annotation.leases import release
 from conquer.service.commands import answering, choosing
-from conquer.service.errors import Kind, RefusalError
+from conquer.service.errors import RefusalError
 from conquer.service.http.budget import SMALL
 from conquer.service.http.errors import status_of
-from conquer.service.http.routing import Call, Endpoint
+from conquer.service.http.routing import Call, Endpoint, Short
 from conquer.service.http.schemas import (
     AnswerReply,
     AnswerRequest,
@@ -96,13 +97,22 @@ class EventInfo(msgspec.Struct):
     expired: bool
 
 
-async def choose(call: Call) -> ChooseReply:
+def _choosing(call: Call) -> Short:
     request: ChooseRequest = call.body
     events = (request.event_id,) if request.event_id is not None else ()
     # A large round is read where nobody else waits.
     light = memoryview(request.items).nbytes + memoryview(request.context).nbytes <= SMALL and not _stops(call)
-    reply = await call.on_model(lambda turn: choosing.choose(turn, request), events, light)
-    call.server.meters.choice(call.model, reply.query)
+
+    def told(reply: ChooseReply) -> ChooseReply:
+        call.server.meters.choice(call.model, reply.query)
+        return reply
+
+    return Short(choosing.choose_together, request, events, light, told)
+
+
+async def choose(call: Call) -> ChooseReply:
+    short = _choosing(call)
+    reply: ChooseReply = short.told(await call.together(short))
     return reply
 
 
@@ -112,12 +122,23 @@ def _stops(call: Call) -> bool:
     return folded is not None and folded.settings.stop is not None
 
 
-async def answer(call: Call) -> AnswerReply:
-    request: AnswerRequest = call.body
+def _answering(call: Call) -> Short:
     event_id = call.path["event_id"]
-    light = _at_hand(call, event_id)
-    reply = await call.when_weighed(lambda turn: _answered(turn, event_id, request), (event_id,), light)
-    call.server.meters.answer(call.model, reply)
+
+    def told(reply: AnswerReply | None) -> AnswerReply | None:
+        if reply is not None:
+            call.server.meters.answer(call.model, reply)
+        return reply
+
+    return Short(_answer_together, (event_id, call.body), (event_id,), _at_hand(call, event_id), told)
+
+
+async def answer(call: Call) -> AnswerReply:
+    short = _answering(call)
+    reply: AnswerReply | None = short.told(await call.together(short))
+    if reply is None:
+        reply = await call.when_weighed(lambda turn: _answered(turn, *short.request), short.events, short.light)
+        short.told(reply)
     return reply
 
 
@@ -133,6 +154,19 @@ def _answered(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
     if request.voter is not None:
         release(turn, event_id)
     return reply
+
+
+def _answer_together(
+    turn: Turn, requests: Sequence[tuple[str, AnswerRequest]]
+) -> Sequence[AnswerReply | RefusalError | None]:
+    """What became of each answer; None for all while an erased voter is being unlearnt."""
+    if turn.folded.unlearning:
+        return [None] * len(requests)
+    found = answering.answer_all(turn, requests)
+    for (event_id, request), reply in zip(requests, found, strict=True):
+        if request.voter is not None and not isinstance(reply, RefusalError):
+            release(turn, event_id)
+    return found
 
 
 async def choose_batch(call: Call) -> BatchReply:
@@ -152,14 +186,11 @@ async def choose_batch(call: Call) -> BatchReply:
 async def answer_batch(call: Call) -> BatchReply:
     """All answers in one commit. A refused answer does not stop the others."""
     request: BatchAnswers = call.body
-
-    def answered(turn: Turn, one: BatchAnswer) -> AnswerReply:
-        if turn.read_bytes > _MOST_READ and one.event_id not in turn.folded.events:
-            raise RefusalError(Kind.BUSY, "large_rounds", "the rounds of these answers are large: send the rest again")
-        return answering.answer(turn, one.event_id, one)
+    answers = [(one.event_id, one) for one in request.answers]
 
     def work(turn: Turn) -> list[Any]:
-        return [_each(lambda one=one: answered(turn, one)) for one in request.answers]
+        found = answering.answer_all(turn, answers, _MOST_READ)
+        return [_told(one) if isinstance(one, RefusalError) else one for one in found]
 
     try:
         results = await call.when_weighed(work, tuple(one.event_id for one in request.answers))
@@ -181,15 +212,6 @@ async def _alone(call: Call, one: BatchAnswer) -> Any:
 
 def _told(refusal: RefusalError) -> dict[str, Any]:
     return {"error": {"code": refusal.code, "message": refusal.message, "status": status_of(refusal)}}
-
-
-def _each(work: Any) -> Any:
-    try:
-        return work()
-    except RefusalError as refusal:
-        if refusal.tainted:
-            raise
-        return _told(refusal)
 
 
 async def activate(call: Call) -> ChooseReply:
@@ -244,11 +266,12 @@ _EVENT = "/v1/models/{name}/events/{event_id}"
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
-        document=ChooseDocument, items=True, example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
+        document=ChooseDocument, items=True, short=_choosing,
+        example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
     ),
     Endpoint(
         "POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply,
-        answers=True, example={"winner": "a", "voter": "ann"},
+        answers=True, short=_answering, example={"winner": "a", "voter": "ann"},
     ),
     Endpoint(
         "POST", "/v1/models/{name}/choose/batch", "choose", "Choose for many rounds", choose_batch, BatchChoose,

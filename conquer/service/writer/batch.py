@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, RootTransaction
@@ -120,24 +120,24 @@ class Batches:
 
     def _run_all(self, connection: Connection, prepared: Prepared) -> None:
         turns = prepared.turns
-        for queued in prepared.batch:
-            queued.result = queued.error = None
-            turn = turns.get(queued.model or "")
+        for works in _together(prepared.batch):
+            turn = turns.get(works[0].model or "")
             before = 0 if turn is None else turn.folded.position
             try:
-                queued.result = _run(connection, turn, queued)
+                _run(connection, turn, works)
             except RefusalError as refusal:
                 # Refused half-way: what it had appended must go, and with it the transaction.
                 if refusal.tainted or (turn is not None and turn.folded.position != before):
                     raise
-                queued.error = refusal
+                for queued in works:
+                    queued.error = refusal
             except (SQLAlchemyError, OSError):
                 raise
             except Exception as error:
                 # Who reads has moved nothing: the model and the others' work are as they would be without.
-                if not queued.reads or turn is None or turn.folded.position != before:
+                if not works[0].reads or turn is None or turn.folded.position != before:
                     raise
-                queued.error = error
+                works[0].error = error
         for turn in turns.values():
             turn.flush()
 
@@ -237,16 +237,36 @@ class Batches:
         return None
 
 
-def _run(connection: Connection, turn: Turn | None, queued: QueuedWork) -> Any:
-    if queued.model is None:
-        return queued.work(connection)
+def _together(batch: Sequence[QueuedWork]) -> Iterable[list[QueuedWork]]:
+    """The works of a batch in their order, those that are done together where the first of them is."""
+    groups: dict[Any, list[QueuedWork]] = {}
+    for queued in batch:
+        queued.result = queued.error = None
+        key = id(queued) if queued.request is None else (queued.model, queued.work)
+        groups.setdefault(key, []).append(queued)
+    return groups.values()
+
+
+def _run(connection: Connection, turn: Turn | None, works: list[QueuedWork]) -> None:
+    """Give each its result, or its refusal."""
+    first = works[0]
+    if first.model is None:
+        first.result = first.work(connection)
+        return
     if turn is None or turn.removed:
-        raise unknown_model(queued.model)
+        raise unknown_model(first.model)
     try:
-        return queued.work(turn)
+        if first.request is None:
+            first.result = first.work(turn)
+            return
+        for queued, found in zip(works, first.work(turn, [one.request for one in works]), strict=True):
+            if isinstance(found, RefusalError):
+                queued.error = found
+            else:
+                queued.result = found
     except RefusalError as refusal:
         turn.moved = turn.moved or refusal.tainted
         raise
     except BaseException:
-        turn.moved = turn.moved or not queued.reads
+        turn.moved = turn.moved or not first.reads
         raise

@@ -90,22 +90,32 @@ class Writer:
     def call(
         self,
         model: str | None,
-        work: Work,
+        work: Callable[..., Any],
         events: tuple[str, ...] = (),
         light: bool = False,
         generation: Generation | None = None,
         reads: bool = False,
+        request: Any = None,
     ) -> "asyncio.Future[Any]":
-        """Queue work from the event loop; a full queue refuses at once."""
+        """Queue work from the event loop; a full queue refuses at once. With a `request`, see `QueuedWork`."""
         if self._loop is None:
             raise RuntimeError("start(loop) comes before call")
+        future = self._loop.create_future()
+        self.put(QueuedWork(model, work, events, future, light, generation, reads, request))
+        return future
+
+    def put(self, queued: QueuedWork) -> None:
+        """`call` for those who bring what is told: anything with a future's `done`, `set_result`, `set_exception`.
+
+        Those are then called on the event loop.
+        """
+        if self._loop is None:
+            raise RuntimeError("start(loop) comes before put")
         waiting = self._waiting.queued
         if waiting >= self.settings.queue:
             raise RefusalError(Kind.BUSY, "busy", f"{waiting} requests are waiting; try again", retry_after=1)
-        future = self._loop.create_future()
-        if self._waiting.put(QueuedWork(model, work, events, future, light, generation, reads)):
+        if self._waiting.put(queued):
             self._loop.call_soon(self._next)
-        return future
 
     def call_now(
         self,

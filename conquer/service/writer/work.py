@@ -22,16 +22,19 @@ class QueuedWork:
     `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
     `generation` (a model's id and a position) waits until its log has been folded with the correction there; what only
     `reads` leaves the model as it was, even where it fails; `alone`: in a batch of its own, for one that it was part of
-    has failed; `folds`: how often its model was folded for it.
+    has failed; `folds`: how often its model was folded for it. Work with a `request` is done together with all of a
+    batch that has the same `work` and model: it is called with the turn and the requests, and returns for each its
+    result, or the RefusalError that it is told.
     """
 
     model: str | None
-    work: Callable[[Any], Any]
+    work: Callable[..., Any]
     events: tuple[str, ...]
     future: "Future[Any] | asyncio.Future[Any]"
     light: bool = False
     generation: Generation | None = None
     reads: bool = False
+    request: Any = None
     alone: bool = False
     tries: int = 0
     folds: int = 0
