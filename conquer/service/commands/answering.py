@@ -1,12 +1,11 @@
 """An answer, an undo or a remark: check it against the event, append its row, say what became of it."""
 
-import math
-from collections.abc import Sequence
+from typing import NamedTuple
 
 from conquer.answers import AnswerError, read_answer
 from conquer.service.commands.reading import decode_items
 from conquer.service.commands.repeats import agreement
-from conquer.service.errors import Kind, RefusalError, conflict, invalid
+from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import ANSWER_WORDS, AnswerReply, AnswerRequest
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
@@ -20,8 +19,31 @@ _MOST_FLAGS = 500
 """Flags of one event that are settled at once."""
 
 
+class Heard(NamedTuple):
+    """An answer that is new: to which event, what it says, and whose it is."""
+
+    event: Event
+    said: Answered
+    voter: str | None
+
+
 def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
     """Learn from an answer, or say why not; once per event and voter."""
+    heard = hear(turn, event_id, request)
+    if isinstance(heard, AnswerReply):
+        return heard
+    weigh(turn.folded, *heard)
+    turn.append(heard.said, event_id, heard.voter)
+    return became(event_id, heard.said)
+
+
+def became(event_id: str, said: Answered) -> AnswerReply:
+    """What is told of an answer once it has its row."""
+    return AnswerReply("learnt" if said.value is not None else "ignored", event_id, said.reason)
+
+
+def hear(turn: Turn, event_id: str, request: AnswerRequest) -> Heard | AnswerReply:
+    """Check an answer against its event: what it says, or the reply to one that was given before. Changes nothing."""
     event = turn.known(event_id)
     voter = request.voter or event.voter
     standing = event.answers.get(voter or "")
@@ -45,31 +67,7 @@ def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
         said.agreed, said.between = agreement(turn, event.chosen.planted, voter, request.winner)
     elif _late(turn, event):
         said.value, said.reason = None, "late"
-    weigh(turn.folded, event, said, voter)
-    turn.append(said, event_id, voter)
-    return AnswerReply("learnt" if said.value is not None else "ignored", event_id, said.reason)
-
-
-def answer_all(
-    turn: Turn, requests: Sequence[tuple[str, AnswerRequest]], most_read: float = math.inf
-) -> list[AnswerReply | RefusalError]:
-    """Each event's answer as `answer` learns it, or why it is refused.
-
-    `most_read`: bytes of old rounds that one turn may read for them; others wait for it.
-    """
-    return [_answered(turn, event_id, request, most_read) for event_id, request in requests]
-
-
-def _answered(turn: Turn, event_id: str, request: AnswerRequest, most_read: float) -> AnswerReply | RefusalError:
-    try:
-        if turn.read_bytes > most_read and event_id not in turn.folded.events:
-            message = "the rounds of these answers are large: send the rest again"
-            raise RefusalError(Kind.BUSY, "large_rounds", message)
-        return answer(turn, event_id, request)
-    except RefusalError as refusal:
-        if refusal.tainted:
-            raise
-        return refusal
+    return Heard(event, said, voter)
 
 
 def weigh(folded: Folded, event: Event, said: Answered, voter: str | None) -> None:

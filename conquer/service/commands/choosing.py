@@ -1,13 +1,12 @@
 """A choose and what follows at once: decide, append the row, count the pair where widths count what is shown."""
 
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
 from conquer.answers import leftmost
 from conquer.service.commands.reading import same_round
-from conquer.service.errors import RefusalError, conflict, invalid
+from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Raw, Shown
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
@@ -39,6 +38,14 @@ class CellRoom:
         self.cells = _LIMITS.cells
         self.checks = _CHECKED
 
+    def take(self, size: int, cells: int) -> bool:
+        """Whether there is room for a round of so many bytes and cells, which it then takes."""
+        left = self.cells - size // _BYTES_OF_A_CELL
+        if left < 0 or cells > self.cells:
+            return False
+        self.cells = min(left, self.cells - cells)
+        return True
+
     def done(self, turn: Turn, read: Any) -> bool | None:
         """Whether the model has said enough about these items; None where that is not asked, or takes too long."""
         if turn.folded.settings.stop is None or (count := max(_LEAST, len(read.ids))) > self.checks:
@@ -58,56 +65,15 @@ class ReadRound(NamedTuple):
 
 def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> ChooseReply:
     """Decide a round and log it; the same event id with the same items gets the same reply again."""
-    event = _known(turn, request)
+    event = known(turn, request)
     if event is not None:
         _check_same(event, request)
         return reply(event)
     room = room or CellRoom()
-    return reply(decide(turn, request, *_read(turn, request, room), room))
+    return reply(decide(turn, request, *read(turn, request, room), room))
 
 
-def choose_together(turn: Turn, requests: Sequence[ChooseRequest]) -> list[ChooseReply | RefusalError]:
-    """Requests that wait at the same time: each as `choose` decides it, with room of its own."""
-    return [_decided(turn, request, None, CellRoom()) for request in requests]
-
-
-def choose_all(turn: Turn, requests: Sequence[ChooseRequest]) -> list[ChooseReply | RefusalError]:
-    """Each as `choose` decides it, or why it is refused.
-
-    All rounds are read before the first is decided, for a step that is done over and over takes half the time of one
-    among many others: the processor has it at hand. Nothing that is read depends on what is decided.
-    """
-    room, ids = CellRoom(), set[str]()
-    rounds = [_read_ahead(turn, request, room, ids) for request in requests]
-    return [_decided(turn, request, found, room) for request, found in zip(requests, rounds, strict=True)]
-
-
-def _read_ahead(turn: Turn, request: ChooseRequest, room: CellRoom, ids: set[str]) -> ReadRound | RefusalError | None:
-    """A new round as it was read, or why not; None for one that is known, or will be once an earlier one is decided."""
-    try:
-        if request.event_id is not None:
-            if request.event_id in ids or _known(turn, request) is not None:
-                return None
-            ids.add(request.event_id)
-        return _read(turn, request, room)
-    except RefusalError as refusal:
-        return refusal
-
-
-def _decided(
-    turn: Turn, request: ChooseRequest, found: ReadRound | RefusalError | None, room: CellRoom
-) -> ChooseReply | RefusalError:
-    if isinstance(found, RefusalError):
-        return found
-    try:
-        return choose(turn, request, room) if found is None else reply(decide(turn, request, *found, room))
-    except RefusalError as refusal:
-        if refusal.tainted:
-            raise
-        return refusal
-
-
-def _known(turn: Turn, request: ChooseRequest) -> Event | None:
+def known(turn: Turn, request: ChooseRequest) -> Event | None:
     """The event that the request repeats; a RefusalError where its id cannot be used any more."""
     if request.event_id is None:
         return None
@@ -117,7 +83,8 @@ def _known(turn: Turn, request: ChooseRequest) -> Event | None:
     return event
 
 
-def _read(turn: Turn, request: ChooseRequest, room: CellRoom) -> ReadRound:
+def read(turn: Turn, request: ChooseRequest, room: CellRoom) -> ReadRound:
+    """A request's round as the learner reads it; a RefusalError where it cannot, or there is no room for it."""
     # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
     items, context = bytes(request.items), bytes(request.context)
     left, most = room.cells, _LIMITS.round_bytes

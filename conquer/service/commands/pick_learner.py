@@ -16,6 +16,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.learners.believing import Believing, believer
 from conquer.learners.conquer import Conquer, as_stored
 from conquer.learners.voters import Voter
+from conquer.service.commands.bulk import VectorBulk, bulk_of
 from conquer.service.commands.drawing import draw_items
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import Reader, ReadItems
@@ -47,6 +48,7 @@ class PickLearner:
         self.reader = Reader(settings.features, Limits(), featurizer)
         self._memory = Memory(learner)
         self._believer = believer(learner)
+        self._bulk = bulk_of(settings, learner, self._memory)
 
     @property
     def size(self) -> int:
@@ -63,6 +65,11 @@ class PickLearner:
     @property
     def unfitted(self) -> bool:
         return self.reader.unfitted
+
+    @property
+    def bulk(self) -> VectorBulk | None:
+        """What does many rounds at once; None where they are done one by one."""
+        return self._bulk
 
     def fit(self, items: Sequence[Item]) -> None:
         self.reader.fit(items)

@@ -19,6 +19,7 @@ from conquer.service.log.records import (
     Voted,
 )
 from conquer.service.log.statistics import Recent, Tally
+from conquer.types import Choice
 
 EVENT_BYTES = 256 << 20
 """What one model's cached events may take."""
@@ -76,10 +77,7 @@ class Counted:
         tally = self.tally
         match entry.body:
             case Decision():
-                event = Event.of(entry)
-                event.hold(read)
-                self.keep(event)
-                tally.choice(entry.body.ordinal, bool(entry.body.query))
+                event = self._open(entry, read)
             case Answered() if entry.position not in self.undone:
                 self._count_answer(entry, needed(event, entry), entry.body)
             case Voted():
@@ -106,6 +104,13 @@ class Counted:
         if event is not None:
             event.follow(entry)
         self.position = entry.position
+        return event
+
+    def _open(self, entry: Entry, read: Any, choice: Choice | None = None) -> Event:
+        event = Event.of(entry, choice)
+        event.hold(read)
+        self.keep(event)
+        self.tally.choice(entry.body.ordinal, bool(entry.body.query))
         return event
 
     def replay(self, entry: Entry) -> None:

@@ -50,7 +50,8 @@ class Event:
     """What it was last counted as by the cache it is in."""
 
     @classmethod
-    def of(cls, entry: Entry) -> "Event":
+    def of(cls, entry: Entry, choice: Choice | None = None) -> "Event":
+        """The event that a row begins; `choice` is the decision's, where somebody has it already."""
         body = entry.body
         chosen: Decision = _asked_elsewhere(body) if isinstance(body, Voted) else body
         raw = memoryview(chosen.items).nbytes + memoryview(chosen.context).nbytes
@@ -60,7 +61,7 @@ class Event:
             at=entry.at,
             voter=entry.voter,
             chosen=chosen,
-            choice=chosen.choice,
+            choice=choice or chosen.choice,
             active=not chosen.deferred,
             seen=entry.position,
             own=_OWN + raw + _SCORE * len(chosen.scores),
@@ -106,8 +107,12 @@ class Event:
 
     def source(self, voter: str | None, said: Answered) -> Source:
         """Whom an answer comes from, and on which side the first of two was."""
-        side = 0 if len(self.shown) != 2 or not self.sided else 1 if self.chosen.left == self.shown[0] else -1
-        return Source(voter, side, said.kind, said.weight)
+        return Source(voter, self.side, said.kind, said.weight)
+
+    @property
+    def side(self) -> int:
+        """+1 where the first of two was on the left, -1 where the second was, 0 where that is not known."""
+        return 0 if len(self.shown) != 2 or not self.sided else 1 if self.chosen.left == self.shown[0] else -1
 
     @property
     def shown(self) -> tuple[str, ...]:

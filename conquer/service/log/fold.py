@@ -25,6 +25,7 @@ from conquer.service.log.records import (
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally
 from conquer.tickets import stream, tickets
+from conquer.types import Choice
 
 COMPARED = 5000
 """Servers that share a store compare their folds at every position that this divides."""
@@ -84,6 +85,33 @@ class Folded(Counted):
             self._first_ticket, place = self.tally.ordinal, 0
             self._tickets = tickets(self._stream, self._first_ticket, _TICKETS).tolist()
         return self._tickets[place]
+
+    def next_tickets(self, count: int) -> list[int]:
+        """The tickets of the next `count` rounds."""
+        if count == 1:
+            return [self.ticket()]
+        found: list[int] = tickets(self._stream, self.tally.ordinal, count).tolist()
+        return found
+
+    def open(self, entry: Entry, choice: Choice) -> Event:
+        """`apply` for a decision that was just made: the event that it begins, whose items are read again when needed.
+
+        Of many rounds each is one step here and one in the tally: nothing is looked up.
+        """
+        self._check_next(entry)
+        event = self._open(entry, None, choice)
+        self.position = entry.position
+        self._count_row()
+        return event
+
+    def answered(self, entry: Entry, event: Event) -> None:
+        """`apply` for an answer to a cached event that has been learnt just now, together with others."""
+        self._check_next(entry)
+        self._count_answer(entry, event, entry.body)
+        event.follow(entry)
+        self.position = entry.position
+        self.event_bytes += event.recount()
+        self._count_row()
 
     def round_of(self, event: Event) -> Any:
         """The event's items as the learner reads them."""

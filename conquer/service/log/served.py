@@ -35,6 +35,31 @@ class Draw(NamedTuple):
     context: Any
 
 
+class Bulk(Protocol):
+    """Many rounds of one kind at once, each as the learner reads, chooses and learns it alone."""
+
+    def read(self, texts: Sequence[bytes]) -> Any:
+        """The rounds of new or logged items without a context, read together."""
+        ...
+
+    def understood(self, rounds: Any) -> list[int]:
+        """The cells of each round; -1 where it has to be read alone."""
+        ...
+
+    def choose(
+        self, rounds: Any, first: int, last: int, tickets: Sequence[int]
+    ) -> Sequence[tuple[Choice, tuple[str, ...], list[float]] | None]:
+        """Of the understood rounds first to last: what to show, its names, all scores. None: alone it says why not."""
+        ...
+
+    def learn(self, rounds: Any, asked: Sequence[tuple[int, Choice, float, int]]) -> int:
+        """Learn answers of nobody in particular, at full weight and in order: (round, choice, value, side) of each.
+
+        Returns how many were learnt; fewer than all where the next one cannot be, and says why alone.
+        """
+        ...
+
+
 class ServedLearner(Protocol):
     """Built from a model's settings, fed by the fold. `choose` is pure; `learn`, `expose` and `fit` are not.
 
@@ -53,6 +78,11 @@ class ServedLearner(Protocol):
     @property
     def size(self) -> int:
         """Bytes of its state, roughly."""
+        ...
+
+    @property
+    def bulk(self) -> Bulk | None:
+        """What does many rounds at once; None where they are done one by one."""
         ...
 
     @property

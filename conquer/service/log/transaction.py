@@ -12,10 +12,11 @@ from conquer.service.errors import conflict, invalid, unknown_event
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build
-from conquer.service.log.records import Decision, Entry, Exposed, seal
+from conquer.service.log.records import Answered, Decision, Entry, Exposed, seal, seal_known
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.appending import append
 from conquer.service.store.secrecy import retired_events
+from conquer.types import Choice
 
 
 class Turn:
@@ -123,6 +124,22 @@ class Turn:
         if event is None:
             raise RuntimeError("a decision is the first row of an event")
         return event
+
+    def open_known(self, chosen: Decision, choice: Choice, event_id: str, voter: str | None) -> Event:
+        """`open` for a decision that was made together with others, all its numbers finite."""
+        entry = Entry(self.folded.position + 1, self.now, event_id, voter, chosen)
+        seal_known(entry)
+        event = self.folded.open(entry, choice)
+        self._unwritten.append(entry)
+        return event
+
+    def append_learnt(self, said: Answered, event: Event, voter: str | None) -> None:
+        """The row of an answer that has been learnt together with others."""
+        entry = Entry(self.folded.position + 1, self.now, event.id, voter, said)
+        # What is learnt and cannot be stored must go: the model is read again.
+        _sealed(entry, tainted=True)
+        self.folded.answered(entry, event)
+        self._unwritten.append(entry)
 
     def flush(self) -> bool:
         """Write what was appended; False when there was nothing."""

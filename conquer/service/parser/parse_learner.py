@@ -57,6 +57,7 @@ class ParseLearner:
     pairwise = False
     exhausted = "every word has been asked about"
     unfitted = False
+    bulk = None
 
     def __init__(self, settings: ModelSettings) -> None:
         given: dict[str, Any] = {

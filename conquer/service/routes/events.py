@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from conquer.service.annotation.leases import release
-from conquer.service.commands import answering, choosing
+from conquer.service.commands import answering, answers, choosing, rounds
 from conquer.service.errors import RefusalError
 from conquer.service.http.budget import SMALL
 from conquer.service.http.errors import status_of
@@ -107,7 +107,7 @@ def _choosing(call: Call) -> Short:
         call.server.meters.choice(call.model, reply.query)
         return reply
 
-    return Short(choosing.choose_together, request, events, light, told)
+    return Short(rounds.choose_together, request, events, light, told)
 
 
 async def choose(call: Call) -> ChooseReply:
@@ -162,7 +162,7 @@ def _answer_together(
     """What became of each answer; None for all while an erased voter is being unlearnt."""
     if turn.folded.unlearning:
         return [None] * len(requests)
-    found = answering.answer_all(turn, requests)
+    found = answers.answer_all(turn, requests)
     for (event_id, request), reply in zip(requests, found, strict=True):
         if request.voter is not None and not isinstance(reply, RefusalError):
             release(turn, event_id)
@@ -175,7 +175,7 @@ async def choose_batch(call: Call) -> BatchReply:
     events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
 
     def work(turn: Turn) -> list[Any]:
-        found = choosing.choose_all(turn, request.rounds)
+        found = rounds.choose_all(turn, request.rounds, choosing.CellRoom())
         return [_told(one) if isinstance(one, RefusalError) else one for one in found]
 
     results = await call.on_model(work, events)
@@ -186,10 +186,10 @@ async def choose_batch(call: Call) -> BatchReply:
 async def answer_batch(call: Call) -> BatchReply:
     """All answers in one commit. A refused answer does not stop the others."""
     request: BatchAnswers = call.body
-    answers = [(one.event_id, one) for one in request.answers]
+    said = [(one.event_id, one) for one in request.answers]
 
     def work(turn: Turn) -> list[Any]:
-        found = answering.answer_all(turn, answers, _MOST_READ)
+        found = answers.answer_all(turn, said, _MOST_READ)
         return [_told(one) if isinstance(one, RefusalError) else one for one in found]
 
     try:

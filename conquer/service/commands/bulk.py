@@ -1,0 +1,72 @@
+"""Rounds of plain vectors, many at once: one pass over their bytes, one call to choose, one call to learn."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from conquer.learners.believing import Believing
+from conquer.learners.conquer import Conquer
+from conquer.service.commands.memory import Memory
+from conquer.service.commands.vectors import VectorRounds, read_rounds
+from conquer.service.http.schemas import ModelSettings
+from conquer.service.settings import Limits
+from conquer.types import Choice, Learner
+
+ITEM = 16
+"""An item costs as much as so many features, even one without any."""
+
+
+class VectorBulk:
+    """A learner of the registry at work on many rounds of vectors without a context."""
+
+    def __init__(self, learner: Conquer | Believing, dim: int, memory: Memory) -> None:
+        self._learner, self._dim, self._memory, self._limits = learner, dim, memory, Limits()
+
+    def read(self, texts: Sequence[bytes]) -> VectorRounds:
+        rounds = read_rounds(texts, self._dim, self._limits)
+        self._memory.reach(rounds.rows)
+        return rounds
+
+    def understood(self, rounds: VectorRounds) -> list[int]:
+        starts = rounds.starts
+        sizes: list[int] = np.diff(rounds.rows.indptr[starts]).tolist()
+        least = self._learner.shows
+        return [
+            size + ITEM * len(ids) if len(ids) >= least else -1 for size, ids in zip(sizes, rounds.ids, strict=True)
+        ]
+
+    def choose(
+        self, rounds: VectorRounds, first: int, last: int, tickets: Sequence[int]
+    ) -> list[tuple[Choice, tuple[str, ...], list[float]] | None]:
+        starts = rounds.starts[first : last + 1]
+        choices, scores = self._learner.choose_all(rounds.rows, starts, tickets)
+        finite = np.isfinite(scores).all()
+        base, listed = starts[0], scores.tolist()
+        found: list[tuple[Choice, tuple[str, ...], list[float]] | None] = []
+        for choice, ids, start, stop in zip(choices, rounds.ids[first:last], starts, starts[1:], strict=False):
+            own = listed[start - base : stop - base]
+            if choice is None or not (finite or np.isfinite(own).all()):
+                found.append(None)
+            else:
+                found.append((choice, tuple([ids[k] for k in choice.shown]), own))
+        return found
+
+    def learn(self, rounds: VectorRounds, asked: Sequence[tuple[int, Choice, float, int]]) -> int:
+        starts = rounds.starts
+        pairs = [(starts[t] + choice.shown[0], starts[t] + choice.shown[1]) for t, choice, _, _ in asked]
+        return self._learner.learn_all(
+            rounds.rows,
+            np.array(pairs, np.int64),
+            [value for _, _, value, _ in asked],
+            [side for _, _, _, side in asked],
+            [choice.ticket for _, choice, _, _ in asked],
+        )
+
+
+def bulk_of(settings: ModelSettings, learner: Learner, memory: Memory) -> VectorBulk | None:
+    """What does many rounds of this model at once; None where each of them has more to it."""
+    if not isinstance(learner, Conquer | Believing) or not learner.bulk:
+        return None
+    if settings.features.learn is not None or settings.covariance == "on-show" or settings.stop is not None:
+        return None
+    return VectorBulk(learner, settings.features.dim, memory)

@@ -1,0 +1,172 @@
+"""Many rounds at once: read in one pass and chosen in one call, each decided as it would be alone."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from conquer.answers import leftmost
+from conquer.service.commands.choosing import CellRoom, ReadRound, choose, decide, known, read, reply
+from conquer.service.errors import RefusalError
+from conquer.service.http.schemas import ChooseReply, ChooseRequest
+from conquer.service.log.records import Decision, Raw
+from conquer.service.log.served import Bulk
+from conquer.service.log.transaction import Turn
+
+SMALL_ROUND = 16 << 10
+"""Bytes of a round up to which it is read again for its answer: that costs less than keeping what was read."""
+_TOGETHER = 1 << 20
+"""Bytes of rounds that are read together."""
+_FAILED = 8
+"""So many rounds that cannot be chosen for are found in the midst of others; then each is tried alone."""
+_TOKEN = 16
+"""Digits of an event's id that nobody can guess."""
+Found = ReadRound | RefusalError | int | None
+"""A round as it was read, why it cannot be, its place among those read together, or None: it is known already."""
+Result = ChooseReply | RefusalError
+
+
+def choose_all(turn: Turn, requests: Sequence[ChooseRequest], room: CellRoom | None = None) -> list[Result]:
+    """Each as `choose` decides it, or why it is refused. `room` is that of all of them; None: each has its own.
+
+    Rounds are read before they are decided: nothing that is read depends on what is decided.
+    """
+    results: list[Result] = []
+    for part in _parts(requests):
+        results += _choose_part(turn, part, room)
+    return results
+
+
+def choose_together(turn: Turn, requests: Sequence[ChooseRequest]) -> list[Result]:
+    """Requests that wait at the same time, of whomever."""
+    return choose_all(turn, requests)
+
+
+def _parts(requests: Sequence[ChooseRequest]) -> Iterator[Sequence[ChooseRequest]]:
+    """So many in turn that reading them together takes little memory."""
+    first = size = 0
+    for place, request in enumerate(requests):
+        size += memoryview(request.items).nbytes
+        if size > _TOGETHER and place > first:
+            yield requests[first:place]
+            first, size = place, memoryview(request.items).nbytes
+    yield requests[first:]
+
+
+def _choose_part(turn: Turn, requests: Sequence[ChooseRequest], room: CellRoom | None) -> list[Result]:
+    bulk, ids = turn.folded.learner.bulk, set[str]()
+    new = [_is_new(turn, request, ids) for request in requests]
+    places: dict[int, int] = {}
+    texts: list[bytes] = []
+    if bulk is not None:
+        for number, request in enumerate(requests):
+            if new[number] is True and is_small(request.items, request.context):
+                places[number] = len(texts)
+                texts.append(bytes(request.items))
+    rounds = bulk.read(texts) if bulk is not None and texts else None
+    cells = bulk.understood(rounds) if bulk is not None and texts else []
+    found: list[Found] = []
+    for number, request in enumerate(requests):
+        place, begun = places.get(number, -1), new[number]
+        if isinstance(begun, RefusalError) or not begun:
+            found.append(begun or None)
+        elif place >= 0 <= cells[place] and (room is None or room.take(len(texts[place]), cells[place])):
+            found.append(place)
+        else:
+            found.append(_read_alone(turn, request, room))
+    return _decided_all(turn, requests, found, room, bulk, rounds, texts)
+
+
+def is_small(items: Raw, context: Raw) -> bool:
+    """Whether a round may be done together with others."""
+    return memoryview(items).nbytes <= SMALL_ROUND and bytes(context) == b"null"
+
+
+def _is_new(turn: Turn, request: ChooseRequest, ids: set[str]) -> bool | RefusalError:
+    """Whether it is neither known nor will be once an earlier one of `ids` is decided; or why it is refused."""
+    if request.event_id is None:
+        return True
+    try:
+        if request.event_id in ids or known(turn, request) is not None:
+            return False
+    except RefusalError as refusal:
+        return refusal
+    ids.add(request.event_id)
+    return True
+
+
+def _read_alone(turn: Turn, request: ChooseRequest, room: CellRoom | None) -> ReadRound | RefusalError:
+    try:
+        return read(turn, request, room or CellRoom())
+    except RefusalError as refusal:
+        return refusal
+
+
+def _decided_all(
+    turn: Turn,
+    requests: Sequence[ChooseRequest],
+    found: Sequence[Found],
+    room: CellRoom | None,
+    bulk: Bulk | None,
+    rounds: Any,
+    texts: Sequence[bytes],
+) -> list[Result]:
+    """All in order; those that were read together and stand side by side in one call."""
+    results: list[Result] = []
+    failed = 0
+    while (first := len(results)) < len(found):
+        last = first
+        while last < len(found) and isinstance(found[last], int):
+            last += 1
+        if last == first or bulk is None or failed > _FAILED:
+            results.append(_decided_alone(turn, requests[first], found[first], room))
+            continue
+        place: Any = found[first]
+        results += _decided_run(turn, requests[first:last], bulk, rounds, place, texts)
+        if len(results) < last:
+            # What is wrong with this one it says alone; those behind it get other tickets.
+            results.append(_decided_alone(turn, requests[len(results)], None, room))
+            failed += 1
+    return results
+
+
+def _decided_run(
+    turn: Turn, requests: Sequence[ChooseRequest], bulk: Bulk, rounds: Any, place: int, texts: Sequence[bytes]
+) -> list[Result]:
+    """The replies to rounds from `place` on, up to the first that cannot be chosen for."""
+    tickets = turn.folded.next_tickets(len(requests))
+    chosen = bulk.choose(rounds, place, place + len(requests), tickets)
+    tokens, ordinal = secrets.token_hex(_TOKEN // 2 * len(requests)), turn.folded.tally.ordinal
+    results: list[Result] = []
+    for number, (request, one) in enumerate(zip(requests, chosen, strict=True)):
+        if one is None:
+            break
+        choice, names, scores = one
+        decision = Decision(
+            ordinal + number,
+            choice.ticket,
+            int(choice.query),
+            choice.shown,
+            names,
+            names[leftmost(choice.ticket, len(names))],
+            Raw(texts[place + number]),
+            scores,
+            memo=dict(choice.memo),
+            deferred=request.deferred,
+        )
+        name = request.event_id or f"{ordinal + number:x}-{tokens[_TOKEN * number : _TOKEN * (number + 1)]}"
+        results.append(reply(turn.open_known(decision, choice, name, request.voter)))
+    return results
+
+
+def _decided_alone(turn: Turn, request: ChooseRequest, found: Found, room: CellRoom | None) -> Result:
+    if isinstance(found, RefusalError):
+        return found
+    room = room or CellRoom()
+    try:
+        if isinstance(found, ReadRound):
+            return reply(decide(turn, request, *found, room))
+        return choose(turn, request, room)
+    except RefusalError as refusal:
+        if refusal.tainted:
+            raise
+        return refusal
