@@ -83,6 +83,11 @@ class TwoTier:
         return type(made)._compile_for_args(made, *arguments)
 
     @property
+    def is_made(self) -> bool:
+        """Whether a call runs machine code: for callers who know a better way than to interpret the source."""
+        return bool(self._made.overloads) if self._made is not None else tier() == "compiled"
+
+    @property
     def made(self) -> Any:
         """Numba's dispatcher. It asks us whenever it has no code for some types."""
         if self._made is None:

@@ -4,13 +4,16 @@ import re
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from conquer.kernels.text import decimals
+from conquer.kernels.text import vectors as kernels
 from conquer.rows import SparseRows
-from conquer.rows.sparse import compressed
+from conquer.rows.sparse import compressed, stack
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import ANSWER_WORDS, IDENTIFIER, LARGEST, LONGEST_IDENTIFIER
 from conquer.service.settings import Limits
@@ -24,6 +27,19 @@ class _Vectored(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _decode = msgspec.json.Decoder(list[_Vectored]).decode
 _characters = re.compile(IDENTIFIER).fullmatch
 _HINT, _BEGINNING = b'"vector"', 512
+_POWERS = decimals.powers()
+_RESERVED = ANSWER_WORDS | {"id", "vector"}
+"""Ids that are answers, or spelt like a key, which `_decoded` takes for one that stands twice."""
+
+
+class VectorRounds(NamedTuple):
+    """Rounds of plain vectors, read together. `rows` (R, dim): those of all rounds that were understood, in order."""
+
+    rows: SparseRows
+    starts: list[int]
+    """(n + 1): round t has the rows starts[t]:starts[t + 1]; none: it has to be read item by item."""
+    ids: list[list[str]]
+    """Of each round, in order; [] where it was not understood."""
 
 
 def read_vectors(raw: bytes, dim: int, limits: Limits) -> tuple[list[str], SparseRows] | None:
@@ -39,6 +55,67 @@ def read_vectors(raw: bytes, dim: int, limits: Limits) -> tuple[list[str], Spars
     """
     if raw.find(_HINT, 0, _BEGINNING) < 0:
         return None
+    if kernels.rounds.entry.is_made:
+        rows, _, (ids,) = _scanned((raw,), dim, limits)
+        if ids:
+            return ids, rows
+    return _decoded(raw, dim, limits)
+
+
+def read_rounds(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRounds:
+    """What `read_vectors` says of each of these, all at once. It may understand fewer of them, never more.
+
+    >>> rounds = read_rounds([b'[{"id":"a","vector":[0,1]}]', b'[{"id":"b","text":"B"}]'], 2, Limits())
+    >>> rounds.ids, rounds.starts, rounds.rows.dense().tolist()
+    ([['a'], []], [0, 1, 1], [[0.0, 1.0]])
+    """
+    if kernels.rounds.entry.is_made:
+        return _scanned(texts, dim, limits)
+    found = [read_vectors(text, dim, limits) for text in texts]
+    ids = [[] if one is None else one[0] for one in found]
+    rows = [one[1] for one in found if one is not None]
+    return VectorRounds(stack(rows) if rows else _none(dim), [0, *accumulate(map(len, ids))], ids)
+
+
+def warm() -> None:
+    """Have the kernel that reads vectors compiled or loaded."""
+    _scanned((b'[{"id":"a","vector":[1]}]',), 1, Limits())
+
+
+def _scanned(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRounds:
+    """The rounds that the kernel understands, from their bytes straight into arrays."""
+    joined = np.frombuffer(b"".join(texts), np.uint8)
+    ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
+    size, starts = joined.size, np.empty(len(texts) + 1, np.int64)
+    indptr = np.empty(size // kernels.SHORTEST + 2, np.int64)
+    # A number takes two bytes at least, an id those that are copied and a quote.
+    indices, data, letters = np.empty(size // 2 + 1, np.int32), np.empty(size // 2 + 1), np.empty(size + 1, np.uint8)
+    most = limits.items, min(dim, limits.features), LONGEST_IDENTIFIER, _BEGINNING
+    used = kernels.rounds(joined, ends, most, LARGEST, _POWERS, starts, indptr, indices, data, letters)
+    places = starts.tolist()
+    if used == 0:
+        return VectorRounds(_none(dim), places, [[] for _ in texts])
+    # No id has a slash.
+    names = str(letters[: used - 1], "ascii").split("/")
+    ids = [names[start:end] for start, end in pairwise(places)]
+    if not _RESERVED.isdisjoint(names) or any(len(set(one)) < len(one) for one in ids):
+        # Rare: once more, without those that have such ids.
+        fine = [text if _differ(one) else b"" for text, one in zip(texts, ids, strict=True)]
+        return _scanned(fine, dim, limits)
+    return VectorRounds(SparseRows.made(indptr[: len(names) + 1].copy(), indices, data, dim), places, ids)
+
+
+def _differ(ids: list[str]) -> bool:
+    """Whether these are different and none means something else."""
+    return len(set(ids)) == len(ids) and _RESERVED.isdisjoint(ids)
+
+
+def _none(dim: int) -> SparseRows:
+    return SparseRows.made(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), dim)
+
+
+def _decoded(raw: bytes, dim: int, limits: Limits) -> tuple[list[str], SparseRows] | None:
+    """What `read_vectors` says, by way of Python's objects."""
     try:
         items = _decode(raw)
         if raw.count(b'"id"') != len(items) or raw.count(_HINT) != len(items):
