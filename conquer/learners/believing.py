@@ -11,9 +11,10 @@ from conquer.learners.algorithm import Presentable
 from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
 from conquer.learners.conquer import Conquer
 from conquer.learners.halves import Fresh, Halves
+from conquer.learners.many import learn_in_turn, with_sides
 from conquer.learners.voters import GAINED, Voter, Voters, checked_source
 from conquer.rows import SparseRows, as_rows
-from conquer.types import Choice, Floats, Source
+from conquer.types import Choice, Floats, Ints, Source
 
 Rest = list[tuple[Any, Any, float]]
 """Rows of an answer that are no item's: features, values, and the factor of each."""
@@ -94,6 +95,11 @@ class Believing(Presentable):
         return 2
 
     @property
+    def bulk(self) -> bool:
+        """Whether `choose_all` and `learn_all` can do it."""
+        return self.learner.bulk
+
+    @property
     def answers(self) -> int:
         return self.learner.answers
 
@@ -110,6 +116,12 @@ class Believing(Presentable):
 
     def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
         return self.learner.choose_and_score(self._wide(X), rng)
+
+    def choose_all(
+        self, X: SparseRows, starts: Sequence[int], tickets: Sequence[int]
+    ) -> tuple[list[Choice | None], Floats]:
+        """The choices of many rounds and every row's score, as the learner's `choose_all` gives them."""
+        return self.learner.choose_all(self._wide(X), starts, tickets)
 
     def scores(self, X: Any, ticket: int = 0) -> Floats:
         """(K,): the model's scores."""
@@ -169,6 +181,18 @@ class Believing(Presentable):
         gained = self._known(two, source) - known
         self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
         self.halves.learn(models, voter, source.kind, step)
+
+    def learn_all(
+        self, X: SparseRows, pairs: Ints, answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
+    ) -> int:
+        """`learn` for many answers to duels, in order, of nobody in particular and at full weight; how many were learnt.
+
+        Fewer than all where the next cannot be: `learn` says why. `pairs` (n, 2): the rows of those shown.
+        """
+        if not self.bulk:
+            raise ValueError(f"{self.name} cannot learn many answers in one call: see bulk")
+        rows, extra = with_sides(self._wide(X), self.dim, sides)
+        return learn_in_turn(self.model, rows, self.model.plan, self.model.knobs, pairs, answers, extra, tickets)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:
         """The part of u that is no item's and a named voter's: rows of features and values, each with its factor."""

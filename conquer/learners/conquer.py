@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
-from conquer.learners.algorithm import STORED, Presentable, as_stored
+from conquer.learners.algorithm import STORED, as_stored
+from conquer.learners.many import ManyRounds, chosen
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -24,11 +25,10 @@ __all__ = ["ETA_MODES", "USUAL_U", "Conquer", "as_stored"]
 USUAL_U = 1.0
 """U where nobody says another."""
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
-_QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
 
-class Conquer(Presentable):
+class Conquer(ManyRounds):
     """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
     `choose` changes nothing but its rng; `learn` and `expose` are the only mutations. The policy's settings belong to
@@ -211,12 +211,7 @@ class Conquer(Presentable):
             model.user = 0
         if status != st.OK:
             model.fail(status, rows)
-        memo: dict[str, Any] = {"chance": float(chance) if chance == chance else None}
-        if query == st.DUEL:
-            return Choice((a, b), _DUEL, ticket, memo)
-        if b >= 0:
-            memo["greedy"] = b
-        return Choice((a,), _QUERIES[query], ticket, memo)
+        return chosen(a, b, query, ticket, float(chance))
 
     def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
         """`choose` and `scores` for the price of one, wherever the round has scored all items anyway."""

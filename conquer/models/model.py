@@ -63,8 +63,12 @@ class CompiledModel:
 
     def reserve(self, X: SparseRows) -> None:
         """Make room for a round of this size."""
-        if self.work.shape[1] < X.rows.size:
-            self._resize(max(X.rows.size, 2 * self.work.shape[1]))
+        self.reserve_items(X.rows.size)
+
+    def reserve_items(self, count: int) -> None:
+        """Make room for a round of so many items."""
+        if self.work.shape[1] < count:
+            self._resize(max(count, 2 * self.work.shape[1]))
 
     def _resize(self, count: int) -> None:
         """Scratch for `count` items. Everything is made before anything is replaced: memory may run out between."""

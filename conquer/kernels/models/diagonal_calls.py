@@ -1,17 +1,23 @@
 """The diagonal model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.tiers import heavy, jit
+from conquer.kernels.core.tiers import heavy, jit, sized
 from conquer.kernels.models import diagonal  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import DiagonalState, Items
 
-__all__ = ["choose", "diagonal", "expose", "learn", "measure", "run", "update"]
+__all__ = ["choose", "choose_all", "diagonal", "expose", "learn", "learn_all", "measure", "run", "update"]
 
 
 @jit
 def choose(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket):
     state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return steps.choose(state, items, plan, knobs, work, ticket[0])
+
+
+@sized(steps.work_of_rounds)
+def choose_all(indptr, indices, data, rows, cells, stats, plan, knobs, work, drawn, starts, picks, chances, scores):
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    steps.choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, scores)
 
 
 @jit
@@ -24,6 +30,12 @@ def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, 
 def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, moved, weights, target, exposed):
     state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
     return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
+
+
+@sized(steps.work_of_answers)
+def learn_all(indptr, indices, data, rows, cells, stats, plan, knobs, work, drawn, pairs, extra, targets):
+    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    return steps.move_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
 
 
 @jit

@@ -1,17 +1,41 @@
 """The full model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.tiers import heavy, jit
+from conquer.kernels.core.tiers import heavy, jit, sized
 from conquer.kernels.models import full  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import FullState, Items
 
-__all__ = ["choose", "expose", "full", "learn", "measure", "run", "update"]
+__all__ = ["choose", "choose_all", "expose", "full", "learn", "learn_all", "measure", "run", "update"]
 
 
 @jit
 def choose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket):
     state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.choose(state, items, plan, knobs, work, ticket[0])
+
+
+@sized(steps.work_of_rounds)
+def choose_all(
+    indptr,
+    indices,
+    data,
+    rows,
+    w,
+    inverse,
+    shown,
+    room,
+    stats,
+    plan,
+    knobs,
+    work,
+    drawn,
+    starts,
+    picks,
+    chances,
+    scores,
+):
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    steps.choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, scores)
 
 
 @jit
@@ -60,6 +84,29 @@ def update(
 ):
     state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
     return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
+
+
+@sized(steps.work_of_answers)
+def learn_all(
+    indptr,
+    indices,
+    data,
+    rows,
+    w,
+    inverse,
+    shown,
+    room,
+    stats,
+    plan,
+    knobs,
+    work,
+    drawn,
+    pairs,
+    extra,
+    targets,
+):
+    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    return steps.move_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
 
 
 @jit

@@ -1,4 +1,4 @@
-"""One round, compiled: choosing and learning, written once for every model."""
+"""Rounds, compiled: choosing and learning, one by one or many in one call, written once for every model."""
 
 import math
 
@@ -112,6 +112,26 @@ def choose(state, items, plan, knobs, work, ticket):
 
 
 @part
+def choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, scores):
+    """`choose` for the rounds items[starts[t]:starts[t + 1]]: picks[t] := (status, a, b, query), chances[t], its scores.
+
+    `drawn` are the tickets. A round of fewer than two items is passed over, and so are the scores of one that fails.
+    """
+    uniform = plan[st.RULE_FIRST] == st.UNIFORM and plan[st.RULE_SECOND] == st.UNIFORM
+    for t in range(drawn.size):
+        start, stop = starts[t], starts[t + 1]
+        if stop - start >= 2:
+            now = primitives.Items(items.indptr, items.indices, items.data, items.rows[start:stop])
+            status, a, b, query, chance = choose(state, now, plan, knobs, work, drawn[t])
+            if uniform:  # a choice without a look at the scores
+                status = measured(state, now, plan, knobs, work, drawn[t])
+            picks[t, 0], picks[t, 1], picks[t, 2], picks[t, 3], chances[t] = status, a, b, query, chance
+            if status == st.OK:
+                for i in range(start, stop):
+                    scores[i] = work[st.SCORES, i - start]
+
+
+@part
 def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
     """Turn the answer to (a, b) into one step of the model; returns a status, state untouched unless OK."""
     reply = plan[st.REPLY]
@@ -179,6 +199,28 @@ def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed
 
 
 @part
+def move_all(state, items, plan, knobs, work, drawn, pairs, extra, targets):
+    """`learn` for answers to duels between items pairs[t], in order; returns how many were, up to the first that cannot.
+
+    `extra[t]`, unless it is below 0, is the number of a third row that moves with them at weight 1. `drawn`: tickets.
+    """
+    count = items.rows.size
+    rows, weights = np.empty(3, np.int64), np.empty(3)
+    weights[0], weights[1], weights[2] = 0.5, -0.5, 1.0
+    for t in range(drawn.size):
+        a, b = pairs[t, 0], pairs[t, 1]
+        if not (0 <= a < count and 0 <= b < count and a != b):
+            return t
+        rows[0], rows[1], rows[2] = items.rows[a], items.rows[b], extra[t]
+        size = 3 if extra[t] >= 0 else 2
+        if plan[st.REPLY] != st.REPLY_IGNORE:
+            status = move(state, items, rows[:size], weights[:size], targets[t], plan, knobs, work, drawn[t], False)
+            if status != st.OK:
+                return t
+    return drawn.size
+
+
+@part
 def show(state, items, plan, knobs, a, b):
     """Count the pair in the widths before its answer; returns a status, state untouched unless OK."""
     rows, weights = np.empty(2, np.int64), np.empty(2)
@@ -205,3 +247,13 @@ def measure(state, items, plan, knobs, work, ticket, pivot, out):
     else:
         primitives.contrasts(state, items, pivot, plan, knobs, out)
     return st.OK
+
+
+def work_of_rounds(indptr, indices, data, rows, *rest):
+    """About how many innermost steps the choices among all these rows take: most are not arithmetic."""
+    return 64 * rows.size + data.size
+
+
+def work_of_answers(indptr, indices, data, *rest):
+    """The same of learning that many answers."""
+    return 1024 * rest[-1].size + data.size
