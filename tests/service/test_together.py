@@ -1,0 +1,202 @@
+"""Rounds and answers that are done together come to what they do one by one: the same rows, replies and weights."""
+
+import json
+import random
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conquer.service.commands import answering, answers, choosing, rounds
+from conquer.service.commands.creation import create
+from conquer.service.errors import RefusalError
+from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
+from conquer.service.log import fold
+from conquer.service.server import Server
+from conquer.service.settings import Settings
+
+from .folds import rows_of, slow_fold
+
+DIM = 6
+MODELS = {
+    "everyday": {"algorithm": "gnr", "believe": "voters"},
+    "believing nobody": {"algorithm": "gnc"},
+    "on a full model": {"algorithm": "gnu", "model": "full", "believe": "people"},
+    "in float32": {"algorithm": "gnt", "parameters": {"storage": "float32"}},
+    "diverging": {"algorithm": "ttg", "parameters": {"update": "margin", "lam": 1e-100}},
+    "one item shown": {"algorithm": "confidit"},
+    "counted on show": {"algorithm": "gnr", "covariance": "on-show"},
+}
+
+
+def vectors(rng: random.Random, count: int, width: int = DIM) -> list[dict[str, Any]]:
+    return [{"id": f"i{k}", "vector": [round(rng.gauss(0, 1), 2) for _ in range(width)]} for k in range(count)]
+
+
+def a_round(rng: random.Random) -> ChooseRequest:
+    """Mostly plain vectors; now and then one that has to be read alone, or refused."""
+    width = rng.choice((DIM, DIM, DIM, 2))
+    items: Any = vectors(rng, rng.randint(2, 6), width)
+    context, kind = b"null", rng.random()
+    if kind < 0.06:
+        items = items[:1]
+    elif kind < 0.12:
+        items[1]["id"] = items[0]["id"]
+    elif kind < 0.18:
+        items = [{"id": "a", "text": "green tea"}, {"id": "b", "text": "black tea"}]
+    elif kind < 0.22:
+        items[0]["id"] = "gr\u00fcn"
+    elif kind < 0.26:
+        items[0]["vector"] = [1e14] * width
+    elif kind < 0.30:
+        context = b'{"warm":true}'
+    elif kind < 0.33:
+        items = [{"id": f"i{k}", "vector": [0.5] * DIM, "label": "x" * 300} for k in range(60)]
+    event = rng.choice((None, None, None, f"e{rng.randint(0, 9)}"))
+    return ChooseRequest(Raw(json.dumps(items).encode()), Raw(context), event, deferred=rng.random() < 0.05)
+
+
+def an_answer(rng: random.Random, names: tuple[str, ...]) -> AnswerRequest:
+    winner = rng.choice([*names, *names, *names, "tie", "skip", "both_bad", "nobody"])
+    voter = rng.choice((None, None, None, None, "ann"))
+    return AnswerRequest(winner, voter, strength=rng.choice((None, None, 0.25)) if winner in names else None)
+
+
+class World:
+    """A store of its own, and a script that is carried out on it, together or one by one."""
+
+    def __init__(self, folder: Any, settings: dict[str, Any], together: bool) -> None:
+        self.address, self.together = f"sqlite:///{folder}/{together}.db", together
+        self.server = Server(Settings(store=self.address))
+        self.server.writer.start()
+        made = ModelSettings(**{"features": FeatureSettings(dim=DIM), **settings})
+        self.server.writer.call_now(None, lambda connection: create(connection, "m", made, 9))
+
+    def close(self) -> None:
+        self.server.writer.stop()
+        self.server.database.close()
+
+    def _do(self, all_of: Any, one: Any, requests: list[Any]) -> list[Any]:
+        def each(turn: Any) -> list[Any]:
+            return all_of(turn, requests) if self.together else [self._alone(turn, one, it) for it in requests]
+
+        try:
+            return self.server.writer.call_now("m", each)
+        except RefusalError as refusal:
+            if not refusal.tainted:
+                raise
+            # What cannot be learnt without leaving its mark takes all of its transaction with it.
+            return [refusal] * len(requests)
+
+    def _alone(self, turn: Any, one: Any, request: Any) -> Any:
+        try:
+            return one(turn, request)
+        except RefusalError as refusal:
+            if refusal.tainted:
+                raise
+            return refusal
+
+    def choose(self, requests: list[ChooseRequest]) -> list[Any]:
+        return self._do(rounds.choose_all, choosing.choose, requests)
+
+    def answer(self, requests: list[tuple[str, AnswerRequest]]) -> list[Any]:
+        return self._do(answers.answer_all, lambda turn, request: answering.answer(turn, *request), requests)
+
+    def tally(self) -> Any:
+        return self.server.writer.call_now("m", lambda turn: turn.folded.tally)
+
+    def weights(self) -> bytes:
+        return self.server.writer.call_now("m", lambda turn: turn.folded.learner.dumps(""))
+
+
+def told(one: Any) -> Any:
+    return (one.code, one.message) if isinstance(one, RefusalError) else one
+
+
+def without_id(one: Any) -> Any:
+    """A reply without the part of its event's id that chance has made."""
+    if isinstance(one, RefusalError):
+        return told(one)
+    return [getattr(one, field) if field != "event_id" else None for field in one.__struct_fields__]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("seed", range(2))
+def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
+    monkeypatch.setattr(fold, "COMPARED", 7)
+    monkeypatch.setattr(answers, "COMPARED", 7)
+    monkeypatch.setattr(rounds, "_TOGETHER", 4000)
+    rng = random.Random(f"{name}{seed}")
+    with closing(World(tmp_path, MODELS[name], True)) as one, closing(World(tmp_path, MODELS[name], False)) as other:
+        open_events: list[tuple[str, str, tuple[str, ...]]] = []
+        for _ in range(6):
+            asked = [a_round(rng) for _ in range(rng.randint(1, 12))]
+            first, second = one.choose(asked), other.choose(asked)
+            assert [without_id(reply) for reply in first] == [without_id(reply) for reply in second]
+            open_events += [
+                (a.event_id, b.event_id, tuple(item.id for item in a.shown))
+                for a, b in zip(first, second, strict=True)
+                if not isinstance(a, RefusalError)
+            ]
+            picked = [rng.choice([*open_events, ("none", "none", ("i0", "i1"))]) for _ in range(rng.randint(1, 12))]
+            says = [an_answer(rng, names) for *_, names in picked]
+            heard = one.answer([(event, say) for (event, _, _), say in zip(picked, says, strict=True)])
+            slow = other.answer([(event, say) for (_, event, _), say in zip(picked, says, strict=True)])
+            assert [getattr(reply, "status", None) or reply.code for reply in heard] == [
+                getattr(reply, "status", None) or reply.code for reply in slow
+            ]
+        bulk = one.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+        assert (bulk is not None) == (name not in ("on a full model", "one item shown", "counted on show"))
+        counts, others = one.tally(), other.tally()
+        assert one.weights() == other.weights()
+        for kept in (counts, others):
+            kept.recent = []
+        assert counts == others
+        assert counts.learnt or name == "diverging"
+    texts = [
+        [(row.position, row.kind, row.voter, row.text) for row in rows_of(w.address, "m")[1]] for w in (one, other)
+    ]
+    assert texts[0] == texts[1]
+    if MODELS[name].get("covariance") is None:
+        folded = slow_fold(one.address, "m")
+        assert np.isfinite(folded).all()
+
+
+def test_servers_that_compare_find_the_same_at_the_same_position(tmp_path, monkeypatch):
+    """Nothing behind a compared position has been learnt when it is reached."""
+    monkeypatch.setattr(fold, "COMPARED", 5)
+    monkeypatch.setattr(answers, "COMPARED", 5)
+    rng = random.Random(3)
+    digests: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
+    asked = [ChooseRequest(Raw(json.dumps(vectors(rng, 3)).encode())) for _ in range(12)]
+    for together in (True, False):
+        with closing(World(tmp_path, MODELS["everyday"], together)) as world:
+            kept = digests[together]
+
+            def watch(turn: Any, kept: Any = kept) -> None:
+                turn.folded.watch = lambda folded: kept.append((folded.position, folded.learner.dumps("")))
+
+            world.server.writer.call_now("m", watch)
+            events = [reply.event_id for reply in world.choose(asked)]
+            world.answer([(event, AnswerRequest("tie")) for event in events])
+    assert len(digests[True]) > 2
+    assert digests[True] == digests[False]
+
+
+@pytest.mark.parametrize("count", [40, 400])
+def test_what_cannot_be_done_together_is_tried_once_more_alone_and_no_oftener(tmp_path, monkeypatch, count):
+    """A batch of rounds that all fail costs in proportion to their number."""
+    calls = [0]
+    with closing(World(tmp_path, MODELS["everyday"], True)) as world:
+        bulk = world.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+
+        def choose(rounds: Any, first: int, last: int, tickets: Any) -> list[None]:
+            calls[0] += last - first
+            return [None] * (last - first)
+
+        monkeypatch.setattr(bulk, "choose", choose)
+        rng = random.Random(0)
+        request = ChooseRequest(Raw(json.dumps(vectors(rng, 3)).encode()))
+        assert not any(isinstance(one, RefusalError) for one in world.choose([request] * count))
+        assert calls[0] <= 10 * count
