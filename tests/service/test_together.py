@@ -147,7 +147,7 @@ def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
                 getattr(reply, "status", None) or reply.code for reply in slow
             ]
         bulk = one.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
-        assert (bulk is not None) == (name not in ("on a full model", "one item shown", "counted on show"))
+        assert (bulk is not None) == (name not in ("one item shown", "counted on show"))
         counts, others = one.tally(), other.tally()
         assert one.weights() == other.weights()
         for kept in (counts, others):
