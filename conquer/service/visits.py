@@ -4,8 +4,9 @@ There is no parser, no task and no future in between. Checks, refusals and count
 """
 
 import asyncio
+import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from conquer.service.dispatch import Dispatch
@@ -17,15 +18,14 @@ from conquer.service.http.routing import Call, Router, Short
 from conquer.service.http.whole import PLAIN, any_reply, plain_reply
 from conquer.service.writer.work import QueuedWork
 
+logger = logging.getLogger("conquer.service")
+
 
 class _Nobody:
     """Stands where the parser would wake who waits for a body."""
 
     def set(self) -> None:
         pass
-
-
-_NOBODY = _Nobody()
 
 
 class Visit:
@@ -37,39 +37,40 @@ class Visit:
         "_dispatch",
         "_path",
         "_sent",
-        "_short",
         "_started",
         "_task",
+        "_tell",
         "_told",
         "disconnected",
         "keep_alive",
         "response_complete",
         "response_started",
     )
-    message_event = _NOBODY
+    message_event = _Nobody()
 
     def __init__(self, connection: Entrance, dispatch: Dispatch, path: dict[str, str]) -> None:
         self._started = time.perf_counter()
         self._connection, self._dispatch, self._path = connection, dispatch, path
         self._sent = [1]
+        # What the work needs and what tells of it; not kept by a connection that rests.
+        self._call: Any = None
+        self._tell: Any = None
         self._task: asyncio.Task[None] | None = None
         self._told = self.disconnected = self.response_started = self.response_complete = False
         self.keep_alive = True
 
-    def begin(self, plain: Plain) -> None:
+    def begin(self, plain: Plain, shorten: Callable[[Call], Short]) -> None:
         """Let the caller in and queue the work, or refuse."""
         dispatch, connection, path, head = self._dispatch, self._connection, self._path, plain.head
         server = dispatch.server
         connection.begin(self)
         try:
-            hold = Hold(server.budget, dispatch.endpoint.upload)
+            hold = Hold(server.budget, False)
             key = dispatch.admit(path, head.by_name, connection.address, hold)
             scope = {"type": "http", "headers": head.lines, "query_string": b"", "client": connection.client}
             self._call = call = Call(server, key, path, dispatch.decode(plain.body, key, self._sent), scope, hold)
-            self._short = short = _short(dispatch, call)
-            server.writer.put(
-                QueuedWork(path["name"], short.work, short.events, self, short.light, request=short.request)
-            )
+            work, request, events, light, self._tell = shorten(call)
+            server.writer.put(QueuedWork(path["name"], work, events, self, light, request=request))
         except Exception as error:  # noqa: BLE001 - whatever it was, whoever asked gets a reply
             self._fail(error)
 
@@ -80,7 +81,7 @@ class Visit:
         """The writer has done it, or left it to the handler."""
         self._told = True
         try:
-            result = self._short.told(found)
+            result = self._tell(found)
             body = None if result is None else encode(result)
         except Exception as error:  # noqa: BLE001 - others are told after this one
             self._fail(error)
@@ -118,8 +119,14 @@ class Visit:
         self._end(reply.status, any_reply(reply.status, headers, reply.body, not self.keep_alive))
 
     def _end(self, status: int, reply: bytes) -> None:
-        self._connection.end(self, reply)
         endpoint = self._dispatch.endpoint
+        self._call = self._tell = None
+        try:
+            self._connection.end(self, reply)
+        except Exception:
+            # Others are told after this one.
+            logger.exception("%s %s was not replied to", endpoint.method, endpoint.path)
+            self._connection.transport.abort()
         seconds = time.perf_counter() - self._started
         self._dispatch.server.meters.request(endpoint.method, endpoint.path, status, seconds)
 
@@ -138,12 +145,6 @@ class Visit:
             self._end(500, any_reply(500, headers, reply.body, ends=True))
 
 
-def _short(dispatch: Dispatch, call: Call) -> Short:
-    if dispatch.endpoint.short is None:
-        raise TypeError(f"{dispatch.endpoint.path} has no short way")
-    return dispatch.endpoint.short(call)
-
-
 class Visits:
     """What a connection offers its requests to: takes those that are everyday, to rows of the table with a short way.
 
@@ -151,8 +152,8 @@ class Visits:
     """
 
     def __init__(self, rows: Iterable[Dispatch]) -> None:
-        short = (row for row in rows if row.endpoint.short is not None and row.endpoint.method == "POST")
-        self._router = Router((row.endpoint.method, row.endpoint.path, row) for row in short)
+        routes = [(row, row.endpoint.short) for row in rows if row.endpoint.method == "POST"]
+        self._router = Router(("POST", row.endpoint.path, (row, short)) for row, short in routes if short is not None)
         self._door = Door()
 
     def __call__(self, connection: Entrance, data: bytes) -> bool:
@@ -160,8 +161,8 @@ class Visits:
         found = None if plain is None else self._router.find(plain.path)
         if plain is None or found is None:
             return False
-        dispatch = found[0]["POST"]
+        dispatch, shorten = found[0]["POST"]
         if plain.head.length > dispatch.limit:
             return False
-        Visit(connection, dispatch, found[1]).begin(plain)
+        Visit(connection, dispatch, found[1]).begin(plain, shorten)
         return True

@@ -57,8 +57,11 @@ class Entrance(BoundedProtocol):
         """Its reply in one write, and what follows any reply."""
         self.tasks.discard(cycle)
         cycle.response_started = cycle.response_complete = True
-        if not cycle.disconnected:
+        if cycle.disconnected:
+            return
+        # Of two that wait, only the later one hears that the client has gone.
+        if not self.transport.is_closing():
             self.transport.write(reply)
             if not cycle.keep_alive:
                 self.finish()
-            self.on_response_complete()
+        self.on_response_complete()
