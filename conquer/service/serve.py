@@ -23,7 +23,7 @@ from conquer.service.app import make_app
 from conquer.service.commands.creation import create
 from conquer.service.console import check_address
 from conquer.service.http.bounds import room_for
-from conquer.service.http.connection import BoundedProtocol
+from conquer.service.http.entrance import Entrance
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.server import Server
 from conquer.service.settings import Settings
@@ -101,13 +101,16 @@ class Running(uvicorn.Server):
 
 def _config(server: Server) -> uvicorn.Config:
     settings = server.settings
-    BoundedProtocol.bounds = server.bounds
+    app = make_app(server)
+    Entrance.bounds = server.bounds
+    # Through a proxy a request comes with where it is from: the parser reads that.
+    Entrance.short = None if settings.proxy else app.visits
     server.bounds.connections, backlog = room_for(settings.connections)
     return uvicorn.Config(
-        make_app(server),
+        app,
         host=settings.host,
         port=settings.port,
-        http=BoundedProtocol,
+        http=Entrance,
         backlog=backlog,
         # Requests whose connections have gone count too, until they are done.
         limit_concurrency=2 * server.bounds.connections,

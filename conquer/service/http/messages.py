@@ -130,14 +130,23 @@ async def _held(first: bytes, chunks: AsyncIterator[bytes], hold: Hold) -> Async
         yield chunk
 
 
-async def send_reply(send: Send, reply: Reply, receive: Receive) -> None:
-    """Any other reply, in one piece or chunk by chunk."""
+def headers_for(reply: Reply) -> Headers:
+    """The headers that a reply is sent with.
+
+    >>> headers_for(Reply(b"{}"))[2:]
+    [(b'cache-control', b'no-store'), (b'content-length', b'2')]
+    """
     headers = [(b"content-type", reply.kind.encode()), _NOSNIFF, *reply.headers]
     if not any(name == b"cache-control" for name, _ in reply.headers):
         headers.append((b"cache-control", b"no-store"))
     if reply.chunks is None and reply.status != 204:
         headers.append((b"content-length", str(len(reply.body)).encode()))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    return headers
+
+
+async def send_reply(send: Send, reply: Reply, receive: Receive) -> None:
+    """Any other reply, in one piece or chunk by chunk."""
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers_for(reply)})
     if reply.chunks is not None:
         gone = asyncio.ensure_future(_disconnected(receive))
         try:

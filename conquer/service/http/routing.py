@@ -163,7 +163,8 @@ class Endpoint:
     leaves a row out of the OpenAPI document. `answers`: what is sent there are answers, which are counted also when
     they are refused. `limit`: the largest body in bytes, where the settings do not say; what needs no key has one that
     passes uncounted (`budget.SMALL`). `example`: a body for the documents, as JSON or (of bytes) as a text; tests
-    decode it. `short`: what the handler has the writer do, for those who ask the writer themselves.
+    decode it. `short`: what the handler of a POST to a model has the writer do, for those who ask the writer
+    themselves (`Visits`).
     """
 
     method: str

@@ -1,6 +1,7 @@
 """Replies in one piece: head and body in one write, for a call of the system costs more than encoding both."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -15,7 +16,7 @@ PLAIN = (
 """The headers of the everyday reply: JSON, not to be cached."""
 WHOLE = "conquer.whole"
 """An extension of ASGI: what sends an everyday reply at once, or says that it cannot."""
-_LINES = b"".join(b"%b: %b\r\n" % header for header in PLAIN)
+_LAST = b"connection: close\r\n"
 _CONTINUE = b"HTTP/1.1 100"
 
 
@@ -25,8 +26,26 @@ def plain_reply(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes
     >>> plain_reply(200, [(b"date", b"now")], b"{}").split(b"\\r\\n")[:2]
     [b'HTTP/1.1 200 OK', b'date: now']
     """
-    usual = [b"%b: %b\r\n" % header for header in headers]
-    return b"".join((STATUS_LINE[status], *usual, _LINES, b"content-length: %d\r\n\r\n" % len(body), body))
+    return b"%b%d\r\n\r\n%b" % (_plain_head(status, tuple(headers)), len(body), body)
+
+
+@lru_cache(maxsize=16)
+def _plain_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """All of it that is the same for a second, until the date changes."""
+    return STATUS_LINE[status] + _lines(headers) + _lines(PLAIN) + b"content-length: "
+
+
+def any_reply(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes, ends: bool = False) -> bytes:
+    """A reply with these headers; `ends`: the connection's last one.
+
+    >>> any_reply(404, [(b"content-length", b"0")], b"", ends=True).split(b"\\r\\n")[:3]
+    [b'HTTP/1.1 404 Not Found', b'content-length: 0', b'connection: close']
+    """
+    return STATUS_LINE[status] + _lines(headers) + (_LAST if ends else b"") + b"\r\n" + body
+
+
+def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 def refusal(status: int, code: str, message: str, headers: bytes = b"") -> bytes:

@@ -1,10 +1,8 @@
 """Work on its way through the writer: what is queued, a batch of it, and who is told."""
 
-import asyncio
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import RootTransaction
 
@@ -13,6 +11,16 @@ from conquer.service.log.transaction import Turn
 
 Generation = tuple[int, int]
 """A model's id, and the position of a correction in its log."""
+
+
+class Told(Protocol):
+    """Whom to tell what became of work: a future, or what does as much of one."""
+
+    def done(self) -> bool: ...
+
+    def set_result(self, result: Any, /) -> None: ...
+
+    def set_exception(self, error: Any, /) -> None: ...
 
 
 @dataclass(slots=True)
@@ -30,7 +38,7 @@ class QueuedWork:
     model: str | None
     work: Callable[..., Any]
     events: tuple[str, ...]
-    future: "Future[Any] | asyncio.Future[Any]"
+    future: Told
     light: bool = False
     generation: Generation | None = None
     reads: bool = False
