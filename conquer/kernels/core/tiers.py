@@ -84,7 +84,7 @@ class TwoTier:
 
     @property
     def is_made(self) -> bool:
-        """Whether a call runs machine code: for callers who know a better way than to interpret the source."""
+        """Whether a call runs machine code."""
         return bool(self._made.overloads) if self._made is not None else tier() == "compiled"
 
     @property
@@ -117,6 +117,11 @@ class TwoTier:
 
         toolchain()
         self.made.compile(native.types_of(key))
+
+
+def is_made(kernel: Any) -> bool:
+    """Whether a call of this kernel runs machine code: for those who know a faster way than to interpret its source."""
+    return bool(kernel.entry.is_made)
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:

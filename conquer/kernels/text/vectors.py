@@ -7,29 +7,16 @@ import numpy as np
 
 from conquer.kernels.core.compile import part
 from conquer.kernels.core.tiers import sized
-from conquer.kernels.text.decimals import decimal, eight
+from conquer.kernels.text.decimals import eight
+from conquer.kernels.text.numbers import after_gap, is_gap, numbers
 
 SHORTEST = len('{"id":"a","vector":[0]}')
 """Bytes that an item takes at least."""
-_0, _1, _2, _3, _8 = (np.uint64(n) for n in (0, 1, 2, 3, 8))
-_SPACE, _LAST = np.uint64(0x20), np.uint64(0x7E)
+_0, _1, _2, _3, _4, _8 = (np.uint64(n) for n in (0, 1, 2, 3, 4, 8))
+_FIRST, _LAST = np.uint64(0x20), np.uint64(0x7E)
 _QUOTE, _COMMA, _COLON, _SLASH, _QUESTION, _HASH, _BACKSLASH, _I, _D = (np.uint64(ord(sign)) for sign in '",:/?#\\id')
-_OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST, _TAB, _LINE, _RETURN = (np.uint64(ord(sign)) for sign in "{}[]\t\n\r")
+_OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = (np.uint64(ord(sign)) for sign in "{}[]")
 _VECTOR = np.uint64(int.from_bytes(b'"vector"', "little"))
-
-
-@part
-def is_gap(byte):
-    """Whether this is white space of JSON."""
-    return byte <= _SPACE and (byte == _SPACE or byte == _LINE or byte == _RETURN or byte == _TAB)  # noqa: PLR1714
-
-
-@part
-def after_gap(texts, i):
-    """Where the white space at i ends; something else comes before the text does."""
-    while is_gap(np.uint64(texts[i])):
-        i += _1
-    return i
 
 
 @part
@@ -51,33 +38,11 @@ def identifier(texts, i, end, longest, letters, used):
         if byte == _QUOTE:
             letters[used] = _SLASH
             return (j + _1 if j > start else _0), used + _1
-        if byte < _SPACE or byte > _LAST or byte in (_SLASH, _QUESTION, _HASH, _BACKSLASH):
+        if byte < _FIRST or byte > _LAST or byte in (_SLASH, _QUESTION, _HASH, _BACKSLASH):
             break
         letters[used] = byte
         used += _1
     return _0, used
-
-
-@part
-def numbers(texts, i, end, widest, largest, tables, indices, data, count):
-    """(end, width, count) of the list of numbers at i, whose non-zeros are written from `count` on; end 0: it is none."""
-    width = _0
-    if np.uint64(texts[i]) != _OPEN_LIST:
-        return _0, width, count
-    byte = _COMMA
-    while byte == _COMMA and width < widest:
-        i = after_gap(texts, i + _1)
-        i, value = decimal(texts, i, end, tables)
-        if i == _0 or abs(value) > largest:
-            return _0, width, count
-        if value != 0.0:
-            indices[count] = width
-            data[count] = value
-            count += _1
-        width += _1
-        i = after_gap(texts, i)
-        byte = np.uint64(texts[i])
-    return (i + _1 if byte == _CLOSE_LIST else _0), width, count
 
 
 @part
@@ -117,7 +82,7 @@ def items(texts, start, i, end, limits, largest, tables, row, count, used, indpt
             else:
                 if seen & _1 != _0 or texts[i + _1] != _I or texts[i + _2] != _D or texts[i + _3] != _QUOTE:
                     return bad
-                i = after_mark(texts, i + _3 + _1, _COLON)
+                i = after_mark(texts, i + _4, _COLON)
                 if i == _0:
                     return bad
                 i, used = identifier(texts, i, end, longest, letters, used)
@@ -136,18 +101,19 @@ def items(texts, start, i, end, limits, largest, tables, row, count, used, indpt
 
 
 @sized(lambda texts, *_: 10 * texts.size)
-def rounds(texts, ends, limits, largest, tables, starts, indptr, indices, data, letters):
+def rounds(texts, places, limits, largest, tables, indptr, indices, data, letters):
     """Write the rows of every round that is understood, and their ids; returns the number of letters written.
 
-    Round t has the bytes ends[t - 1]:ends[t] and gets the rows starts[t]:starts[t + 1]. `limits` are the most items, the
-    most numbers of a vector, the most letters of an id, and the bytes within which the first vector has to begin.
+    Text t ends before byte places[t + 1], which becomes the number of rows of this round and those before it.
+    `limits` are the most items, the most numbers of a vector, the most letters of an id, and the bytes within which the
+    first vector has to begin; `tables` those of `decimals`. No number is larger than `largest`.
     """
     row, count, used = np.int64(0), _0, _0
     begin = _0
-    starts[0] = indptr[0] = 0
-    for t in range(ends.size):
-        end = after = np.uint64(ends[t])
-        i = begin
+    places[0] = indptr[0] = 0
+    for t in range(1, places.size):
+        i, after = begin, np.uint64(places[t])
+        end = after
         while end > i and is_gap(np.uint64(texts[end - _1])):
             end -= _1
         while i < end and is_gap(np.uint64(texts[i])):
@@ -158,6 +124,6 @@ def rounds(texts, ends, limits, largest, tables, starts, indptr, indices, data, 
             )
             if found >= 0:
                 row, count, used = found, entries, written
-        starts[t + 1] = row
+        places[t] = row
         begin = after
     return np.int64(used)

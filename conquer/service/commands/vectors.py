@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from conquer.kernels.text import decimals
+from conquer.kernels.core.tiers import is_made
 from conquer.kernels.text import vectors as kernels
+from conquer.kernels.text.decimals import TABLES
 from conquer.rows import SparseRows
 from conquer.rows.sparse import compressed, stack
 from conquer.service.errors import invalid
@@ -27,7 +28,6 @@ class _Vectored(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _decode = msgspec.json.Decoder(list[_Vectored]).decode
 _characters = re.compile(IDENTIFIER).fullmatch
 _HINT, _BEGINNING = b'"vector"', 512
-_POWERS = decimals.powers()
 _RESERVED = ANSWER_WORDS | {"id", "vector"}
 """Ids that are answers, or spelt like a key, which `_decoded` takes for one that stands twice."""
 
@@ -55,7 +55,7 @@ def read_vectors(raw: bytes, dim: int, limits: Limits) -> tuple[list[str], Spars
     """
     if raw.find(_HINT, 0, _BEGINNING) < 0:
         return None
-    if kernels.rounds.entry.is_made:
+    if is_made(kernels.rounds):
         rows, _, (ids,) = _scanned((raw,), dim, limits)
         if ids:
             return ids, rows
@@ -69,7 +69,7 @@ def read_rounds(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRound
     >>> rounds.ids, rounds.starts, rounds.rows.dense().tolist()
     ([['a'], []], [0, 1, 1], [[0.0, 1.0]])
     """
-    if kernels.rounds.entry.is_made:
+    if is_made(kernels.rounds):
         return _scanned(texts, dim, limits)
     found = [read_vectors(text, dim, limits) for text in texts]
     ids = [[] if one is None else one[0] for one in found]
@@ -85,24 +85,21 @@ def warm() -> None:
 def _scanned(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRounds:
     """The rounds that the kernel understands, from their bytes straight into arrays."""
     joined = np.frombuffer(b"".join(texts), np.uint8)
-    ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
-    size, starts = joined.size, np.empty(len(texts) + 1, np.int64)
-    indptr = np.empty(size // kernels.SHORTEST + 2, np.int64)
-    # A number takes two bytes at least, an id those that are copied and a quote.
-    indices, data, letters = np.empty(size // 2 + 1, np.int32), np.empty(size // 2 + 1), np.empty(size + 1, np.uint8)
+    places, size = np.array((0, *accumulate(map(len, texts))), np.int64), joined.size
+    # A number takes two bytes with its comma, an id those that are copied and its quotes.
+    indptr, indices = np.empty(size // kernels.SHORTEST + 2, np.int64), np.empty(size // 2 + 1, np.int32)
+    data, letters = np.empty(size // 2 + 1), np.empty(size + 1, np.uint8)
     most = limits.items, min(dim, limits.features), LONGEST_IDENTIFIER, _BEGINNING
-    used = kernels.rounds(joined, ends, most, LARGEST, _POWERS, starts, indptr, indices, data, letters)
-    places = starts.tolist()
+    used = kernels.rounds(joined, places, most, LARGEST, TABLES, indptr, indices, data, letters)
+    starts = places.tolist()
     if used == 0:
-        return VectorRounds(_none(dim), places, [[] for _ in texts])
-    # No id has a slash.
-    names = str(letters[: used - 1], "ascii").split("/")
-    ids = [names[start:end] for start, end in pairwise(places)]
-    if not _RESERVED.isdisjoint(names) or any(len(set(one)) < len(one) for one in ids):
-        # Rare: once more, without those that have such ids.
-        fine = [text if _differ(one) else b"" for text, one in zip(texts, ids, strict=True)]
-        return _scanned(fine, dim, limits)
-    return VectorRounds(SparseRows.made(indptr[: len(names) + 1].copy(), indices, data, dim), places, ids)
+        return VectorRounds(_none(dim), starts, [[] for _ in texts])
+    names = letters[: used - 1].tobytes().decode("ascii").split("/")  # none has a slash
+    ids = [names[start:end] for start, end in pairwise(starts)]
+    if sum(map(len, map(set, ids))) < len(names) or not _RESERVED.isdisjoint(names):
+        # Rare, so all is read again, without those that have such ids.
+        return _scanned([text if _differ(one) else b"" for text, one in zip(texts, ids, strict=True)], dim, limits)
+    return VectorRounds(SparseRows.made(indptr[: len(names) + 1].copy(), indices, data, dim), starts, ids)
 
 
 def _differ(ids: list[str]) -> bool:
