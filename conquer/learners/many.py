@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conquer.kernels.rounds import settings as st
 from conquer.learners.algorithm import Presentable
@@ -16,6 +17,8 @@ from conquer.types import Choice, Floats, Ints, Query
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL = Query.DUEL
 _NUMBERS = (float, int)
+_ENDS, _HALVES = np.array([1, 2]), np.array([0.5, -0.5])
+Arrays = tuple[Ints, NDArray[np.int32], Floats]
 _new = object.__new__
 # A frozen object is filled through its slots: its constructor takes twice as long as the choice.
 _set_shown, _set_query, _set_ticket, _set_memo = (
@@ -111,10 +114,10 @@ class ManyRounds(Presentable):
             raise ValueError(f"starts must rise within [0, {rows.rows.size}], got {starts!r}")
         if count == 0 or (self._bound and self.model.stats[st.EXPOSED] > 0):  # as `check_bound`
             return [None] * count, np.full(rows.rows.size, np.nan)
-        words = tickets
         strange = [t for t, ticket in enumerate(tickets) if not (type(ticket) is int and 0 <= ticket < FULL_RANGE)]
-        if strange:
-            words = [0 if t in strange else ticket for t, ticket in enumerate(tickets)]
+        words = list(tickets)
+        for t in strange:
+            words[t] = 0
         picks, chances, scores = np.empty((4, count), np.int64), np.empty(count), np.empty(rows.rows.size)
         model = self.model
         before = model.user
@@ -143,8 +146,8 @@ class ManyRounds(Presentable):
         `pairs` (n, 2): the rows of those shown. `sides` are not heeded. Fewer than n are learnt where the next cannot
         be: the state is as after those before it, and `learn` says why.
         """
-        nowhere = [0] * len(answers)
-        return learn_in_turn(self.model, self.many(X), self.plan, self.knobs, pairs, answers, nowhere, tickets)
+        unknown = [0] * len(answers)
+        return learn_in_turn(self.model, self.many(X), self.plan, self.knobs, pairs, answers, unknown, tickets)
 
     def many(self, X: Any) -> SparseRows:
         """The rows of many rounds, or a ValueError where the learner cannot do them in one call."""
@@ -162,11 +165,11 @@ def learn_in_turn(
     answers: Sequence[float],
     sides: Sequence[int],
     tickets: Sequence[int],
-    column: int = 0,
+    column: NDArray[np.int32] | None = None,
 ) -> int:
     """How many answers were learnt, up to the first that cannot be; one that is no plain number is left to `learn`.
 
-    A side that is known moves with its pair, in this column.
+    A side that is known moves with its pair, in the column of this number (1,), if there is one.
     """
     if np.shape(pairs) != (len(answers), 2) or not len(answers) == len(sides) == len(tickets):
         raise ValueError(
@@ -177,13 +180,13 @@ def learn_in_turn(
     if count == 0:
         return 0
     drawn, targets = np.array(tickets[:count], np.uint64), np.array(answers[:count], np.float64)
-    rows, extra = _with_sides(X, np.array(sides[:count]), column)
+    arrays, extra = _with_sides(X, np.array(sides[:count]), column)
     before = model.user
     model.enter()
     try:
         model.reserve_items(3)
         learnt = model.calls.learn_all(
-            rows.indptr, rows.indices, rows.data, rows.rows, *model.state, plan, knobs, model.work,
+            *arrays, X.rows, *model.state, plan, knobs, model.work,
             drawn, np.array(pairs[:count], np.int64), extra, targets,
         )  # fmt: skip
     finally:
@@ -200,12 +203,16 @@ def _plain(answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int
     return len(answers)
 
 
-def _with_sides(X: SparseRows, sides: Ints, column: int) -> tuple[SparseRows, Ints]:
-    """The rows, with +1/2 and -1/2 in this column as two more in their arrays; and the number of each side's, or -1."""
-    if not sides.any():
-        return X, np.full(sides.size, -1)
+def _with_sides(X: SparseRows, sides: Ints, column: NDArray[np.int32] | None) -> tuple[Arrays, Ints]:
+    """The rows' arrays with two rows more, +1/2 and -1/2 in the column; and the number of each side's row, or -1."""
+    if column is None or not sides.any():
+        return (X.indptr, X.indices, X.data), np.full(sides.size, -1)
     used, last = X.indptr.item(-1), X.indptr.size - 1
-    indptr = np.concatenate((X.indptr, [used + 1, used + 2]))
-    indices = np.concatenate((X.indices[:used], np.array([column, column], np.int32)))
-    data = np.concatenate((X.data[:used], [0.5, -0.5]))
-    return SparseRows.made(indptr, indices, data, X.dim).view(X.rows), np.array([-1, last, last + 1])[sides]
+    arrays = (
+        np.concatenate((X.indptr, used + _ENDS)),
+        np.concatenate((X.indices[:used], column, column)),
+        np.concatenate((X.data[:used], _HALVES)),
+    )
+    for array in arrays:
+        array.setflags(write=False)  # kernels see one array type
+    return arrays, np.array([-1, last, last + 1])[sides]
