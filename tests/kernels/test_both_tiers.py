@@ -120,7 +120,8 @@ def many(rng):
     """Many rounds in one call: every rule, storage and update, with a pair that cannot be learnt among them."""
     wild = np.where(np.arange(40) == 30, 1e95, 1.0)[:, None]
     options = [{}, {"update": "margin"}, {"update": "coordinate"}, {"storage": "float32"}, {"believe": "voters"}]
-    for name, setting in itertools.product([row.name for row in algorithms() if row.policy], options):
+    duelling = [row.name for row in algorithms() if row.policy and make(row.name, dim=2).duels]
+    for name, setting in itertools.product(duelling, options):
         for model in ("diagonal", "full"):
             known = {parameter.name for parameter in find(name).parameters if model in parameter.models} | {"believe"}
             learns = name != "random" or "believe" not in setting
