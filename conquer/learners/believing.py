@@ -11,7 +11,7 @@ from conquer.learners.algorithm import Presentable
 from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
 from conquer.learners.conquer import Conquer
 from conquer.learners.halves import Fresh, Halves
-from conquer.learners.many import learn_in_turn, with_sides
+from conquer.learners.many import learn_in_turn
 from conquer.learners.voters import GAINED, Voter, Voters, checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Ints, Source
@@ -185,14 +185,12 @@ class Believing(Presentable):
     def learn_all(
         self, X: SparseRows, pairs: Ints, answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
     ) -> int:
-        """`learn` for many answers to duels, in order, of nobody in particular and at full weight; how many were learnt.
+        """Learn many answers to duels in order, of nobody in particular and at full weight; how many were learnt.
 
-        Fewer than all where the next cannot be: `learn` says why. `pairs` (n, 2): the rows of those shown.
+        As the learner's `learn_all`; an answer's side, where it is known, is learnt with it.
         """
-        if not self.bulk:
-            raise ValueError(f"{self.name} cannot learn many answers in one call: see bulk")
-        rows, extra = with_sides(self._wide(X), self.dim, sides)
-        return learn_in_turn(self.model, rows, self.model.plan, self.model.knobs, pairs, answers, extra, tickets)
+        rows, model = self.learner.many(self._wide(X)), self.model
+        return learn_in_turn(model, rows, model.plan, model.knobs, pairs, answers, sides, tickets, self._side)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:
         """The part of u that is no item's and a named voter's: rows of features and values, each with its factor."""

@@ -1,7 +1,7 @@
 """Many rounds in one call of a kernel: the bits of the calls one by one, with next to no Python for each."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from conquer.learners.algorithm import Presentable
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
-from conquer.rows.sparse import read_only, vector
 from conquer.tickets import FULL_RANGE
 from conquer.types import Choice, Floats, Ints, Query
 
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL = Query.DUEL
 _NUMBERS = (float, int)
+_ENDS, _HALVES = np.array([1, 2]), np.array([0.5, -0.5])
+Arrays = tuple[Ints, NDArray[np.int32], Floats]
 _new = object.__new__
 # A frozen object is filled through its slots: its constructor takes twice as long as the choice.
 _set_shown, _set_query, _set_ticket, _set_memo = (
@@ -43,6 +44,29 @@ def chosen(a: int, b: int, query: int, ticket: int, chance: float) -> Choice:
     _set_ticket(choice, ticket)
     _set_memo(choice, memo)
     return choice
+
+
+class ManyLearner(Protocol):
+    """A learner that takes many rounds in one call, as `ManyRounds` says."""
+
+    def choose_all(
+        self, X: SparseRows, starts: Sequence[int], tickets: Sequence[int]
+    ) -> tuple[list[Choice | None], Floats]: ...
+
+    def learn_all(
+        self, X: SparseRows, pairs: Ints, answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
+    ) -> int: ...
+
+
+def in_bulk(learner: Any) -> ManyLearner | None:
+    """The learner, if it can take many rounds in one call.
+
+    >>> from conquer.registry import make
+    >>> in_bulk(make("gnr", dim=3)) is None, in_bulk(make("gnr", dim=3, explore=0.1)) is None
+    (False, True)
+    """
+    able: ManyLearner | None = learner if getattr(learner, "bulk", False) else None
+    return able
 
 
 class ManyRounds(Presentable):
@@ -82,21 +106,19 @@ class ManyRounds(Presentable):
         Each as `choose_and_score` gives it, to the bit. Where that would raise, or the ticket is no plain int, the
         choice is None and the scores are NaN: call it for that round to hear why.
         """
-        rows = self._many(X)
-        bounds = read_only(vector(starts, np.int64, "starts"))
+        rows, bounds, count = self.many(X), np.array(starts), len(tickets)
+        if bounds.shape != (count + 1,) or bounds.dtype != np.int64:
+            raise ValueError(f"starts must be {count + 1} whole numbers, one more than tickets, got {starts!r}")
         sizes = bounds[1:] - bounds[:-1]
-        if bounds.size != len(tickets) + 1:
-            raise ValueError(f"{len(tickets)} tickets need one more start, got {bounds.size}")
-        if bounds[0] < 0 or bounds[-1] > rows.rows.size or (sizes.size and sizes.min() < 0):
-            raise ValueError(f"starts must rise within [0, {rows.rows.size}], got {list(starts)}")
-        scores = np.full(rows.rows.size, np.nan)
-        if not sizes.size or (self._bound and self.model.stats[st.EXPOSED] > 0):
-            return [None] * sizes.size, scores
+        if bounds[0] < 0 or bounds[-1] > rows.rows.size or (count and sizes.min() < 0):
+            raise ValueError(f"starts must rise within [0, {rows.rows.size}], got {starts!r}")
+        if count == 0 or (self._bound and self.model.stats[st.EXPOSED] > 0):  # as `check_bound`
+            return [None] * count, np.full(rows.rows.size, np.nan)
         strange = [t for t, ticket in enumerate(tickets) if not (type(ticket) is int and 0 <= ticket < FULL_RANGE)]
-        drawn = np.array(
-            [0 if t in strange else ticket for t, ticket in enumerate(tickets)] if strange else tickets, np.uint64
-        )
-        picks, chances = np.full((sizes.size, 4), -1, np.int64), np.empty(sizes.size)
+        words = list(tickets)
+        for t in strange:
+            words[t] = 0
+        picks, chances, scores = np.empty((4, count), np.int64), np.empty(count), np.empty(rows.rows.size)
         model = self.model
         before = model.user
         model.enter()
@@ -104,15 +126,17 @@ class ManyRounds(Presentable):
             model.reserve_items(int(sizes.max()))
             model.calls.choose_all(
                 rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
-                drawn, bounds, picks, chances, scores,
+                np.array(words, np.uint64), bounds, picks, chances, scores,
             )  # fmt: skip
         finally:
             model.user = before
         for t in strange:
-            picks[t, 0], scores[bounds[t] : bounds[t + 1]] = -1, np.nan
-        status, a, b, query = picks.T.tolist()
-        each = zip(status, a, b, query, tickets, chances.tolist(), strict=True)
-        return [chosen(*made) if one == st.OK else None for one, *made in each], scores
+            picks[0, t], scores[bounds[t] : bounds[t + 1]] = st.FULL, np.nan
+        each = zip(*picks.tolist(), tickets, chances.tolist(), strict=True)
+        return [
+            chosen(a, b, query, ticket, chance) if status == st.OK else None
+            for status, a, b, query, ticket, chance in each
+        ], scores
 
     def learn_all(
         self, X: SparseRows, pairs: Ints, answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
@@ -122,30 +146,14 @@ class ManyRounds(Presentable):
         `pairs` (n, 2): the rows of those shown. `sides` are not heeded. Fewer than n are learnt where the next cannot
         be: the state is as after those before it, and `learn` says why.
         """
-        rows = self._many(X)
-        extra = np.full(len(answers), -1, np.int64)
-        return learn_in_turn(self.model, rows, self.plan, self.knobs, pairs, answers, extra, tickets)
+        unknown = [0] * len(answers)
+        return learn_in_turn(self.model, self.many(X), self.plan, self.knobs, pairs, answers, unknown, tickets)
 
-    def _many(self, X: Any) -> SparseRows:
+    def many(self, X: Any) -> SparseRows:
+        """The rows of many rounds, or a ValueError where the learner cannot do them in one call."""
         if not self.bulk:
             raise ValueError(f"{self.name} cannot do many rounds in one call: see bulk")
-        return X if type(X) is SparseRows and X.dim == self.dim else as_rows(X, self.dim)
-
-
-def with_sides(X: SparseRows, column: int, sides: Sequence[int]) -> tuple[SparseRows, Ints]:
-    """The rows, with two more in their arrays for the sides; and the number of each answer's, -1 where it has none.
-
-    As many as there are plain sides in front.
-    """
-    count = next((t for t, side in enumerate(sides) if type(side) is not int or not -1 <= side <= 1), len(sides))
-    known = np.array(sides[:count], np.int64)
-    if not known.any():
-        return X, np.full(count, -1, np.int64)
-    used, last = X.indptr.item(-1), X.indptr.size - 1
-    indptr = np.concatenate((X.indptr, [used + 1, used + 2]))
-    indices = np.concatenate((X.indices[:used], np.array([column, column], np.int32)))
-    data = np.concatenate((X.data[:used], [0.5, -0.5]))
-    return SparseRows.made(indptr, indices, data, X.dim).view(X.rows), np.array([-1, last, last + 1])[known]
+        return as_rows(X, self.dim)
 
 
 def learn_in_turn(
@@ -155,33 +163,56 @@ def learn_in_turn(
     knobs: Floats,
     pairs: Ints,
     answers: Sequence[float],
-    extra: Ints,
+    sides: Sequence[int],
     tickets: Sequence[int],
+    column: NDArray[np.int32] | None = None,
 ) -> int:
-    """How many answers were learnt, up to the first that cannot be; one that is no plain number is left to `learn`."""
-    if np.shape(pairs) != (len(answers), 2) or len(tickets) != len(answers):
+    """How many answers were learnt, up to the first that cannot be; one that is no plain number is left to `learn`.
+
+    A side that is known moves with its pair, in the column of this number (1,), if there is one.
+    """
+    if np.shape(pairs) != (len(answers), 2) or not len(answers) == len(sides) == len(tickets):
         raise ValueError(
-            f"{len(answers)} answers need a pair and a ticket each, got {np.shape(pairs)} and {len(tickets)} tickets"
+            f"{len(answers)} answers need a pair, a side and a ticket each, "
+            f"got {np.shape(pairs)}, {len(sides)} and {len(tickets)}"
         )
-    count = 0
-    for answer, ticket, _ in zip(answers, tickets, extra, strict=False):
-        if not (
-            type(answer) in _NUMBERS and -1.0 <= answer <= 1.0 and type(ticket) is int and 0 <= ticket < FULL_RANGE
-        ):
-            break
-        count += 1
+    count = _plain(answers, sides, tickets)
     if count == 0:
         return 0
     drawn, targets = np.array(tickets[:count], np.uint64), np.array(answers[:count], np.float64)
+    arrays, extra = _with_sides(X, np.array(sides[:count]), column)
     before = model.user
     model.enter()
     try:
         model.reserve_items(3)
-        return int(
-            model.calls.learn_all(
-                X.indptr, X.indices, X.data, X.rows, *model.state, plan, knobs, model.work,
-                drawn, np.array(pairs[:count], np.int64), extra[:count], targets,
-            )
+        learnt = model.calls.learn_all(
+            *arrays, X.rows, *model.state, plan, knobs, model.work,
+            drawn, np.array(pairs[:count], np.int64), extra, targets,
         )  # fmt: skip
     finally:
         model.user = before
+    return int(learnt)
+
+
+def _plain(answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]) -> int:
+    """How many in front are plain numbers within their ranges."""
+    for t, (answer, side, ticket) in enumerate(zip(answers, sides, tickets, strict=True)):
+        numbers = type(answer) in _NUMBERS and type(side) is type(ticket) is int
+        if not (numbers and -1.0 <= answer <= 1.0 and -1 <= side <= 1 and 0 <= ticket < FULL_RANGE):
+            return t
+    return len(answers)
+
+
+def _with_sides(X: SparseRows, sides: Ints, column: NDArray[np.int32] | None) -> tuple[Arrays, Ints]:
+    """The rows' arrays with two rows more, +1/2 and -1/2 in the column; and the number of each side's row, or -1."""
+    if column is None or not sides.any():
+        return (X.indptr, X.indices, X.data), np.full(sides.size, -1)
+    used, last = X.indptr.item(-1), X.indptr.size - 1
+    arrays = (
+        np.concatenate((X.indptr, used + _ENDS)),
+        np.concatenate((X.indices[:used], column, column)),
+        np.concatenate((X.data[:used], _HALVES)),
+    )
+    for array in arrays:
+        array.setflags(write=False)  # kernels see one array type
+    return arrays, np.array([-1, last, last + 1])[sides]

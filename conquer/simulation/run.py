@@ -10,6 +10,7 @@ from conquer.judges import LawJudge, make_judge
 from conquer.kernels.core import building
 from conquer.kernels.rounds.loop import Log, World
 from conquer.learners.conquer import Conquer
+from conquer.learners.many import in_bulk
 from conquer.registry import MODELS, make
 from conquer.rows import Rounds
 from conquer.simulation.drivers import rates, run_compiled, run_plainly
@@ -73,7 +74,7 @@ def simulate(
 
 
 def rehearse() -> None:
-    """Call every kernel of both drivers, with few and small rounds."""
+    """Call every kernel of both drivers and of many rounds in one call, with few and small rounds."""
     rounds = Rounds(np.eye(3), [[0, 1, 2], [2, 1, 0]], [1.0, 0.0, -1.0], ratings=np.zeros((3, 1)))
     for model in MODELS:
         for compiled in (True, False):
@@ -83,6 +84,9 @@ def rehearse() -> None:
         learner = make("gnr", dim=3, model=model)
         learner.scores(np.eye(3))
         learner.model.update(np.eye(3), {0: 1.0}, 1.0)
+        if many := in_bulk(learner):
+            many.choose_all(rounds.X, [0, 3], [0])
+            many.learn_all(rounds.X, np.array([[0, 1]]), [1.0], [0], [0])
 
 
 def warm() -> Iterator[tuple[str, float]]:

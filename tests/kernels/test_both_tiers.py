@@ -16,6 +16,7 @@ from conquer.features.hashing import hash_texts
 from conquer.features.vocabulary import restrict, tabulate
 from conquer.kernels.bench.streaming import read_rows
 from conquer.kernels.core.tiers import TwoTier
+from conquer.learners.many import in_bulk
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
@@ -24,8 +25,8 @@ from conquer.parsing.parser import parse_heads
 from conquer.parsing.rule import EdgeRule
 from conquer.parsing.supervision import supervise
 from conquer.parsing.training import Recipe, Training
-from conquer.registry import MODELS, find, make, table
-from conquer.rows import Rounds
+from conquer.registry import MODELS, algorithms, find, make, table
+from conquer.rows import Rounds, as_rows
 from conquer.service.commands import pick_settings
 from conquer.service.commands.vectors import read_rounds
 from conquer.service.parser import parse_learner
@@ -117,6 +118,21 @@ def learn(rng):
         assert learner.eta > 0
 
 
+def many(rng):
+    """Many rounds in one call: every rule, storage and update, with a pair that cannot be learnt among them."""
+    wild = np.where(np.arange(40) == 30, 1e95, 1.0)[:, None]
+    options = [{}, {"update": "margin"}, {"update": "coordinate"}, {"storage": "float32"}, {"believe": "voters"}]
+    duelling = [row.name for row in algorithms() if row.policy and make(row.name, dim=2).duels]
+    for name, setting in itertools.product(duelling, options):
+        for model in ("diagonal", "full"):
+            known = {parameter.name for parameter in find(name).parameters if model in parameter.models} | {"believe"}
+            learns = name != "random" or "believe" not in setting
+            if set(setting) <= known and learns and (learner := in_bulk(make(name, dim=5, model=model, **setting))):
+                X = as_rows(rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.6) * wild, 5)
+                learner.learn_all(X, rng.permutation(40).reshape(20, 2), [0.5, -1] * 10, [1, -1, 0, 1] * 5, [7] * 20)
+                learner.choose_all(X, [0, 2, 9, 10, 22, 31, 40], [3, 4, 5, 6, 7, 8])
+
+
 def read():
     """Dicts, texts and vectors with and without a context, as a server reads them; a vocabulary and its weights."""
     pick_settings.warm.__wrapped__()
@@ -166,6 +182,7 @@ def test_every_kernel_gives_the_same_bits_in_both_tiers(monkeypatch):
                 if id(value) in both:
                     monkeypatch.setattr(module, attribute, both[id(value)])
     learn(rng)
+    many(rng)
     read()
     parse()
     draw(rng)

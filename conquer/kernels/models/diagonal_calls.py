@@ -35,7 +35,7 @@ def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket,
 @sized(steps.work_of_answers)
 def learn_all(indptr, indices, data, rows, cells, stats, plan, knobs, work, drawn, pairs, extra, targets):
     state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
-    return steps.move_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
+    return steps.learn_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
 
 
 @jit

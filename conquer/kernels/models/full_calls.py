@@ -106,7 +106,7 @@ def learn_all(
     targets,
 ):
     state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.move_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
+    return steps.learn_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
 
 
 @jit

@@ -113,22 +113,26 @@ def choose(state, items, plan, knobs, work, ticket):
 
 @part
 def choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, scores):
-    """`choose` for the rounds items[starts[t]:starts[t + 1]]: picks[t] := (status, a, b, query), chances[t], its scores.
+    """`choose` for many rounds, items[starts[t]:starts[t + 1]] being round t, and drawn[t] its ticket.
 
-    `drawn` are the tickets. A round of fewer than two items is passed over, and so are the scores of one that fails.
+    picks[:, t] := (status, a, b, query), and scores the items', NaN where the status is not OK. A round of fewer than
+    two items has the status FULL.
     """
     uniform = plan[st.RULE_FIRST] == st.UNIFORM and plan[st.RULE_SECOND] == st.UNIFORM
+    for i in range(scores.size):
+        scores[i] = math.nan
     for t in range(drawn.size):
         start, stop = starts[t], starts[t + 1]
+        status, a, b, query, chance = st.FULL, -1, -1, st.NONE, math.nan
         if stop - start >= 2:
             now = primitives.Items(items.indptr, items.indices, items.data, items.rows[start:stop])
             status, a, b, query, chance = choose(state, now, plan, knobs, work, drawn[t])
-            if uniform:  # a choice without a look at the scores
+            if uniform:  # it has not looked at the scores
                 status = measured(state, now, plan, knobs, work, drawn[t])
-            picks[t, 0], picks[t, 1], picks[t, 2], picks[t, 3], chances[t] = status, a, b, query, chance
             if status == st.OK:
                 for i in range(start, stop):
                     scores[i] = work[st.SCORES, i - start]
+        picks[0, t], picks[1, t], picks[2, t], picks[3, t], chances[t] = status, a, b, query, chance
 
 
 @part
@@ -199,8 +203,8 @@ def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed
 
 
 @part
-def move_all(state, items, plan, knobs, work, drawn, pairs, extra, targets):
-    """`learn` for answers to duels between items pairs[t], in order; returns how many were, up to the first that cannot.
+def learn_all(state, items, plan, knobs, work, drawn, pairs, extra, targets):
+    """Learn answers to duels between the items pairs[t], in order, up to the first that cannot be; how many were.
 
     `extra[t]`, unless it is below 0, is the number of a third row that moves with them at weight 1. `drawn`: tickets.
     """
@@ -251,9 +255,9 @@ def measure(state, items, plan, knobs, work, ticket, pivot, out):
 
 def work_of_rounds(indptr, indices, data, rows, *rest):
     """About how many innermost steps the choices among all these rows take: most are not arithmetic."""
-    return 64 * rows.size + data.size
+    return 64 * rows.size + 2 * data.size
 
 
-def work_of_answers(indptr, indices, data, *rest):
-    """The same of learning that many answers."""
-    return 1024 * rest[-1].size + data.size
+def work_of_answers(indptr, indices, data, rows, *rest):
+    """The same of so many answers to pairs of these rows."""
+    return 32 * rest[-1].size * (4 + data.size // max(1, rows.size))

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conquer.learners.believing import Believing
-from conquer.learners.conquer import Conquer
+from conquer.learners.many import ManyLearner, in_bulk
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.vectors import VectorRounds, read_rounds
 from conquer.service.http.schemas import ModelSettings
@@ -16,10 +15,14 @@ ITEM = 16
 """An item costs as much as so many features, even one without any."""
 
 
+_DUEL = 2
+"""Items that a round needs to be chosen for."""
+
+
 class VectorBulk:
     """A learner of the registry at work on many rounds of vectors without a context."""
 
-    def __init__(self, learner: Conquer | Believing, dim: int, memory: Memory) -> None:
+    def __init__(self, learner: ManyLearner, dim: int, memory: Memory) -> None:
         self._learner, self._dim, self._memory, self._limits = learner, dim, memory, Limits()
 
     def read(self, texts: Sequence[bytes]) -> VectorRounds:
@@ -30,9 +33,8 @@ class VectorBulk:
     def understood(self, rounds: VectorRounds) -> list[int]:
         starts = rounds.starts
         sizes: list[int] = np.diff(rounds.rows.indptr[starts]).tolist()
-        least = self._learner.shows
         return [
-            size + ITEM * len(ids) if len(ids) >= least else -1 for size, ids in zip(sizes, rounds.ids, strict=True)
+            size + ITEM * len(ids) if len(ids) >= _DUEL else -1 for size, ids in zip(sizes, rounds.ids, strict=True)
         ]
 
     def choose(
@@ -40,15 +42,16 @@ class VectorBulk:
     ) -> list[tuple[Choice, tuple[str, ...], list[float]] | None]:
         starts = rounds.starts[first : last + 1]
         choices, scores = self._learner.choose_all(rounds.rows, starts, tickets)
-        finite = np.isfinite(scores).all()
-        base, listed = starts[0], scores.tolist()
+        base = starts[0]
+        own = scores[base : starts[-1]]
+        finite, listed = bool(np.isfinite(own).all()), own.tolist()
         found: list[tuple[Choice, tuple[str, ...], list[float]] | None] = []
         for choice, ids, start, stop in zip(choices, rounds.ids[first:last], starts, starts[1:], strict=False):
-            own = listed[start - base : stop - base]
-            if choice is None or not (finite or np.isfinite(own).all()):
+            told = listed[start - base : stop - base]
+            if choice is None or not (finite or np.isfinite(told).all()):
                 found.append(None)
             else:
-                found.append((choice, tuple([ids[k] for k in choice.shown]), own))
+                found.append((choice, tuple([ids[k] for k in choice.shown]), told))
         return found
 
     def learn(self, rounds: VectorRounds, asked: Sequence[tuple[int, Choice, float, int]]) -> int:
@@ -65,8 +68,12 @@ class VectorBulk:
 
 def bulk_of(settings: ModelSettings, learner: Learner, memory: Memory) -> VectorBulk | None:
     """What does many rounds of this model at once; None where each of them has more to it."""
-    if not isinstance(learner, Conquer | Believing) or not learner.bulk:
+    many = in_bulk(learner)
+    if (
+        many is None
+        or settings.features.learn is not None
+        or settings.covariance == "on-show"
+        or settings.stop is not None
+    ):
         return None
-    if settings.features.learn is not None or settings.covariance == "on-show" or settings.stop is not None:
-        return None
-    return VectorBulk(learner, settings.features.dim, memory)
+    return VectorBulk(many, settings.features.dim, memory)
