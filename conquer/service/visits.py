@@ -13,12 +13,14 @@ from conquer.service.dispatch import Dispatch
 from conquer.service.http.budget import Hold
 from conquer.service.http.door import LARGEST, Door, Plain
 from conquer.service.http.entrance import Entrance
-from conquer.service.http.messages import Reply, encode, headers_for
+from conquer.service.http.messages import encode, headers_for
 from conquer.service.http.routing import Call, Router, Short
 from conquer.service.http.whole import PLAIN, any_reply, plain_reply
 from conquer.service.writer.work import QueuedWork
 
 logger = logging.getLogger("conquer.service")
+_LATE = ((b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"21"))
+"""Of what uvicorn sends for a task that it ends."""
 
 
 class _Nobody:
@@ -140,9 +142,9 @@ class Visit:
     def _cut(self) -> None:
         if not self.response_complete:
             self._told, self.keep_alive = True, False
-            reply = Reply(b"Internal Server Error", 500, "text/plain; charset=utf-8")
-            headers = [*self._connection.headers_of_all, *headers_for(reply)]
-            self._end(500, any_reply(500, headers, reply.body, ends=True))
+            self._end(
+                500, any_reply(500, [*self._connection.headers_of_all, *_LATE], b"Internal Server Error", ends=True)
+            )
 
 
 class Visits:
