@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
-from conquer.learners.algorithm import STORED, as_stored
+from conquer.learners.algorithm import STORED, Presentable, as_stored
 from conquer.learners.many import ManyRounds, chosen
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
@@ -28,7 +28,7 @@ ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
 
-class Conquer(ManyRounds):
+class Conquer(ManyRounds, Presentable):
     """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
     `choose` changes nothing but its rng; `learn` and `expose` are the only mutations. The policy's settings belong to

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.kernels.rounds import settings as st
-from conquer.learners.algorithm import Presentable
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -69,7 +68,7 @@ def in_bulk(learner: Any) -> ManyLearner | None:
     return able
 
 
-class ManyRounds(Presentable):
+class ManyRounds:
     """A learner's `choose_all` and `learn_all`; the attributes are those of the learner.
 
     >>> from conquer.registry import make
