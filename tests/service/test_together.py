@@ -1,5 +1,6 @@
 """Rounds and answers that are done together come to what they do one by one: the same rows, replies and weights."""
 
+import asyncio
 import json
 import random
 from contextlib import closing
@@ -10,12 +11,13 @@ import pytest
 
 from conquer.service.commands import answering, answers, choosing, rounds
 from conquer.service.commands.creation import create
-from conquer.service.errors import RefusalError
+from conquer.service.errors import RefusalError, invalid
 from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.log import fold
 from conquer.service.server import Server
 from conquer.service.settings import Settings
 
+from .conftest import run
 from .folds import rows_of, slow_fold
 
 DIM = 6
@@ -200,3 +202,34 @@ def test_what_cannot_be_done_together_is_tried_once_more_alone_and_no_oftener(tm
         request = ChooseRequest(Raw(json.dumps(vectors(rng, 3)).encode()))
         assert not any(isinstance(one, RefusalError) for one in world.choose([request] * count))
         assert calls[0] <= 10 * count
+
+
+def test_only_the_culprit_hears_of_its_failure(tmp_path):
+    """Requests that are carried out together: one is refused, one breaks all of them, and the others are done."""
+    world = World(tmp_path, MODELS["everyday"], True)
+    world.close()
+    seen: list[list[str]] = []
+
+    def work(turn: Any, requests: list[str]) -> list[Any]:
+        seen.append(requests)
+        if "broken" in requests:
+            raise RuntimeError("it broke")
+        return [invalid("not this one") if one == "refused" else f"{one} done" for one in requests]
+
+    async def told(*requests: str) -> list[Any]:
+        server = Server(Settings(store=world.address))
+        server.writer.start(asyncio.get_running_loop())
+        try:
+            await server.writer.call("m", lambda turn: None)
+            calls = [server.writer.call("m", work, request=one) for one in requests]
+            return [str(one) for one in await asyncio.gather(*calls, return_exceptions=True)]
+        finally:
+            await asyncio.to_thread(server.writer.stop)
+            server.database.close()
+
+    assert run(told("a", "refused", "b")) == ["a done", "not this one", "b done"]
+    assert seen == [["a", "refused", "b"]]
+    found = run(told("a", "broken", "b"))
+    assert (found[0], found[2]) == ("a done", "b done")
+    assert "done" not in found[1]
+    assert seen[1:] == [["a", "broken", "b"], ["a"], ["broken"], ["b"]]
