@@ -31,7 +31,7 @@ def request(path: str, body: Any, more: bytes = b"", host: bytes = b"127.0.0.1")
 
 
 def answer(event: str, body: Any = None, more: bytes = b"") -> bytes:
-    return request(f"/v1/models/m/events/{event}/answer", body or {"winner": "a"}, more)
+    return request(f"/v1/models/m/events/{event}/answer", {"winner": "a"} if body is None else body, more)
 
 
 def choose(event: str, more: bytes = b"") -> bytes:
