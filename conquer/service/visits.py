@@ -67,7 +67,7 @@ class Visit:
         server = dispatch.server
         connection.begin(self)
         try:
-            hold = Hold(server.budget, False)
+            hold = Hold(server.budget, bulky=False)
             key = dispatch.admit(path, head.by_name, connection.address, hold)
             scope = {"type": "http", "headers": head.lines, "query_string": b"", "client": connection.client}
             self._call = call = Call(server, key, path, dispatch.decode(plain.body, key, self._sent), scope, hold)
@@ -90,6 +90,8 @@ class Visit:
             return
         if body is None:
             self._task = asyncio.get_running_loop().create_task(self._by_handler())
+            # Also when it is cancelled, be it before its first step.
+            self._task.add_done_callback(lambda _: self._cut())
         else:
             self._reply(body)
 
@@ -100,8 +102,6 @@ class Visit:
     async def _by_handler(self) -> None:
         try:
             body = encode(await self._dispatch.endpoint.handler(self._call))
-        except asyncio.CancelledError:
-            self._cut()
         except Exception as error:  # noqa: BLE001 - whatever it was, whoever asked gets a reply
             self._fail(error)
         else:
@@ -140,6 +140,7 @@ class Visit:
             asyncio.get_running_loop().call_soon(self._cut)
 
     def _cut(self) -> None:
+        """Reply as uvicorn does for a task that ended without, unless there was a reply."""
         if not self.response_complete:
             self._told, self.keep_alive = True, False
             self._end(

@@ -218,15 +218,15 @@ class Router(Generic[Target]):
 
     def find(self, path: str) -> tuple[Mapping[str, Target], dict[str, str]] | None:
         """The path's targets by method and what stands in its braces, or None."""
-        node: dict[str, Any] | None = self._root
+        node = self._root
         values = []
         for segment in path.split("/")[1:]:
-            if node is None:
-                return None
             inner = node.get(segment)
             if inner is None:
                 inner = node.get(_ANY) if segment else None
+                if inner is None:
+                    return None
                 values.append(segment)
             node = inner
-        found = node.get(_HERE) if node is not None else None
+        found = node.get(_HERE)
         return None if found is None else (found[0], dict(zip(found[1], values, strict=True)))
