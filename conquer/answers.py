@@ -7,9 +7,10 @@ the same scale, so that all of them learn the same.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conquer.checks import is_real
-from conquer.tickets import COUNTERS, uniform
+from conquer.tickets import COUNTERS, uniform, words
 from conquer.types import Floats, Query
 
 RESERVED = frozenset({"first", "second", "left", "right", "tie", "skip", "both_bad", "yes", "no"})
@@ -32,6 +33,17 @@ def leftmost(ticket: int, count: int) -> int:
     [0, 1, 2]
     """
     return count - 1 - min(int(uniform(ticket, _SIDE) * count), count - 1)
+
+
+def leftmost_of_two(tickets: NDArray[np.uint64]) -> list[int]:
+    """`leftmost` of two shown items for each of many tickets.
+
+    >>> leftmost_of_two(np.arange(4, dtype=np.uint64)) == [leftmost(ticket, 2) for ticket in range(4)]
+    True
+    """
+    # Half of the unit interval is the first bit of the draw.
+    found: list[int] = (1 - (words(tickets, _SIDE) >> np.uint64(63)).astype(np.int64)).tolist()
+    return found
 
 
 def left_is_second(ticket: int) -> bool:
@@ -109,6 +121,9 @@ def read_answer(
     >>> [read_answer(word, Query.DUEL, ("a", "b", "c"), outside=True) for word in ("a", "b", "c", "both_bad")]
     [1.0, 0.0, -1.0, 0.5]
     """
+    if query is _DUEL and strength is None and len(shown) == 2 and answer in shown:
+        # The everyday answer: one of two. No word can be an id, so none is meant.
+        return 1.0 if answer == shown[0] else -1.0
     several = len(shown) > 2
     named_only = several or query == _BEST
     if answer is None or (isinstance(answer, str) and answer == "skip"):

@@ -67,6 +67,21 @@ def uniform(ticket: int, counter: int) -> float:
     return (word(ticket, counter) >> 11) * 2.0**-53
 
 
+def words(tickets: NDArray[np.uint64], counter: int) -> NDArray[np.uint64]:
+    """Draw `counter` of each of many tickets, (n,) uint64: their `word`.
+
+    >>> words(np.array([7, 8], np.uint64), 3).tolist() == [word(7, 3), word(8, 3)]
+    True
+    """
+    return _all_mixed(_all_mixed(tickets) + np.uint64(counter * 0x9E3779B97F4A7C15 & _MASK))
+
+
+def _all_mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
 def tickets(seed: int, start: int, count: int) -> NDArray[np.uint64]:
     """Tickets start to start + count of a stream, (count,) uint64: ticket t depends on (seed, t) alone.
 

@@ -254,7 +254,7 @@ def test_a_failed_commit_of_nothing_tells_nobody(local) -> None:
             writer = app.server.writer
             commit = writer.batches.commit
 
-            def fails(prepared):
+            def fails(prepared, failure):
                 writer.batches.commit = commit
                 prepared.transaction.rollback()
                 raise queues.UndoneError("gone")

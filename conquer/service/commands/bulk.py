@@ -11,6 +11,8 @@ from conquer.service.http.schemas import ModelSettings
 from conquer.service.settings import Limits
 from conquer.types import Choice, Learner
 
+Chosen = tuple[Choice, tuple[str, ...], list[float]]
+"""What to show, its names, and all scores."""
 ITEM = 16
 """An item costs as much as so many features, even one without any."""
 
@@ -31,27 +33,28 @@ class VectorBulk:
         return rounds
 
     def understood(self, rounds: VectorRounds) -> list[int]:
-        starts = rounds.starts
-        sizes: list[int] = np.diff(rounds.rows.indptr[starts]).tolist()
+        ends: list[int] = rounds.rows.indptr[rounds.starts].tolist()
         return [
-            size + ITEM * len(ids) if len(ids) >= _DUEL else -1 for size, ids in zip(sizes, rounds.ids, strict=True)
+            stop - start + ITEM * len(ids) if len(ids) >= _DUEL else -1
+            for ids, start, stop in zip(rounds.ids, ends, ends[1:], strict=False)
         ]
 
-    def choose(
-        self, rounds: VectorRounds, first: int, last: int, tickets: Sequence[int]
-    ) -> list[tuple[Choice, tuple[str, ...], list[float]] | None]:
+    def choose(self, rounds: VectorRounds, first: int, last: int, tickets: Sequence[int]) -> list[Chosen | None]:
         starts = rounds.starts[first : last + 1]
         choices, scores = self._learner.choose_all(rounds.rows, starts, tickets)
         base = starts[0]
         own = scores[base : starts[-1]]
         finite, listed = bool(np.isfinite(own).all()), own.tolist()
-        found: list[tuple[Choice, tuple[str, ...], list[float]] | None] = []
+        found: list[Chosen | None] = []
         for choice, ids, start, stop in zip(choices, rounds.ids[first:last], starts, starts[1:], strict=False):
             told = listed[start - base : stop - base]
             if choice is None or not (finite or np.isfinite(told).all()):
                 found.append(None)
-            else:
-                found.append((choice, tuple([ids[k] for k in choice.shown]), told))
+                continue
+            shown = choice.shown
+            # Two are shown, or one where nothing is asked.
+            names = (ids[shown[0]], ids[shown[1]]) if len(shown) == 2 else (ids[shown[0]],)
+            found.append((choice, names, told))
         return found
 
     def learn(self, rounds: VectorRounds, asked: Sequence[tuple[int, Choice, float, int]]) -> int:

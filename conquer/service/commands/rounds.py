@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conquer.answers import leftmost
 from conquer.service.commands.choosing import CellRoom, ReadRound, choose, decide, known, read, reply
 from conquer.service.errors import RefusalError
 from conquer.service.http.schemas import ChooseReply, ChooseRequest
@@ -133,7 +132,7 @@ def _decided_run(
     turn: Turn, requests: Sequence[ChooseRequest], bulk: Bulk, rounds: Any, place: int, texts: Sequence[bytes]
 ) -> list[Result]:
     """The replies to rounds from `place` on, up to the first that cannot be chosen for."""
-    tickets = turn.folded.next_tickets(len(requests))
+    tickets, lefts = turn.folded.next_tickets(len(requests))
     chosen = bulk.choose(rounds, place, place + len(requests), tickets)
     tokens, ordinal = secrets.token_hex(_TOKEN // 2 * len(requests)), turn.folded.tally.ordinal
     results: list[Result] = []
@@ -147,7 +146,7 @@ def _decided_run(
             int(choice.query),
             choice.shown,
             names,
-            names[leftmost(choice.ticket, len(names))],
+            names[lefts[number]] if len(names) == 2 else names[0],
             Raw(texts[place + number]),
             scores,
             memo=dict(choice.memo),

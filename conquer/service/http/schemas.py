@@ -219,6 +219,18 @@ class Failure(msgspec.Struct):
     message: str
 
 
+class BatchChoose(Strict):
+    rounds: Annotated[list[ChooseRequest], Meta(min_length=1, max_length=BATCH)]
+
+
+class BatchAnswer(AnswerRequest, kw_only=True):
+    event_id: EventId
+
+
+class BatchAnswers(Strict):
+    answers: Annotated[list[BatchAnswer], Meta(min_length=1, max_length=BATCH)]
+
+
 class _Places(threading.local):
     """How many more elements the batch may have that this thread is decoding."""
 
@@ -233,38 +245,46 @@ class _Places(threading.local):
 _places = _Places()
 
 
-class BatchRound(ChooseRequest):
+class _CountedRound(ChooseRequest):
     def __post_init__(self) -> None:
         _places.take()
 
 
-class BatchChoose(Strict):
-    rounds: Annotated[list[BatchRound], Meta(min_length=1, max_length=BATCH)]
+class _CountedRounds(BatchChoose):
+    # Nobody puts others into what was decoded.
+    rounds: Annotated[list[_CountedRound], Meta(min_length=1, max_length=BATCH)]  # type: ignore[assignment]
 
 
-class BatchAnswer(AnswerRequest, kw_only=True):
-    event_id: EventId
-
+class _CountedAnswer(BatchAnswer):
     def __post_init__(self) -> None:
         _places.take()
 
 
-class BatchAnswers(Strict):
-    answers: Annotated[list[BatchAnswer], Meta(min_length=1, max_length=BATCH)]
+class _CountedAnswers(BatchAnswers):
+    answers: Annotated[list[_CountedAnswer], Meta(min_length=1, max_length=BATCH)]  # type: ignore[assignment]
+
+
+_COUNTED = {BatchChoose: _CountedRounds, BatchAnswers: _CountedAnswers}
 
 
 def decoder(kind: Any) -> Callable[[bytes], Any]:
     """What decodes a request of this kind. A batch that is too long ends there: msgspec alone would make all of it."""
     decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
+    if kind not in _COUNTED:
+        return decode
+    decode_counted: Callable[[bytes], Any] = msgspec.json.Decoder(_COUNTED[kind]).decode
 
     def within_places(raw: bytes) -> Any:
+        if raw.count(b"{") <= BATCH:
+            # Every element has a brace, so there are not too many.
+            return decode(raw)
         _places.left = BATCH
         try:
-            return decode(raw)
+            return decode_counted(raw)
         finally:
             _places.left = math.inf
 
-    return within_places if kind in (BatchChoose, BatchAnswers) else decode
+    return within_places
 
 
 class BatchReply(msgspec.Struct):

@@ -146,7 +146,8 @@ class Counted:
             raise OutOfTurnError(f"row {entry.position} cannot follow position {self.position} of model {self.id}")
 
     def _count_answer(self, entry: Entry, event: Event, said: Answered) -> None:
-        tally, shown, about = self.tally, event.labels, event.about
+        tally, about = self.tally, event.about
+        shown = event.shown if about is None else event.labels
         tally.answer(shown, said.value, said.reason, entry.voter)
         tally.timing(said.seconds, entry.voter)
         # A part nobody could answer is not asked about again either: nothing was learnt, so the same would be asked.

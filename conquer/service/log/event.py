@@ -1,9 +1,12 @@
 """One question's life, rebuilt from its own rows: chosen, perhaps activated, answered, expired, corrected."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from conquer.service.log.records import (
+    ABSENT,
     Activated,
     Answered,
     Corrected,
@@ -21,8 +24,7 @@ _OWN, _SCORE, _ANSWER = 1200, 33, 600
 """Bytes of an event's own objects, of a score and of a voter's answer: measured."""
 
 
-@dataclass(slots=True)
-class Event:
+class Event(msgspec.Struct, eq=False, gc=False):
     """A decision and what became of it.
 
     `choice` is what is learnt from: that of `chosen`, with another memo once it has been exposed. `answers` holds each
@@ -38,7 +40,7 @@ class Event:
     choice: Choice
     active: bool
     seen: int
-    answers: dict[str, tuple[int, Answered]] = field(default_factory=dict)
+    answers: dict[str, tuple[int, Answered]] = {}
     expired: bool = False
     sided: bool = True
     """Whether it is known what was on the left."""
@@ -54,18 +56,13 @@ class Event:
         """The event that a row begins; `choice` is the decision's, where somebody has it already."""
         body = entry.body
         chosen: Decision = _asked_elsewhere(body) if isinstance(body, Voted) else body
-        raw = memoryview(chosen.items).nbytes + memoryview(chosen.context).nbytes
+        raw = memoryview(chosen.items).nbytes
+        if chosen.context is not ABSENT:
+            raw += memoryview(chosen.context).nbytes
         event = cls(
-            id=str(entry.event),
-            position=entry.position,
-            at=entry.at,
-            voter=entry.voter,
-            chosen=chosen,
-            choice=choice or chosen.choice,
-            active=not chosen.deferred,
-            seen=entry.position,
-            own=_OWN + raw + _SCORE * len(chosen.scores),
-        )
+            str(entry.event), entry.position, entry.at, entry.voter, chosen, choice or chosen.choice,
+            not chosen.deferred, entry.position, own=_OWN + raw + _SCORE * len(chosen.scores),
+        )  # fmt: skip
         if isinstance(body, Voted):
             event.sided = body.left is not None
             event.answers[entry.voter or ""] = (entry.position, body.said)
@@ -78,7 +75,7 @@ class Event:
         self.seen = entry.position
         match entry.body:
             case Answered():
-                self.answers[entry.voter or ""] = (entry.position, entry.body)
+                self.answers[entry.voter or ""] = entry.position, entry.body
             case Corrected(undone=undone):
                 self.answers = {voter: said for voter, said in self.answers.items() if said[0] != undone}
             case Activated():

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from conquer.answers import leftmost_of_two
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.contents import bytes_of
@@ -29,7 +30,7 @@ from conquer.types import Choice
 
 COMPARED = 5000
 """Servers that share a store compare their folds at every position that this divides."""
-_TICKETS = 64
+_TICKETS = 256
 _json = msgspec.json.Encoder().encode
 
 
@@ -64,6 +65,7 @@ class Folded(Counted):
         """What `annotation.asked` has read of the log, while the model is in memory."""
         self._stream = stream("policy", settings.seed)
         self._tickets: list[int] = []
+        self._lefts: list[int] = []
         self._first_ticket = 0
 
     @property
@@ -79,19 +81,23 @@ class Folded(Counted):
 
     def ticket(self) -> int:
         """The next round's ticket, from (seed, ordinal): that of a Session and of a simulation of the same seed."""
-        place = self.tally.ordinal - self._first_ticket
-        if not 0 <= place < len(self._tickets):
-            # Many cost hardly more than one.
-            self._first_ticket, place = self.tally.ordinal, 0
-            self._tickets = tickets(self._stream, self._first_ticket, _TICKETS).tolist()
+        place = self._drawn(1)
         return self._tickets[place]
 
-    def next_tickets(self, count: int) -> list[int]:
-        """The tickets of the next `count` rounds."""
-        if count == 1:
-            return [self.ticket()]
-        found: list[int] = tickets(self._stream, self.tally.ordinal, count).tolist()
-        return found
+    def next_tickets(self, count: int) -> tuple[list[int], list[int]]:
+        """The tickets of the next `count` rounds, and which of two shown items each puts on the left."""
+        place = self._drawn(count)
+        return self._tickets[place : place + count], self._lefts[place : place + count]
+
+    def _drawn(self, count: int) -> int:
+        """Where the next round's ticket is among those that have been drawn, `count` at least from there."""
+        place = self.tally.ordinal - self._first_ticket
+        if not 0 <= place <= len(self._tickets) - count:
+            # Many cost hardly more than one.
+            self._first_ticket, place = self.tally.ordinal, 0
+            drawn = tickets(self._stream, self._first_ticket, max(_TICKETS, 2 * count))
+            self._tickets, self._lefts = drawn.tolist(), leftmost_of_two(drawn)
+        return place
 
     def open(self, entry: Entry, choice: Choice) -> Event:
         """`apply` for a decision that was just made: the event that it begins, whose items are read again when needed.

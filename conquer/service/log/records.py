@@ -193,8 +193,7 @@ _ITEMS = b'"items":'
 _NO_ITEMS = _ITEMS + b"null"
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(msgspec.Struct, gc=False):
     """One row: its position in the model's log, when it was written, its body, and its text once that is sealed."""
 
     position: int

@@ -142,9 +142,8 @@ class Tally(msgspec.Struct):
         Under the linear judge the mean answer is half the difference of rewards, so twice its negative part is what
         preferring the first item costs.
         """
-        low, high = sorted(shown)
-        sign = 1.0 if shown[0] == low else -1.0
-        key = f"{low}\x1f{high}"
+        first, second = shown
+        sign, key = (1.0, f"{first}\x1f{second}") if first <= second else (-1.0, f"{second}\x1f{first}")
         count, total = self.pairs.pop(key, (0, 0.0))
         if count:
             mean = sign * total / count

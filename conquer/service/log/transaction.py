@@ -134,10 +134,9 @@ class Turn:
         return event
 
     def append_learnt(self, said: Answered, event: Event, voter: str | None) -> None:
-        """The row of an answer that has been learnt together with others."""
+        """The row of an answer that has been learnt together with others, all its numbers finite."""
         entry = Entry(self.folded.position + 1, self.now, event.id, voter, said)
-        # What is learnt and cannot be stored must go: the model is read again.
-        _sealed(entry, tainted=True)
+        seal_known(entry)
         self.folded.answered(entry, event)
         self._unwritten.append(entry)
 

@@ -39,6 +39,8 @@ class Batches:
         self._noted: list[tuple[int, int, int, str]] = []
         self._headers: dict[str, log_table.Header] = {}
         self._connection: Connection | None = None
+        self._wait = -1.0
+        """Seconds that the connection was last told to wait."""
 
     @property
     def connected(self) -> bool:
@@ -68,9 +70,27 @@ class Batches:
             raise
         return prepared
 
-    def commit(self, prepared: Prepared) -> None:
-        """Make it durable; only then are the models' new states the ones that later requests see."""
+    def write_out(self) -> Exception | None:
+        """Have SQLite commit, outside of the interpreter, while other threads compute; what went wrong, if anything.
+
+        What is left for `commit` then takes no time. It must be told of a failure: a transaction that SQLite has rolled
+        back by itself could be committed once more without a word, and nothing would be there.
+        """
+        raw: Any = None if self._connection is None else self._connection.connection.driver_connection
         try:
+            raw.commit()
+        except Exception as error:
+            return error
+        return None
+
+    def commit(self, prepared: Prepared, failure: Exception | None = None) -> None:
+        """Make it durable; only then are the models' new states the ones that later requests see.
+
+        `failure`: what went wrong when it was written out.
+        """
+        try:
+            if failure is not None:
+                raise failure
             prepared.transaction.commit()
         except Exception as error:
             surely_not = self._surely_not(error)
@@ -112,8 +132,11 @@ class Batches:
         try:
             if self._connection is None:
                 self._connection = self.database.engine.connect().execution_options(conquer_writes=True)
-            connection = self._connection.execution_options(conquer_wait=wait)
-            return connection, connection.begin()
+                self._wait = -1.0
+            if self._wait != wait:
+                self._connection = self._connection.execution_options(conquer_wait=wait)
+                self._wait = wait
+            return self._connection, self._connection.begin()
         except (SQLAlchemyError, OSError) as error:
             self._drop_connection()
             raise NotBegunError(str(cause_of(error))) from error

@@ -28,9 +28,6 @@ from conquer.service.writer.waiting import Waiting, stopping
 from conquer.service.writer.work import Generation, Prepared, QueuedWork, deliver
 
 logger = logging.getLogger(__name__)
-_AGAIN = 0.25
-_TRIES = 40
-"""A model that another server holds is tried again so often, so far apart."""
 _STOPPING = 20.0
 
 
@@ -52,6 +49,7 @@ class Writer:
         self._folding = Folding(self._fold, self._arrive)
         self._waiting = Waiting(self.batches, self._folding.want, self._tell, self._upkeep.arrived)
         self._done: list[QueuedWork] = []
+        self._written: Prepared | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = ThreadPoolExecutor(1, "conquer-writer")
 
@@ -168,7 +166,15 @@ class Writer:
             step: Any = (self._carry_out, batch) if is_busy(error) else (self._failed, batch, error)
             self._submit(batch, *step)
             return
-        self._submit(batch, self._finish, prepared)
+        self._submit(batch, self._write_out, prepared)
+
+    def _write_out(self, prepared: Prepared) -> None:
+        """In the worker: wait for the disk, and no more. Whatever is computed there keeps the loop from computing."""
+        failure = self.batches.write_out()
+        if failure is None:
+            self._written = prepared
+        else:
+            self._finish(prepared, failure)
 
     def _submit(self, batch: list[QueuedWork], step: Callable[..., None], *arguments: Any) -> None:
         try:
@@ -187,8 +193,8 @@ class Writer:
             logger.exception("a batch went wrong where nothing should")
             self._tell([queued for queued in batch if not queued.future.done()], error)
         finally:
-            done, self._done = self._done, []
-            self._go_on(done)
+            done, self._done, written, self._written = self._done, [], self._written, None
+            self._go_on(done, written)
 
     def _carry_out(self, batch: list[QueuedWork], skip_locked: bool = False) -> None:
         # Whose model was locked a moment ago does not make the others wait a second time.
@@ -203,27 +209,32 @@ class Writer:
             return
         self._finish(prepared)
 
-    def _finish(self, prepared: Prepared) -> None:
+    def _finish(self, prepared: Prepared, failure: Exception | None = None) -> None:
         """Commit, reply, and only then look after the models."""
+        grown = self._finish_at_once(prepared, failure)
+        if grown:
+            self._reply(self._done)
+            self._done = []
+            self._upkeep.look_after(grown)
+
+    def _finish_at_once(self, prepared: Prepared, failure: Exception | None = None) -> list[Folded]:
+        """Commit and note whom to tell; returns the models that want looking after, which may take a while."""
         self._waiting.put_aside(prepared.distant)
         for name in prepared.behind:
             self._folding.want(name)
-        self._try_later(prepared.locked)
+        self._waiting.try_later(prepared.locked, self._wake)
         try:
-            self.batches.commit(prepared)
+            self.batches.commit(prepared, failure)
         except Exception as error:
             self._failed(prepared.batch, error)
-            return
+            return []
         deliver(one for one in prepared.batch if isinstance(one.future, Future))
         # One message to the loop carries the replies and the start of the next batch; a snapshot does not delay them.
         self._done = prepared.batch
         stale, grown = self._upkeep.after_commit(prepared.turns)
         for name in stale:
             self._folding.want(name)
-        if grown:
-            self._reply(self._done)
-            self._done = []
-            self._upkeep.begin_snapshot(grown)
+        return grown
 
     def _failed(self, batch: list[QueuedWork], error: Exception) -> None:
         """One by one, so that only the culprit is told of its failure; what concerns all, all are told."""
@@ -240,16 +251,6 @@ class Writer:
             same = self._waiting.take_alone() if isinstance(error, NotBegunError) else []
             self._tell([*batch, *same], as_told(error))
 
-    def _try_later(self, works: list[QueuedWork]) -> None:
-        """Another server holds their models: once more in a moment, but not for ever."""
-        held = [queued for queued in works if queued.tries >= _TRIES]
-        message = "another server has been writing this model for too long; try again"
-        self._tell(held, RefusalError(Kind.UNAVAILABLE, "locked", message, retry_after=1))
-        again = [queued for queued in works if queued.tries < _TRIES]
-        for queued in again:
-            queued.tries += 1
-        self._waiting.put_later(again, _AGAIN, self._wake)
-
     def _tell(self, works: Iterable[QueuedWork], error: Exception) -> None:
         """Tell these of a failure, from whatever thread."""
         told = list(works)
@@ -263,9 +264,26 @@ class Writer:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(deliver, [one for one in batch if not isinstance(one.future, Future)])
 
-    def _go_on(self, done: list[QueuedWork]) -> None:
-        if self._loop is not None:
+    def _go_on(self, done: list[QueuedWork], written: Prepared | None = None) -> None:
+        if self._loop is not None and written is not None:
+            self._loop.call_soon_threadsafe(self._finish_and_go_on, self._loop, written)
+        elif self._loop is not None:
             self._loop.call_soon_threadsafe(self._deliver_and_go_on, self._loop, done)
+
+    def _finish_and_go_on(self, loop: asyncio.AbstractEventLoop, written: Prepared) -> None:
+        """On the loop, after a commit: what takes a moment here, what may take longer in the worker."""
+        grown: list[Folded] = []
+        try:
+            grown = self._finish_at_once(written)
+        except Exception as error:
+            logger.exception("a batch went wrong where nothing should")
+            self._tell([queued for queued in written.batch if not queued.future.done()], error)
+        done, self._done = self._done, []
+        if grown:
+            deliver(one for one in done if not isinstance(one.future, Future))
+            self._submit([], self._upkeep.look_after, grown)
+        else:
+            self._deliver_and_go_on(loop, done)
 
     def _deliver_and_go_on(self, loop: asyncio.AbstractEventLoop, done: list[QueuedWork]) -> None:
         """Let the loop send these replies and read what has come meanwhile: the next commit then carries more."""

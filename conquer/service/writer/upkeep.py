@@ -32,7 +32,7 @@ class Upkeep:
         """Bytes of the models in memory, roughly."""
 
     def after_commit(self, turns: Mapping[str, Turn]) -> tuple[list[str], list[Folded]]:
-        """Keep memory within its bounds; returns the models to fold again, and those whose snapshots are due."""
+        """Keep events within their bounds; returns the models to fold again, and those to `look_after`."""
         stale: list[str] = []
         grown: list[Folded] = []
         with self._guarded():
@@ -47,8 +47,8 @@ class Upkeep:
                     self._weigh(name, 0)
                 else:
                     self._trim(folded)
-            if self.used > self.batches.settings.cache_bytes:
-                self._evict()
+            if self.used > self.batches.settings.cache_bytes and not grown:
+                grown = [turn.folded for turn in turns.values()][:1]
         return stale, grown
 
     @contextlib.contextmanager
@@ -60,9 +60,15 @@ class Upkeep:
             self._alarms.count("upkeep")
             self._alarms.raise_("upkeep", f"looking after the models failed: {error!r}")
 
-    def begin_snapshot(self, grown: list[Folded]) -> None:
-        """Begin one of the snapshots that are due; the others' turn comes with their next rows."""
-        self._begin_snapshot(grown[0], self.batches.settings.snapshot_every)
+    def look_after(self, grown: list[Folded]) -> None:
+        """Keep models within their bounds, and begin one of the snapshots that are due: another's turn comes later.
+
+        Copying a large model takes a while: not for the event loop.
+        """
+        with self._guarded():
+            if self.used > self.batches.settings.cache_bytes:
+                self._evict()
+            self._begin_snapshot(grown[0], self.batches.settings.snapshot_every)
 
     def arrived(self, name: str, arrival: Arrival) -> None:
         """A model that was wanted has been read into memory, or could not be."""

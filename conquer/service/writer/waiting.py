@@ -12,6 +12,9 @@ from conquer.service.writer.failures import as_told
 from conquer.service.writer.folding import Arrival
 from conquer.service.writer.work import QueuedWork, satisfies
 
+_AGAIN = 0.25
+_TRIES = 40
+"""A model that another server holds is tried again so often, so far apart."""
 _FOLDS = 40
 """So often a model is folded for one who waits for it: a store that has lost rows never comes to what they wait for."""
 Tell = Callable[[Iterable[QueuedWork], Exception], None]
@@ -87,6 +90,18 @@ class Waiting:
                 self._later.extend(works)
                 return
         self._tell(works, stopping())
+
+    def try_later(self, works: Sequence[QueuedWork], wake: Callable[[], None]) -> None:
+        """Another server holds their models: once more in a moment, but not for ever."""
+        if not works:
+            return
+        held = [queued for queued in works if queued.tries >= _TRIES]
+        message = "another server has been writing this model for too long; try again"
+        self._tell(held, RefusalError(Kind.UNAVAILABLE, "locked", message, retry_after=1))
+        again = [queued for queued in works if queued.tries < _TRIES]
+        for queued in again:
+            queued.tries += 1
+        self.put_later(again, _AGAIN, wake)
 
     def _come_back(self, works: Sequence[QueuedWork], wake: Callable[[], None]) -> None:
         mine = set(map(id, works))
