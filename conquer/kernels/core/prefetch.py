@@ -4,7 +4,9 @@ from typing import Any
 
 from conquer.kernels.core.compile import stand_in, when_loaded
 
-_READ, _KEEP_IN_ALL_CACHES, _DATA = 0, 3, 1
+# Into the second-level cache: hints for the first hold one of its few buffers each until the line is there, and a
+# round asks for more lines than the first level has room for.
+_READ, _SECOND_LEVEL, _DATA = 0, 2, 1
 
 
 def prefetch(array, row):
@@ -28,7 +30,7 @@ def _compiled() -> None:
             word = cgutils.int32_t
             kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [address.type, word, word, word])
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
-            builder.call(fetch, [address, word(_READ), word(_KEEP_IN_ALL_CACHES), word(_DATA)])
+            builder.call(fetch, [address, word(_READ), word(_SECOND_LEVEL), word(_DATA)])
             return context.get_dummy_value()
 
         return types.void(array, row), generate
