@@ -38,12 +38,6 @@ from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DiagonalState
 
 
-@implements(primitives.expect, DiagonalState)
-def expect(state, items):
-    for i in range(min(2, items.rows.size)):
-        announce_features(items, i, state.cells)
-
-
 @implements(primitives.prepare, DiagonalState)
 def prepare(state, items, plan, knobs):
     pass
@@ -60,13 +54,15 @@ def has_room(state, items, plan):
 
 
 @implements(primitives.scores, DiagonalState)
-def scores(state, items, knobs, out):
-    for i in range(min(2, items.rows.size)):
-        announce(items, i)
-    if items.rows.size > 0:
+def scores(state, items, after, knobs, out):
+    if after.size == 0 and items.rows.size > 0:
+        # Nobody's scores came before these and fetched their rows.
+        for i in range(min(2, items.rows.size)):
+            announce(items, i)
         announce_features(items, 0, state.cells)
+    then = after if after.size > 0 else items.rows
     for i in range(items.rows.size):
-        out[i] = dot_column_ahead(items, i, state.cells, W)
+        out[i] = dot_column_ahead(items, i, then, state.cells, W)
 
 
 @interpreted_as(vectors.variance)

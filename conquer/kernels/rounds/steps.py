@@ -15,11 +15,11 @@ from conquer.kernels.rounds.select import current_eta, pick
 
 
 @part
-def measured(state, items, plan, knobs, work, ticket):
-    """Scores of the round in work[SCORES], projected if the plan says so; returns a status."""
+def measured(state, items, after, plan, knobs, work, ticket):
+    """Scores of the round in work[SCORES], projected if the plan says so; returns a status. `after`: as in `scores`."""
     count = items.rows.size
     primitives.prepare(state, items, plan, knobs)
-    primitives.scores(state, items, knobs, work[st.SCORES])
+    primitives.scores(state, items, after, knobs, work[st.SCORES])
     for i in range(count):
         work[st.MULTIPLIERS, i] = 0.0
     if plan[st.PROJECTION] == st.NO_PROJECTION or violation(work[st.SCORES], count) <= 0.0:
@@ -59,15 +59,16 @@ def ordered(plan, work, count):
 
 
 @part
-def choose(state, items, plan, knobs, work, ticket):
+def choose(state, items, after, plan, knobs, work, ticket):
     """(status, a, b, query, chance): a is shown first; b second (a duel), or the greedy item (Banditron), or -1.
 
-    `chance` is that of this very choice given the round, NaN where it has no closed form.
+    `chance` is that of this very choice given the round, NaN where it has no closed form. `after` are the rows of the
+    next round, where they are known: they are fetched meanwhile.
     """
     count = items.rows.size
     first, second = plan[st.RULE_FIRST], plan[st.RULE_SECOND]
     if first != st.UNIFORM or second != st.UNIFORM:
-        status = measured(state, items, plan, knobs, work, ticket)
+        status = measured(state, items, after, plan, knobs, work, ticket)
         if status != st.OK:
             return status, -1, -1, st.NONE, math.nan
     if first == st.SEPARATION:
@@ -160,7 +161,7 @@ def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed
     if status != st.OK:
         return status
     if plan[st.PROJECTION] != st.NO_PROJECTION:
-        status = measured(state, items, plan, knobs, work, ticket)
+        status = measured(state, items, items.rows[:0], plan, knobs, work, ticket)
         if status != st.OK:
             return status
         moves = False
@@ -194,7 +195,7 @@ def show(state, items, plan, knobs, a, b):
 def measure(state, items, plan, knobs, work, ticket, pivot, out):
     """out := scores (pivot -2), variances (-1) or contrasts with the pivot; returns a status."""
     if pivot == -2:
-        status = measured(state, items, plan, knobs, work, ticket)
+        status = measured(state, items, items.rows[:0], plan, knobs, work, ticket)
         for i in range(out.size):
             out[i] = work[st.SCORES, i]
         return status
