@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conquer.kernels.core.compile import stand_in, when_loaded
+from conquer.kernels.core.compile import part, stand_in, when_loaded
 
 
 def borrowed(value):
@@ -13,6 +13,11 @@ def borrowed(value):
     until it returns. So a kernel must not return what it has borrowed, nor keep it.
     """
     return value
+
+
+@part
+def keep(value):
+    """Nothing; but a variable that is named here has not been given up before, so that others may borrow it."""
 
 
 def _compiled() -> None:

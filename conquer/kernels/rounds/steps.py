@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from conquer.kernels.core import tickets
+from conquer.kernels.core.borrow import borrowed, keep
 from conquer.kernels.core.compile import part
 from conquer.kernels.core.sparse import row_bounds
 from conquer.kernels.rounds import primitives
@@ -134,7 +135,10 @@ def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
         gamma = knobs[st.GAMMA]
         chance = (1.0 - gamma if a == b else 0.0) + gamma / items.rows.size
         weights[0], weights[1] = (1.0 / chance if answer > 0.0 else 0.0), -1.0
-    return move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed)
+    mine = borrowed((rows, weights))
+    status = move(state, items, mine[0], mine[1], target, plan, knobs, work, ticket, exposed)
+    keep((rows, weights))
+    return status
 
 
 @part
