@@ -34,7 +34,9 @@ def _compiled() -> None:
             view.parent = cgutils.get_null_value(view.parent.type)
             return view._getvalue()
         if isinstance(kind, types.BaseTuple):
-            parts = [stripped(context, builder, each, builder.extract_value(value, k)) for k, each in enumerate(kind)]
+            parts = [
+                stripped(context, builder, each, builder.extract_value(value, k)) for k, each in enumerate(kind.types)
+            ]
             return context.make_tuple(builder, kind, parts)
         return value
 
