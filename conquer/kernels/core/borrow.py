@@ -34,10 +34,10 @@ def _compiled() -> None:
             view.parent = cgutils.get_null_value(view.parent.type)
             return view._getvalue()
         if isinstance(kind, types.BaseTuple):
-            parts = [
-                stripped(context, builder, each, builder.extract_value(value, k)) for k, each in enumerate(kind.types)
-            ]
-            return context.make_tuple(builder, kind, parts)
+            within: Any = kind
+            parts = cgutils.unpack_tuple(builder, value)
+            made = [stripped(context, builder, *part) for part in zip(within.types, parts, strict=True)]
+            return context.make_tuple(builder, kind, made)
         return value
 
     @intrinsic
