@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy import float64, int64, uint64
 from numpy.typing import NDArray
 
 from conquer.kernels.core.compile import part
+from conquer.kernels.core.prefetch import prefetch
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.judge import is_best, prefer
@@ -93,6 +95,8 @@ def loop(state, items, plan, knobs, work, world, log, limit):
             t = cursor[CHOSEN]
             now = round_items(items, world, t)
             after = round_items(items, world, min(t + 1, total - 1)).rows
+            for i in range(after.size):
+                prefetch(world.rewards, np.uint64(after[i]))  # the judge will ask for two of them
             status, a, b, query, chance = choose(state, now, after, plan, knobs, work, world.tickets[t])
             if status != st.OK:
                 return status
