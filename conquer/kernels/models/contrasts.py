@@ -14,7 +14,7 @@ from conquer.kernels.models.cells import INVERSE, width
 _GOLDEN, _WORD = np.uint64(0x9E3779B97F4A7C15), np.uint64(64)
 _SPARSE, _LONG = 16, 4096
 VALUES, OWN, LEFT, SHARED = range(4)
-IDS, LINKS, FOUND = range(3)
+IDS, LINKS, FOUND, EITHER = range(4)
 
 
 @part
@@ -28,7 +28,7 @@ def contrasts(cells, items, pivot, out):
     while (1 << bits) < (_SPARSE if size < _LONG else 4) * size:
         bits += 1
     marks, heads = np.zeros(1 << bits, np.uint8), np.empty(1 << bits, np.uint32)
-    lists, numbers = np.empty((4, most + ONE)), np.empty((3, most + ONE), np.uint32)
+    lists, numbers = np.empty((4, most + ONE)), np.empty((4, most + TWO), np.uint32)
     room = borrowed((marks, heads, lists, numbers))
     contrasts_with(cells, items, pivot, room, _WORD - np.uint64(bits), out)
     keep((marks, heads, lists, numbers))
@@ -77,7 +77,7 @@ def match(items, i, room, shift):
     """Note what row i shares with the pivot: in SHARED by entry; LEFT loses it. Returns how many are FOUND, or so."""
     marks, heads, lists, numbers = room
     values, left, shared = lists[VALUES], lists[LEFT], lists[SHARED]
-    ids, links, found = numbers[IDS], numbers[LINKS], numbers[FOUND]
+    ids, links, found, either = numbers[IDS], numbers[LINKS], numbers[FOUND], numbers[EITHER]
     start, stop = row_bounds(items, i)
     count = ZERO
     for j in range(start, stop):
@@ -87,8 +87,8 @@ def match(items, i, room, shift):
         e = np.uint64(found[k])
         r = feature(items, start + e)
         n = np.uint64(heads[(np.uint64(r) * _GOLDEN) >> shift])
-        link = np.uint64(links[n])
-        n = n if ids[n] == r else link
+        either[0], either[1] = links[n], n
+        n = np.uint64(either[np.uint64(ids[n] == r)])  # not by a condition: the compiler would make a branch of it
         ids[0] = r  # so that one test, nearly never true, is enough
         while ids[n] != r:
             n = np.uint64(links[n])
