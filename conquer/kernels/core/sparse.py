@@ -8,7 +8,7 @@ import numpy as np
 
 from conquer.kernels.core import vectors
 from conquer.kernels.core.compile import interpreted_as, part
-from conquer.kernels.core.prefetch import prefetch
+from conquer.kernels.core.hints import prefetch
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 LINE = np.uint64(8)

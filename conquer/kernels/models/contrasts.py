@@ -6,8 +6,8 @@ model. Whether a feature is shared is a coin for the processor to guess, so nowh
 
 import numpy as np
 
-from conquer.kernels.core.borrow import borrowed, keep
 from conquer.kernels.core.compile import part
+from conquer.kernels.core.hints import borrowed, keep
 from conquer.kernels.core.sparse import FOUR, ONE, THREE, TWO, ZERO, feature, row_bounds
 from conquer.kernels.models.cells import INVERSE, width
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from conquer.kernels.core import tickets, vectors
-from conquer.kernels.core.borrow import borrowed, keep
 from conquer.kernels.core.compile import implements, interpreted_as, part
+from conquer.kernels.core.hints import borrowed, keep
 from conquer.kernels.core.normals import normal
 from conquer.kernels.core.sparse import (
     FOUR,

@@ -1,6 +1,6 @@
 """The diagonal model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.borrow import borrowed
+from conquer.kernels.core.hints import borrowed
 from conquer.kernels.core.tiers import heavy, jit
 from conquer.kernels.models import diagonal  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
