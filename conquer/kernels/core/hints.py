@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conquer.kernels.core.compile import part, stand_in, when_loaded
+from conquer.kernels.core.compile import part, when_loaded
 
 # Into the second-level cache: hints for the first hold one of its few buffers each until the line is there, and a
 # round asks for more lines than the first level has room for.
@@ -28,6 +28,15 @@ def keep(value):
     """Nothing; but a variable that is named here has not been given up before, so that others may borrow it."""
 
 
+def _be(function: Any, intrinsic: Any) -> None:
+    """Where compiled code calls `function`, it becomes the intrinsic itself: nothing in between has to be compiled."""
+    from numba.core.registry import cpu_target
+
+    context: Any = cpu_target.typing_context
+    context.refresh()
+    function._numba_type_ = context.resolve_value_type(intrinsic)
+
+
 def _compiled() -> None:
     from numba import types
     from numba.core import cgutils as code
@@ -50,10 +59,7 @@ def _compiled() -> None:
 
         return types.void(array, row), generate
 
-    def fetch(array: Any, row: Any) -> None:
-        hint(array, row)  # type: ignore[call-arg]  # numba passes the typing context itself
-
-    stand_in(prefetch, fetch)
+    _be(prefetch, hint)
 
     def stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         if isinstance(kind, types.Array):
@@ -75,10 +81,7 @@ def _compiled() -> None:
 
         return value(value), generate
 
-    def borrow(value: Any) -> Any:
-        return strip(value)  # type: ignore[call-arg]  # numba passes the typing context itself
-
-    stand_in(borrowed, borrow)
+    _be(borrowed, strip)
 
 
 when_loaded(_compiled)
