@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conquer.bench import cold, decisions, dense, everyday, footprint, growth, report, texts
+from conquer.bench.timing import cores
 from conquer.kernels.core import building
 
 _PACKAGES = (
@@ -58,6 +59,7 @@ def measure_all(*, quick: bool) -> dict[str, Any]:
         "machine": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "load": load,
+        "one_core": bool(cores()),
         "clock": "processor time of this process, all threads",
         "versions": _versions(),
         "goals": report.goal_rows(goals),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.bench.timing import Race, each, processor_seconds, race
+from conquer.bench.timing import Race, cores, each, processor_seconds, race, running_on
 from conquer.bench.work import PAPER_DIM, draw_rounds, named_items, zipf_items
 from conquer.features.featurizer import Featurizer
 from conquer.kernels.bench.streaming import read_rows
@@ -143,7 +143,21 @@ QUICK = Effort(2000, 5, (10,), (True,))
 
 
 def measure(folder: Path, work: Effort, note: Callable[[str], None]) -> tuple[dict[str, Race], list[str]]:
-    """{what: race} for each K and order of ids, and the names of the rivals that are not installed."""
+    """{what: race} for each K and order of ids, and the names of the rivals that are not installed.
+
+    Everyone runs on one core, where the system lets one choose it: Vowpal Wabbit's two threads on two cores send each
+    other cache lines, which takes as long as its learning in some runs and nothing in others.
+    """
+    everywhere = cores()
+    if not everywhere:
+        note("decisions: this system has no sched_setaffinity, so nobody is kept to one core")
+    with running_on({max(everywhere)} if everywhere else set()):
+        return _raced(folder, work, note, everywhere)
+
+
+def _raced(
+    folder: Path, work: Effort, note: Callable[[str], None], everywhere: set[int]
+) -> tuple[dict[str, Race], list[str]]:
     races: dict[str, Race] = {}
     missing: set[str] = set()
     for ordered in work.orders:
@@ -152,10 +166,23 @@ def measure(folder: Path, work: Effort, note: Callable[[str], None]) -> tuple[di
             rounds = draw_rounds(X, max(1, work.rounds * 10 // count), count, seed=1)
             name = f"K = {count}, ids {'by frequency' if ordered else 'shuffled'}"
             note(f"decisions, {name}")
-            field, absent = contenders(rounds, folder / f"{count}{ordered}", main=count == 10 and ordered)
+            main = count == 10 and ordered
+            field, absent = contenders(rounds, folder / f"{count}{ordered}", main=main)
             missing |= absent
+            if main and "vw cache" in field and len(everywhere) > 1:
+                field["vw cache, two cores"] = on_cores(field["vw cache"], everywhere)
             races[name] = race(field, work.turns if count == 10 else max(1, work.turns // 3))
     return races, sorted(missing)
+
+
+def on_cores(contender: Callable[[], float], chosen: set[int]) -> Callable[[], float]:
+    """The same contender, left to itself on these cores: the processor time of all its threads."""
+
+    def turn() -> float:
+        with running_on(chosen):
+            return contender()
+
+    return turn
 
 
 def contenders(rounds: Rounds, folder: Path, *, main: bool) -> tuple[Contenders, set[str]]:

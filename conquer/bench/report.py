@@ -145,7 +145,9 @@ def growth_rows(growth: Mapping[str, Points]) -> dict[str, dict[str, Any]]:
 
 def table(results: Mapping[str, Any]) -> str:
     """Everything in `results` as Markdown."""
-    lines = [f"Load average {results['load'][0]:.1f} on {results['cores']} cores; processor time, not wall time.", ""]
+    where = "decisions on one core" if results["one_core"] else "no sched_setaffinity: decisions on any core"
+    load = f"Load average {results['load'][0]:.1f} on {results['cores']} cores"
+    lines = [f"{load}; processor time of all threads, not wall time; {where}.", ""]
     lines += ["| goal | ratio (middle half of the turns) | must | stretch | reached |", "|---|---|---|---|---|"]
     for row in results["goals"]:
         sign = ">=" if row["larger"] else "<="

@@ -1,8 +1,10 @@
 """Fair timing: contenders take turns, processor time is counted, and a ratio without a stable value is refused."""
 
 import gc
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +67,29 @@ def processor_seconds(work: Callable[[], object]) -> float:
     finally:
         if enabled:
             gc.enable()
+
+
+def cores() -> set[int]:
+    """The cores this thread and those it starts may run on; none where the system does not let one choose."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
+
+
+@contextmanager
+def running_on(chosen: set[int]) -> Iterator[None]:
+    """This thread, and those it starts, run on these cores within; wherever they like where `chosen` is empty.
+
+    >>> with running_on({max(cores())} if cores() else set()):
+    ...     len(cores()) <= 1
+    True
+    """
+    before = cores()
+    if chosen:
+        os.sched_setaffinity(0, chosen)
+    try:
+        yield
+    finally:
+        if chosen:
+            os.sched_setaffinity(0, before)
 
 
 def race(contenders: Mapping[str, Callable[[], float]], turns: int) -> Race:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from conquer.bench import decisions
+from conquer.bench.timing import cores, running_on
 from conquer.bench.work import draw_rounds, named_items, zipf_items
 from conquer.kernels.bench.streaming import read_rows
 from conquer.registry import make
@@ -13,17 +14,34 @@ SMALL = decisions.Effort(rounds=4, turns=1, counts=(5, 10), orders=(True, False)
 
 
 def test_a_small_run_has_every_contender_at_every_size(tmp_path):
-    notes = []
+    notes, before = [], cores()
     races, missing = decisions.measure(tmp_path, SMALL, notes.append)
+    assert cores() == before
     assert list(races) == ["K = 5, ids by frequency", "K = 10, ids by frequency", "K = 10, ids shuffled"]
-    assert len(notes) == 3
+    assert len(notes) == (3 if before else 4)
     for name, race in races.items():
         assert {*decisions.ALGORITHMS, "stream", "ttg calls", "gnc float32"} <= set(race.turns), name
         assert ("vw cache" in race.turns) == (missing == [])
         assert ("ttg dicts" in race.turns) == (name == "K = 10, ids by frequency")
+        two = len(before) > 1 and missing == [] and "ttg dicts" in race.turns
+        assert ("vw cache, two cores" in race.turns) == two
         for contender, turns in race.turns.items():
             assert turns.size == 1
             assert contender.startswith("vw") or turns[0] > 0.0
+
+
+def test_a_race_stays_on_its_core_and_a_contender_may_leave_it():
+    everywhere = cores()
+    if len(everywhere) < 2:
+        pytest.skip("one core only, or no way to choose")
+    one = {min(everywhere)}
+    with running_on(one):
+        seen = []
+        decisions.on_cores(lambda: seen.append(cores()) or 1.0, everywhere)()
+        assert (seen, cores()) == ([everywhere], one)
+    with pytest.raises(ZeroDivisionError), running_on(one):
+        1 / 0  # noqa: B018
+    assert cores() == everywhere
 
 
 def test_vowpal_wabbit_reads_the_rounds_it_is_given(tmp_path):

@@ -75,6 +75,7 @@ def results():
     return {
         "load": (0.0, 0.0, 0.0),
         "cores": 2,
+        "one_core": True,
         "goals": report.goal_rows(report.decision_goals(sparse) + report.matrix_goals(full, None)),
         "parts": report.part_rows(sparse),
         "races": {"decisions": report.race_rows(sparse)},

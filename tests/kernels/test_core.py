@@ -51,7 +51,7 @@ def test_the_table_reaches_the_rarest_draws():
 def _dots(items, table, plain, ahead):
     for i in range(items.rows.size):
         plain[i] = sparse.dot(items, i, table[:, 1])
-        ahead[i] = sparse.dot_column_ahead(items, i, table, 1)
+        ahead[i] = sparse.dot_column_ahead(items, i, items.rows, table, 1)
 
 
 @pytest.mark.parametrize("nonzeros", [1, 3, 4, 7, 30])

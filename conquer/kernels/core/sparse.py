@@ -8,9 +8,9 @@ import numpy as np
 
 from conquer.kernels.core import vectors
 from conquer.kernels.core.compile import interpreted_as, part
-from conquer.kernels.core.prefetch import prefetch
+from conquer.kernels.core.hints import prefetch
 
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 LINE = np.uint64(8)
 
 
@@ -44,13 +44,27 @@ def dot(items, i, vector):
     return (a + b) + (c + d)
 
 
+@part
+def row_ahead(rows, after, i):
+    """Row i of `rows` and then of `after`; beyond their end the last one. Neither is empty."""
+    # Both are read, for a choice between arrays would cost counting who holds them.
+    one, two = rows[min(i, rows.size - 1)], after[max(0, min(i - rows.size, after.size - 1))]
+    return one if i < rows.size else two
+
+
 @interpreted_as(vectors.dot_column_ahead)
-def dot_column_ahead(items, i, table, column):
-    """phi_i . table[:, column], the bits of `dot`; row i + 1's lines and row i + 2 itself are fetched meanwhile."""
-    data, last = items.data, items.rows.size - 1
+def dot_column_ahead(items, i, after, table, column):
+    """phi_i . table[:, column], the bits of `dot`.
+
+    Meanwhile the next row's lines, the row after that and the bounds of one later still are fetched; `after` are the
+    rows that follow the items.
+    """
+    data, indptr = items.data, items.indptr
     start, stop = row_bounds(items, i)
-    ahead, end = row_bounds(items, min(i + 1, last))
-    far, _ = row_bounds(items, min(i + 2, last))
+    next_row = row_ahead(items.rows, after, i + 1)
+    ahead, end = np.uint64(indptr[next_row]), np.uint64(indptr[next_row + 1])
+    far = np.uint64(indptr[row_ahead(items.rows, after, i + 2)])
+    prefetch(indptr, np.uint64(row_ahead(items.rows, after, i + 4)))
     a = b = c = d = 0.0
     four = start + (stop - start) // FOUR * FOUR
     for j in range(start, four, FOUR):

@@ -36,7 +36,7 @@ def dot(items, i, vector):
     return _four_sums(items.data[entries] * vector[items.indices[entries]])
 
 
-def dot_column_ahead(items, i, table, column):
+def dot_column_ahead(items, i, after, table, column):
     return dot(items, i, table[:, column])
 
 

@@ -9,11 +9,9 @@ import numpy as np
 
 from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import part
-from conquer.kernels.core.sparse import FOUR, ONE, THREE, TWO, feature, row_bounds
-from conquer.kernels.models import differences
+from conquer.kernels.core.sparse import ONE, TWO, ZERO, feature, row_bounds
 
 W, INVERSE, ANSWERED = range(3)
-ZERO = np.uint64(0)
 BELOW = np.uint64(2**29 - 1)  # the bits of a float64 that a float32 has not
 OF_W, OF_INVERSE = np.uint64(0), np.uint64(35)  # which bits of a hash round which column
 
@@ -32,11 +30,11 @@ def place(inverse):
 
 
 @part
-def gather(items, i, weight, cells, column, u, v, last):
+def gather(items, i, weight, cells, column, u, v, spare, last):
     """Append weight * phi_i and 1/A to the lists whose last place is `last`; returns phi_i . w.
 
     A cell of 1/A then holds minus the place of its feature. A feature that is there already moves to its new place and
-    leaves 0 at the old one.
+    leaves 0 at the old one. `spare` is a list as long as the others, overwritten.
     """
     data = items.data
     start, stop = row_bounds(items, i)
@@ -58,8 +56,14 @@ def gather(items, i, weight, cells, column, u, v, last):
         cells[r, column] = -float(np.int64(shift + j))
     for j in range(start, stop):
         u[shift + j] = weight * data[j]
-    for n in range(last + ONE, last + ONE + stop - start):
-        if v[n] < 0.0:
+    if last > ZERO:
+        # First which they are, without a branch: whether a feature is shared is a coin for the processor to guess.
+        count = ZERO
+        for n in range(last + ONE, last + ONE + stop - start):
+            spare[count] = float(np.int64(n))
+            count += ONE if v[n] < 0.0 else ZERO
+        for k in range(count):
+            n = np.uint64(np.int64(spare[k]))
             old = place(v[n])
             u[n] += u[old]
             v[n] = v[old]
@@ -129,41 +133,3 @@ def empty_lists(items):
     lists = np.empty((3, size))
     lists[0, 0] = lists[1, 0] = lists[2, 0] = 0.0
     return lists
-
-
-@part
-def contrast(items, i, cells, slots, ids, shift, values, left):
-    """(phi_i - x)' A^-1 (phi_i - x), x being the row that was indexed; `left` is x_r^2 / A_r by place, used up."""
-    data = items.data
-    start, stop = row_bounds(items, i)
-    a = b = c = d = 0.0
-    four = start + (stop - start) // FOUR * FOUR
-    for j in range(start, four, FOUR):
-        r, s = feature(items, j), feature(items, j + ONE)
-        t, u = feature(items, j + TWO), feature(items, j + THREE)
-        n, m = differences.place(slots, ids, shift, r), differences.place(slots, ids, shift, s)
-        o, p = differences.place(slots, ids, shift, t), differences.place(slots, ids, shift, u)
-        one, two = data[j] - values[n], data[j + ONE] - values[m]
-        three, last = data[j + TWO] - values[o], data[j + THREE] - values[p]
-        a += one * one * cells[r, INVERSE]
-        b += two * two * cells[s, INVERSE]
-        c += three * three * cells[t, INVERSE]
-        d += last * last * cells[u, INVERSE]
-        left[n] = left[m] = left[o] = left[p] = 0.0
-    for j in range(four, stop):
-        r = feature(items, j)
-        n = differences.place(slots, ids, shift, r)
-        one = data[j] - values[n]
-        a += one * one * cells[r, INVERSE]
-        left[n] = 0.0
-    e = f = g = h = 0.0
-    size = np.uint64(left.size)
-    four = size // FOUR * FOUR
-    for n in range(ZERO, four, FOUR):
-        e += left[n]
-        f += left[n + ONE]
-        g += left[n + TWO]
-        h += left[n + THREE]
-    for n in range(four, size):
-        e += left[n]
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))

@@ -4,27 +4,28 @@ import numpy as np
 
 from conquer.kernels.core import tickets, vectors
 from conquer.kernels.core.compile import implements, interpreted_as, part
+from conquer.kernels.core.hints import borrowed, keep
 from conquer.kernels.core.normals import normal
 from conquer.kernels.core.sparse import (
     FOUR,
     ONE,
     THREE,
     TWO,
+    ZERO,
     announce,
     announce_features,
     dot_column_ahead,
     feature,
     row_bounds,
 )
+from conquer.kernels.models import contrasts as differing
 from conquer.kernels.models.cells import (
     ANSWERED,
     INVERSE,
     OF_INVERSE,
     OF_W,
-    ZERO,
     W,
     add_weights,
-    contrast,
     dither,
     empty_lists,
     gather,
@@ -36,12 +37,6 @@ from conquer.kernels.models.differences import by_place, index_row, place
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DiagonalState
-
-
-@implements(primitives.expect, DiagonalState)
-def expect(state, items):
-    for i in range(min(2, items.rows.size)):
-        announce_features(items, i, state.cells)
 
 
 @implements(primitives.prepare, DiagonalState)
@@ -60,13 +55,15 @@ def has_room(state, items, plan):
 
 
 @implements(primitives.scores, DiagonalState)
-def scores(state, items, knobs, out):
-    for i in range(min(2, items.rows.size)):
-        announce(items, i)
-    if items.rows.size > 0:
+def scores(state, items, after, knobs, out):
+    if after.size == 0 and items.rows.size > 0:
+        # Nobody's scores came before these and fetched their rows.
+        for i in range(min(2, items.rows.size)):
+            announce(items, i)
         announce_features(items, 0, state.cells)
+    then = after if after.size > 0 else items.rows
     for i in range(items.rows.size):
-        out[i] = dot_column_ahead(items, i, state.cells, W)
+        out[i] = dot_column_ahead(items, i, then, state.cells, W)
 
 
 @interpreted_as(vectors.variance)
@@ -93,21 +90,7 @@ def variances(state, items, plan, knobs, out):
 
 @implements(primitives.contrasts, DiagonalState)
 def contrasts(state, items, pivot, plan, knobs, out):
-    cells = state.cells
-    slots, ids, shift = index_row(items, pivot)
-    values = by_place(items, pivot)
-    own, left = np.empty(values.size), np.empty(values.size)
-    own[0] = 0.0
-    start, stop = row_bounds(items, pivot)
-    for j in range(start, stop):
-        own[j - start + ONE] = items.data[j] * items.data[j] * cells[feature(items, j), INVERSE]
-    for i in range(items.rows.size):
-        if i == pivot:
-            out[i] = 0.0
-        else:
-            for n in range(np.uint64(own.size)):
-                left[n] = own[n]
-            out[i] = contrast(items, i, cells, slots, ids, shift, values, left)
+    differing.contrasts(state.cells, items, pivot, out)
 
 
 @implements(primitives.gram, DiagonalState)
@@ -228,16 +211,23 @@ def step_each(items, cells, u, v, target, step):
 
 @implements(primitives.step, DiagonalState)
 def step(state, items, weights, target, plan, knobs, exposed):
+    room = empty_lists(items)
+    status = step_with(state, items, weights, target, plan, knobs, exposed, borrowed(room))
+    keep(room)
+    return status
+
+
+@part
+def step_with(state, items, weights, target, plan, knobs, exposed, room):
     cells, stats = state.cells, state.stats
     update = plan[st.UPDATE]
     # The widths' own column counts pairs on show; without it there is one 1/A for everything.
     column = ANSWERED if cells.shape[1] > ANSWERED else INVERSE
-    room = empty_lists(items)
     u, v, change = room[0], room[1], room[2]
     last = ZERO
     margin = 0.0
     for k in range(items.rows.size):
-        margin += weights[k] * gather(items, k, weights[k], cells, column, u, v, last)
+        margin += weights[k] * gather(items, k, weights[k], cells, column, u, v, change, last)
         last += width(items, k)
     loss = target - margin
     confidence = quadratic(u, v)
@@ -270,10 +260,10 @@ def step(state, items, weights, target, plan, knobs, exposed):
 def expose(state, items, weights, plan, knobs):
     cells = state.cells
     room = empty_lists(items)
-    u, v = room[0], room[1]
+    u, v, spare = room[0], room[1], room[2]
     last = ZERO
     for k in range(items.rows.size):
-        gather(items, k, weights[k], cells, INVERSE, u, v, last)
+        gather(items, k, weights[k], cells, INVERSE, u, v, spare, last)
         last += width(items, k)
     release(items, cells, INVERSE, v)
     widen_shown(items, cells, u, v, ~np.uint64(state.stats[st.EXPOSED]))

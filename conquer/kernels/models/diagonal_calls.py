@@ -1,5 +1,6 @@
 """The diagonal model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
+from conquer.kernels.core.hints import borrowed
 from conquer.kernels.core.tiers import heavy, jit, sized
 from conquer.kernels.models import diagonal  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
@@ -10,47 +11,52 @@ __all__ = ["choose", "choose_all", "diagonal", "expose", "learn", "learn_all", "
 
 @jit
 def choose(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
-    return steps.choose(state, items, plan, knobs, work, ticket[0])
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
+    plan, knobs, work = borrowed((plan, knobs, work))
+    return steps.choose(state, items, items.rows[:0], plan, knobs, work, ticket[0])
 
 
 @sized(steps.work_of_rounds)
 def choose_all(indptr, indices, data, rows, cells, stats, plan, knobs, work, drawn, starts, picks, chances, scores):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
+    plan, knobs, work = borrowed((plan, knobs, work))
     steps.choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, scores)
 
 
 @jit
 def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, a, b, answer, exposed):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
+    plan, knobs, work = borrowed((plan, knobs, work))
     return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
 
 
 @jit
 def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, moved, weights, target, exposed):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
     return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
 
 
 @sized(steps.work_of_answers)
 def learn_all(indptr, indices, data, rows, cells, stats, plan, knobs, work, drawn, pairs, extra, targets):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
+    plan, knobs, work = borrowed((plan, knobs, work))
     return steps.learn_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
 
 
 @jit
 def expose(indptr, indices, data, rows, cells, stats, plan, knobs, a, b):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
     return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit
 def measure(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, pivot, out):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
     return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
 @heavy
 def run(indptr, indices, data, rows, cells, stats, plan, knobs, work, world, log, limit):
-    state, items = DiagonalState(cells, stats), Items(indptr, indices, data, rows)
+    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
+    plan, knobs, work, world, log = borrowed((plan, knobs, work, world, log))
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

@@ -39,11 +39,6 @@ from conquer.kernels.rounds.primitives import DualState
 from conquer.kernels.rounds.select import draw_from_gram
 
 
-@implements(primitives.expect, DualState)
-def expect(state, items):
-    pass
-
-
 @implements(primitives.prepare, DualState)
 def prepare(state, items, plan, knobs):
     """k_U(phi_i), p . phi_i and phi_i . phi_i for every item of the round."""
@@ -75,7 +70,7 @@ def prepare(state, items, plan, knobs):
 
 
 @implements(primitives.scores, DualState)
-def scores(state, items, knobs, out):
+def scores(state, items, after, knobs, out):
     pairs = state.counts[PAIRS]
     for i in range(items.rows.size):
         out[i] = inner(state.room[KU, i], state.pair[ALPHA], pairs) + state.room[OWN, i, SHIFT] / knobs[st.LAM]

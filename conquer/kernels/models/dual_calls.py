@@ -34,7 +34,7 @@ def choose(
         DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.choose(state, items, plan, knobs, work, ticket[0])
+    return steps.choose(state, items, rows[:0], plan, knobs, work, ticket[0])
 
 
 @jit

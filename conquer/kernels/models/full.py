@@ -20,11 +20,6 @@ from conquer.kernels.rounds.select import draw_from_gram
 BLOCK = 512
 
 
-@implements(primitives.expect, FullState)
-def expect(state, items):
-    pass
-
-
 @implements(primitives.prepare, FullState)
 def prepare(state, items, plan, knobs):
     pass
@@ -36,7 +31,7 @@ def has_room(state, items, plan):
 
 
 @implements(primitives.scores, FullState)
-def scores(state, items, knobs, out):
+def scores(state, items, after, knobs, out):
     for i in range(items.rows.size):
         out[i] = dot(items, i, state.w)
 

@@ -11,7 +11,7 @@ __all__ = ["choose", "choose_all", "expose", "full", "learn", "learn_all", "meas
 @jit
 def choose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket):
     state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.choose(state, items, plan, knobs, work, ticket[0])
+    return steps.choose(state, items, rows[:0], plan, knobs, work, ticket[0])
 
 
 @sized(steps.work_of_rounds)

@@ -29,7 +29,7 @@ def score_words(state, source, plan, knobs, line, scores):
     for j in range(1, length(source) + 1):
         items = block(source, j)
         primitives.prepare(state, items, plan, knobs)
-        primitives.scores(state, items, knobs, line)
+        primitives.scores(state, items, items.rows[:0], knobs, line)
         for i in range(length(source)):
             scores[j, head_of(j, i)] = line[i]
 

@@ -84,7 +84,7 @@ def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
     items = block(source, j)
     line = room.line
     primitives.prepare(state, items, plan, knobs)
-    primitives.scores(state, items, knobs, line)
+    primitives.scores(state, items, items.rows[:0], knobs, line)
     own = row_of(j, head)
     rival = -1
     for i in range(length(source)):

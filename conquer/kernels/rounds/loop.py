@@ -2,11 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy import float64, int64, uint64
 from numpy.typing import NDArray
 
 from conquer.kernels.core.compile import part
-from conquer.kernels.core.sparse import announce
+from conquer.kernels.core.hints import prefetch
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.judge import is_best, prefer
@@ -93,10 +94,10 @@ def loop(state, items, plan, knobs, work, world, log, limit):
         else:
             t = cursor[CHOSEN]
             now = round_items(items, world, t)
-            upcoming = round_items(items, world, min(t + 1, total - 1))
-            for i in range(min(2, upcoming.rows.size)):
-                announce(upcoming, i)
-            status, a, b, query, chance = choose(state, now, plan, knobs, work, world.tickets[t])
+            after = round_items(items, world, min(t + 1, total - 1)).rows
+            for i in range(after.size):
+                prefetch(world.rewards, np.uint64(after[i]))  # the judge will ask for two of them
+            status, a, b, query, chance = choose(state, now, after, plan, knobs, work, world.tickets[t])
             if status != st.OK:
                 return status
             log.picks[t, 0], log.picks[t, 1], log.query[t], log.reals[t, 0] = a, b, query, chance
@@ -106,5 +107,4 @@ def loop(state, items, plan, knobs, work, world, log, limit):
                 if status != st.OK:
                     return status
             cursor[CHOSEN] = t + 1
-            primitives.expect(state, upcoming)
     return st.OK

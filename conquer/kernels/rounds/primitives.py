@@ -53,18 +53,13 @@ class DualState(NamedTuple):
 
 
 @primitive
-def expect(state, items):
-    """Start to load what the scores of these items will read first; their rows are on the way already."""
-
-
-@primitive
 def prepare(state, items, plan, knobs):
     """Whatever the other primitives need to know of this round's items; called first."""
 
 
 @primitive
-def scores(state, items, knobs, out):
-    """out[i] = w . phi_i."""
+def scores(state, items, after, knobs, out):
+    """out[i] = w . phi_i; `after` are the rows of the items that will be scored next, to be fetched meanwhile."""
 
 
 @primitive

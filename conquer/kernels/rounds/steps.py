@@ -6,6 +6,7 @@ import numpy as np
 
 from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import part
+from conquer.kernels.core.hints import borrowed, keep
 from conquer.kernels.core.sparse import row_bounds
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
@@ -15,11 +16,11 @@ from conquer.kernels.rounds.select import current_eta, pick
 
 
 @part
-def measured(state, items, plan, knobs, work, ticket):
-    """Scores of the round in work[SCORES], projected if the plan says so; returns a status."""
+def measured(state, items, after, plan, knobs, work, ticket):
+    """Scores of the round in work[SCORES], projected if the plan says so; returns a status. `after`: as in `scores`."""
     count = items.rows.size
     primitives.prepare(state, items, plan, knobs)
-    primitives.scores(state, items, knobs, work[st.SCORES])
+    primitives.scores(state, items, after, knobs, work[st.SCORES])
     for i in range(count):
         work[st.MULTIPLIERS, i] = 0.0
     if plan[st.PROJECTION] == st.NO_PROJECTION or violation(work[st.SCORES], count) <= 0.0:
@@ -59,15 +60,16 @@ def ordered(plan, work, count):
 
 
 @part
-def choose(state, items, plan, knobs, work, ticket):
+def choose(state, items, after, plan, knobs, work, ticket):
     """(status, a, b, query, chance): a is shown first; b second (a duel), or the greedy item (Banditron), or -1.
 
-    `chance` is that of this very choice given the round, NaN where it has no closed form.
+    `chance` is that of this very choice given the round, NaN where it has no closed form. `after` are the rows of the
+    next round, where they are known: they are fetched meanwhile.
     """
     count = items.rows.size
     first, second = plan[st.RULE_FIRST], plan[st.RULE_SECOND]
     if first != st.UNIFORM or second != st.UNIFORM:
-        status = measured(state, items, plan, knobs, work, ticket)
+        status = measured(state, items, after, plan, knobs, work, ticket)
         if status != st.OK:
             return status, -1, -1, st.NONE, math.nan
     if first == st.SEPARATION:
@@ -126,9 +128,9 @@ def choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, s
         status, a, b, query, chance = st.FULL, -1, -1, st.NONE, math.nan
         if stop - start >= 2:
             now = primitives.Items(items.indptr, items.indices, items.data, items.rows[start:stop])
-            status, a, b, query, chance = choose(state, now, plan, knobs, work, drawn[t])
+            status, a, b, query, chance = choose(state, now, now.rows[:0], plan, knobs, work, drawn[t])
             if uniform:  # it has not looked at the scores
-                status = measured(state, now, plan, knobs, work, drawn[t])
+                status = measured(state, now, now.rows[:0], plan, knobs, work, drawn[t])
             if status == st.OK:
                 for i in range(start, stop):
                     scores[i] = work[st.SCORES, i - start]
@@ -157,7 +159,10 @@ def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
         gamma = knobs[st.GAMMA]
         chance = (1.0 - gamma if a == b else 0.0) + gamma / items.rows.size
         weights[0], weights[1] = (1.0 / chance if answer > 0.0 else 0.0), -1.0
-    return move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed)
+    mine = borrowed((rows, weights))
+    status = move(state, items, mine[0], mine[1], target, plan, knobs, work, ticket, exposed)
+    keep((rows, weights))
+    return status
 
 
 @part
@@ -184,7 +189,7 @@ def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed
     if status != st.OK:
         return status
     if plan[st.PROJECTION] != st.NO_PROJECTION:
-        status = measured(state, items, plan, knobs, work, ticket)
+        status = measured(state, items, items.rows[:0], plan, knobs, work, ticket)
         if status != st.OK:
             return status
         moves = False
@@ -240,7 +245,7 @@ def show(state, items, plan, knobs, a, b):
 def measure(state, items, plan, knobs, work, ticket, pivot, out):
     """out := scores (pivot -2), variances (-1) or contrasts with the pivot; returns a status."""
     if pivot == -2:
-        status = measured(state, items, plan, knobs, work, ticket)
+        status = measured(state, items, items.rows[:0], plan, knobs, work, ticket)
         for i in range(out.size):
             out[i] = work[st.SCORES, i]
         return status
