@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 from sqlalchemy import RootTransaction
 
 from conquer.service.log.fold import Folded
@@ -13,7 +14,7 @@ Generation = tuple[int, int]
 """A model's id, and the position of a correction in its log."""
 
 
-class Told(Protocol):
+class Listener(Protocol):
     """Whom to tell what became of work: a future, or what does as much of one."""
 
     def done(self) -> bool: ...
@@ -23,8 +24,7 @@ class Told(Protocol):
     def set_exception(self, error: Any, /) -> None: ...
 
 
-@dataclass(slots=True)
-class QueuedWork:
+class QueuedWork(msgspec.Struct, eq=False):
     """Work to do on a model (or, with model None, on the store), and whom to tell.
 
     `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
@@ -38,7 +38,7 @@ class QueuedWork:
     model: str | None
     work: Callable[..., Any]
     events: tuple[str, ...]
-    future: Told
+    future: Listener
     light: bool = False
     generation: Generation | None = None
     reads: bool = False
