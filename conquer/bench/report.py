@@ -44,7 +44,7 @@ class Goal:
 def decision_goals(race: Race) -> list[Goal]:
     """The goals that the race over sparse features decides; those of an absent rival are left out."""
     goals = []
-    aims = {"ttg": (5, 8), "gnr": (5, 8), "gnw": (5, 8), "gnu": (2.5, 4), "gnc": (2.5, 4), "gnt": (1.5, 3)}
+    aims = {"ttg": (5, 8), "gnr": (5, 8), "gnw": (5, 8), "gnu": (3.5, 5), "gnc": (3.5, 5), "gnt": (2.2, 3)}
     if "vw cache" in race.turns:
         for name, (must, stretch) in aims.items():
             goals.append(Goal(f"VW from its cache / {name}", race.ratio("vw cache", name), must, stretch, True))
@@ -52,18 +52,18 @@ def decision_goals(race: Race) -> list[Goal]:
             must, stretch = aims[name]
             ratio = race.ratio("vw cache", f"{name} float32")
             goals.append(Goal(f"VW from its cache / {name} with VW's float32", ratio, must, stretch, True))
-    goals.append(Goal("ttg / streaming the rows", race.ratio("ttg", "stream"), 4, 2.5, False))
+    goals.append(Goal("ttg / streaming the rows", race.ratio("ttg", "stream"), 2.5, 2, False))
     if "vw dicts" in race.turns:
         goals.append(Goal("VW from dicts / ttg from dicts", race.ratio("vw dicts", "ttg dicts"), 1, None, True))
     calls = ("ttg", "gnc", "gnt")
-    return goals + [Goal(f"{n} call by call / compiled", race.ratio(f"{n} calls", n), 2, 1.4, False) for n in calls]
+    return goals + [Goal(f"{n} call by call / compiled", race.ratio(f"{n} calls", n), 1.8, 1.4, False) for n in calls]
 
 
 def matrix_goals(race: Race, packages: Race | None) -> list[Goal]:
     """The goals of the full matrix at D = 1000."""
     greedy = ("ttg", "gnr", "gnw")
-    goals = [Goal(f"full {n} / dsymv + dsyr", race.ratio(n, "dsymv + dsyr"), 2, 1.3, False) for n in greedy]
-    goals += [Goal(f"full {n} / dsymm + dsyr", race.ratio(n, "dsymm + dsyr"), 2, 1.3, False) for n in ("gnu", "gnc")]
+    goals = [Goal(f"full {n} / dsymv + dsyr", race.ratio(n, "dsymv + dsyr"), 1.8, 1.3, False) for n in greedy]
+    goals += [Goal(f"full {n} / dsymm + dsyr", race.ratio(n, "dsymm + dsyr"), 1.2, 1, False) for n in ("gnu", "gnc")]
     if packages and "mabwiser LinUCB" in packages.turns:
         goals.append(Goal("MABWiser LinUCB / full gnu", packages.ratio("mabwiser LinUCB", "gnu"), 10, None, True))
     return goals
