@@ -121,7 +121,7 @@ def read_answer(
     >>> [read_answer(word, Query.DUEL, ("a", "b", "c"), outside=True) for word in ("a", "b", "c", "both_bad")]
     [1.0, 0.0, -1.0, 0.5]
     """
-    if query is _DUEL and strength is None and len(shown) == 2 and answer in shown:
+    if type(answer) is str and query is _DUEL and strength is None and len(shown) == 2 and answer in shown:
         # The everyday answer: one of two. No word can be an id, so none is meant.
         return 1.0 if answer == shown[0] else -1.0
     several = len(shown) > 2

@@ -1,8 +1,7 @@
 """Every fault that the checker looks for is found where it is, and none where it is not."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from conquer.service.log.records import Answered, Corrected, Decision, Entry, Raw
 from soak.checker import FAULTS, check
