@@ -1,7 +1,9 @@
 """Every fault that the checker looks for is found where it is, and none where it is not."""
 
+from dataclasses import replace
+
+import msgspec
 import pytest
-from msgspec.structs import replace
 
 from conquer.service.log.records import Answered, Corrected, Decision, Entry, Raw
 from soak.checker import FAULTS, check
@@ -48,7 +50,7 @@ BROKEN = [
     ("lost", CALLS, ROWS[:-1]),
     ("doubled", CALLS, [*ROWS, Entry(5, 70.0, "e1", None, Answered("a", 1.0))]),
     ("doubled", CALLS, [*ROWS, chose(5, "e1", 70.0)]),
-    ("disordered", CALLS, [replace(ROWS[0], position=9), *ROWS[1:]]),
+    ("disordered", CALLS, [msgspec.structs.replace(ROWS[0], position=9), *ROWS[1:]]),
     ("contradicted", CALLS, [chose(1, "e1", 11.0, left="b"), *ROWS[1:]]),
     ("contradicted", [*CALLS, call(7, "choose", "e2", said="b a | a")], ROWS),
     ("contradicted", CALLS, [ROWS[0], Entry(2, 21.0, "e1", None, Answered("b", 1.0)), *ROWS[2:]]),
