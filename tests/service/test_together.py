@@ -128,7 +128,8 @@ def without_id(one: Any) -> Any:
 def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
     monkeypatch.setattr(fold, "COMPARED", 7)
     monkeypatch.setattr(answers, "COMPARED", 7)
-    monkeypatch.setattr(rounds, "_TOGETHER", 4000)
+    monkeypatch.setattr(rounds, "TOGETHER", 4000)
+    monkeypatch.setattr(answers, "TOGETHER", 1000)
     rng = random.Random(f"{name}{seed}")
     with closing(World(tmp_path, MODELS[name], True)) as one, closing(World(tmp_path, MODELS[name], False)) as other:
         open_events: list[tuple[str, str, tuple[str, ...]]] = []
@@ -233,3 +234,18 @@ def test_only_the_culprit_hears_of_its_failure(tmp_path):
     assert (found[0], found[2]) == ("a done", "b done")
     assert "done" not in found[1]
     assert seen[1:] == [["a", "broken", "b"], ["a"], ["broken"], ["b"]]
+
+
+def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
+    """A thousand answers to rounds of 16 KB would take a hundred times as much memory as one part of them."""
+    monkeypatch.setattr(answers, "TOGETHER", 3000)
+    with closing(World(tmp_path, MODELS["everyday"], True)) as world:
+        bulk = world.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+        request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
+        events = [reply.event_id for reply in world.choose([request] * 60)]
+        read, sizes = bulk.read, []
+        monkeypatch.setattr(bulk, "read", lambda texts: sizes.append(sum(map(len, texts))) or read(texts))
+        replies = world.answer([(event, AnswerRequest("tie")) for event in events])
+        assert {reply.status for reply in replies} == {"learnt"}
+        assert len(sizes) > 3
+        assert max(sizes) <= 3000 + len(bytes(request.items))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from conquer.service.commands.answering import Heard, answer, became, hear
-from conquer.service.commands.rounds import is_small
+from conquer.service.commands.rounds import TOGETHER, is_small
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import AnswerReply, AnswerRequest
 from conquer.service.log.fold import COMPARED
@@ -39,6 +39,7 @@ def _run(turn: Turn, requests: Sequence[Request], most_read: float) -> list[Hear
     """The first of these answers, heard, as many as can be learnt together; nothing has changed."""
     run: list[Heard] = []
     events: set[str] = set()
+    room = TOGETHER
     # Servers compare what they have learnt at some positions: no answer behind one is learnt before it.
     most = COMPARED - turn.folded.position % COMPARED
     for event_id, request in requests[:most]:
@@ -48,8 +49,10 @@ def _run(turn: Turn, requests: Sequence[Request], most_read: float) -> list[Hear
             heard = hear(turn, event_id, request)
         except RefusalError:
             break
-        if isinstance(heard, AnswerReply) or not _is_plain(heard):
+        if isinstance(heard, AnswerReply) or not _is_plain(heard) or room <= 0:
             break
+        # Their rounds are read together, which takes some times their size.
+        room -= memoryview(heard.event.chosen.items).nbytes
         events.add(event_id)
         run.append(heard)
     return run

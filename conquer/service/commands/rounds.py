@@ -13,7 +13,7 @@ from conquer.service.log.transaction import Turn
 
 SMALL_ROUND = 16 << 10
 """Bytes of a round up to which it is read again for its answer: that costs less than keeping what was read."""
-_TOGETHER = 1 << 20
+TOGETHER = 1 << 20
 """Bytes of rounds that are read together."""
 _FAILED = 8
 """So many rounds that cannot be chosen for are found in the midst of others; then each is tried alone."""
@@ -45,7 +45,7 @@ def _parts(requests: Sequence[ChooseRequest]) -> Iterator[Sequence[ChooseRequest
     first = size = 0
     for place, request in enumerate(requests):
         size += memoryview(request.items).nbytes
-        if size > _TOGETHER and place > first:
+        if size > TOGETHER and place > first:
             yield requests[first:place]
             first, size = place, memoryview(request.items).nbytes
     yield requests[first:]
