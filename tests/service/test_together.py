@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from concurrent.futures import Future
 from contextlib import closing
 from typing import Any
 
@@ -16,6 +17,7 @@ from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSe
 from conquer.service.log import fold
 from conquer.service.server import Server
 from conquer.service.settings import Settings
+from conquer.service.writer.work import QueuedWork, deliver
 
 from .conftest import run
 from .folds import rows_of, slow_fold
@@ -249,3 +251,34 @@ def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
         assert {reply.status for reply in replies} == {"learnt"}
         assert len(sizes) > 3
         assert max(sizes) <= 3000 + len(bytes(request.items))
+
+
+def test_one_who_cannot_be_told_keeps_nobody_else_waiting(caplog):
+    class Deaf:
+        def done(self) -> bool:
+            return False
+
+        def set_result(self, result: Any) -> None:
+            raise RuntimeError("the line is dead")
+
+    hears: Future[Any] = Future()
+    deliver([QueuedWork("m", print, (), one, result=7) for one in (Deaf(), hears)])
+    assert hears.result(0) == 7
+    assert "the line is dead" in caplog.text
+
+
+def test_what_was_read_together_pays_its_room_once(tmp_path, monkeypatch):
+    """Rounds that turn out to have to be chosen for alone are not refused for lack of room."""
+    with closing(World(tmp_path, MODELS["everyday"], True)) as world:
+        bulk = world.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+        monkeypatch.setattr(bulk, "choose", lambda rounds, first, last, tickets: [None] * (last - first))
+        request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
+
+        def left(turn: Any) -> tuple[int, list[Any]]:
+            room = choosing.CellRoom()
+            before, results = room.cells, rounds.choose_all(turn, [request] * 20, room)
+            return before - room.cells, results
+
+        taken, results = world.server.writer.call_now("m", left)
+        assert not any(isinstance(one, RefusalError) for one in results)
+        assert taken == 20 * (4 * DIM + 4 * 16)

@@ -13,7 +13,7 @@ from conquer.service.log.transaction import Turn
 from conquer.types import Query
 
 _FAILED = 8
-"""So many answers that cannot be learnt are found in the midst of others; then each is tried alone."""
+"""So many answers that cannot be learnt together are found in the midst of others; then each is tried alone."""
 Request = tuple[str, AnswerRequest]
 """An event's id and what is said of it."""
 Result = AnswerReply | RefusalError
@@ -93,7 +93,8 @@ def _learnt(turn: Turn, bulk: Bulk, run: Sequence[Heard], requests: Sequence[Req
             turn.append_learnt(said, event, voter)
             results.append(became(event.id, said))
         if len(results) < len(run):
-            failed += learnt < len(asked)
+            # One that is not understood parts the others too, and every part costs a copy of all their rows.
+            failed += 1
             results.append(_alone(turn, *requests[len(results)], math.inf))
     return results
 

@@ -114,16 +114,16 @@ def _decided_all(
     failed = 0
     while (first := len(results)) < len(found):
         last = first
-        while last < len(found) and isinstance(found[last], int):
+        while failed <= _FAILED and last < len(found) and isinstance(found[last], int):
             last += 1
-        if last == first or bulk is None or failed > _FAILED:
+        if last == first or bulk is None:
             results.append(_decided_alone(turn, requests[first], found[first], room))
             continue
         place: Any = found[first]
         results += _decided_run(turn, requests[first:last], bulk, rounds, place, texts)
         if len(results) < last:
             # What is wrong with this one it says alone; those behind it get other tickets.
-            results.append(_decided_alone(turn, requests[len(results)], None, room))
+            results.append(_decided_alone(turn, requests[len(results)], place, room))
             failed += 1
     return results
 
@@ -160,7 +160,8 @@ def _decided_run(
 def _decided_alone(turn: Turn, request: ChooseRequest, found: Found, room: CellRoom | None) -> Result:
     if isinstance(found, RefusalError):
         return found
-    room = room or CellRoom()
+    # A round that was read together has had its room.
+    room = CellRoom() if room is None or isinstance(found, int) else room
     try:
         if isinstance(found, ReadRound):
             return reply(decide(turn, request, *found, room))

@@ -261,7 +261,10 @@ class Batches:
 
 
 def _together(batch: Sequence[QueuedWork]) -> Iterable[list[QueuedWork]]:
-    """The works of a batch in their order, those that are done together where the first of them is."""
+    """The works of a batch in their order, those that are done together where the first of them is.
+
+    Requests that wait at the same time have no order that anybody could rely on.
+    """
     groups: dict[Any, list[QueuedWork]] = {}
     for queued in batch:
         queued.result = queued.error = None

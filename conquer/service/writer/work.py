@@ -1,5 +1,6 @@
 """Work on its way through the writer: what is queued, a batch of it, and who is told."""
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from sqlalchemy import RootTransaction
 from conquer.service.log.fold import Folded
 from conquer.service.log.transaction import Turn
 
+logger = logging.getLogger(__name__)
 Generation = tuple[int, int]
 """A model's id, and the position of a correction in its log."""
 
@@ -77,12 +79,20 @@ def satisfies(folded: Folded, generation: Generation | None) -> bool:
 def deliver(batch: Iterable[QueuedWork]) -> None:
     """Tell everyone what became of their work."""
     for queued in batch:
-        if queued.future.done():
-            continue
-        if isinstance(queued.error, StopIteration):
-            # asyncio's futures take none: nobody would hear of it, nor of anything after it.
-            queued.future.set_exception(RuntimeError(f"work ended with {queued.error!r}"))
-        elif queued.error is not None:
-            queued.future.set_exception(queued.error)
-        else:
-            queued.future.set_result(queued.result)
+        try:
+            _tell(queued)
+        except Exception:
+            # Whoever comes after it must hear too, and the next batch must come.
+            logger.exception("somebody could not be told what became of their work")
+
+
+def _tell(queued: QueuedWork) -> None:
+    if queued.future.done():
+        return
+    if isinstance(queued.error, StopIteration):
+        # asyncio's futures take none: nobody would hear of it, nor of anything after it.
+        queued.future.set_exception(RuntimeError(f"work ended with {queued.error!r}"))
+    elif queued.error is not None:
+        queued.future.set_exception(queued.error)
+    else:
+        queued.future.set_result(queued.result)
