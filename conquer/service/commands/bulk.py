@@ -6,6 +6,7 @@ import numpy as np
 
 from conquer.learners.many import ManyLearner, in_bulk
 from conquer.service.commands.memory import Memory
+from conquer.service.commands.reading import ITEM
 from conquer.service.commands.vectors import VectorRounds, read_rounds
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.settings import Limits
@@ -13,8 +14,6 @@ from conquer.types import Choice, Learner
 
 Chosen = tuple[Choice, tuple[str, ...], list[float]]
 """What to show, its names, and all scores."""
-ITEM = 16
-"""An item costs as much as so many features, even one without any."""
 
 
 _DUEL = 2

@@ -26,7 +26,7 @@ _UNFITTED = (
 )
 
 
-_ITEM = 16
+ITEM = 16
 """An item costs as much as so many features, even one without any."""
 
 
@@ -68,7 +68,7 @@ class Reader:
         if everyday and (found := read_vectors(raw, self.settings.dim, self.limits)) is not None:
             ids, rows = found
             if room is not None and rows.indices.size <= room:
-                return ReadItems(ids, rows, rows.indices.size + _ITEM * len(ids))
+                return ReadItems(ids, rows, rows.indices.size + ITEM * len(ids))
         items = decode_items(raw, new=room is not None)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
@@ -91,7 +91,7 @@ class Reader:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
             raise conflict("unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
-        return ReadItems(ids, rows, cells + _ITEM * len(ids))
+        return ReadItems(ids, rows, cells + ITEM * len(ids))
 
     @property
     def unfitted(self) -> bool:

@@ -35,11 +35,6 @@ def choose_all(turn: Turn, requests: Sequence[ChooseRequest], room: CellRoom | N
     return results
 
 
-def choose_together(turn: Turn, requests: Sequence[ChooseRequest]) -> list[Result]:
-    """Requests that wait at the same time, of whomever."""
-    return choose_all(turn, requests)
-
-
 def _parts(requests: Sequence[ChooseRequest]) -> Iterator[Sequence[ChooseRequest]]:
     """So many in turn that reading them together takes little memory."""
     first = size = 0

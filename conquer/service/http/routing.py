@@ -68,17 +68,10 @@ class Call:
         return await self.when_settled(copy)
 
     async def when_weighed(
-        self,
-        work: Callable[[Turn], Result],
-        events: tuple[str, ...] = (),
-        light: bool = False,
-        generation: Generation | None = None,
+        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
     ) -> Result:
-        """Have answers learnt; where voters are weighed, not before an erased one has been unlearnt.
-
-        `generation`: what one of them is known to have to wait for.
-        """
-        weighed = _once_unlearnt(work)
+        """Have answers learnt; where voters are weighed, not before an erased one has been unlearnt."""
+        weighed, generation = _once_unlearnt(work), None
         for _ in range(_TRIES):
             generation, result = await self.server.writer.call(self.model, weighed, events, light, generation)
             if generation is None:

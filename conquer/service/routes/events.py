@@ -107,7 +107,7 @@ def _choosing(call: Call) -> Short:
         call.server.meters.choice(call.model, reply.query)
         return reply
 
-    return Short(rounds.choose_together, request, events, light, told)
+    return Short(rounds.choose_all, request, events, light, told)
 
 
 async def choose(call: Call) -> ChooseReply:

@@ -20,10 +20,8 @@ def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
         part = rows[start : start + _ROWS]
         values: list[Any] = []
         for row in part:
-            kind = row.kind
-            values += (
-                model, row.position, kind, row.event, row.voter, row.at, row.text.decode(), FOLD, checksum(row, kind),
-            )  # fmt: skip
+            kind, text = row.kind, row.text.decode()
+            values += (model, row.position, kind, row.event, row.voter, row.at, text, FOLD, checksum(row, kind))
         run_straight(connection, _insert(len(part), style), tuple(values))
     mark = _mark(style)
     run_straight(connection, f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
