@@ -1,6 +1,8 @@
 """Where tasks run: here, in worker processes, or on a Dask cluster; the results are the same everywhere."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from conquer.fitting.workers import check_scheduler
@@ -29,11 +31,34 @@ def processes(jobs: int) -> Backend:
     def run(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         from joblib import Parallel, delayed, parallel_config
 
-        with parallel_config(backend="loky", inner_max_num_threads=1):
+        with parallel_config(backend="loky", inner_max_num_threads=1), _stopped_quietly():
             workers = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
             yield from workers(delayed(_numbered)(function, position, task) for position, task in enumerate(tasks))
 
     return run
+
+
+@contextmanager
+def _stopped_quietly() -> Iterator[None]:
+    """Whoever stops the work is not shown how joblib's own thread stumbles; it still tidies up.
+
+    That thread hands in the next task when a result comes. If the work is stopped at that moment, the thread kills the
+    workers, throws all tasks away, and then looks for this one.
+    """
+    before = threading.excepthook
+
+    def tidy_up(ended: threading.ExceptHookArgs) -> None:
+        rest = getattr(ended.thread, "join_executor_internals", None)
+        if ended.exc_type is KeyError and rest is not None:
+            rest()
+        else:
+            before(ended)
+
+    threading.excepthook = tidy_up
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def cluster(address: str) -> Backend:
