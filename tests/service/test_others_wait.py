@@ -198,18 +198,18 @@ def test_a_store_that_has_gone_is_waited_for_once_not_by_each(local) -> None:
     """A batch failed with the store, and its works are tried one by one: each would wait for a connection in vain."""
     tried: list[float] = []
 
-    def gone(wait):
-        tried.append(wait)
+    def gone():
+        tried.append(1.0)
         raise NotBegunError("gone")
 
     async def go():
         app = local()
         async with app.running():
             writer = app.server.writer
-            begin = writer.batches._begin
+            begin = writer.batches._store.begin
 
             def breaks(connection):
-                writer.batches._begin = gone
+                writer.batches._store.begin = gone
                 raise OSError("gone")
 
             works = [writer.call(None, work) for work in (breaks, *[lambda connection: None] * 20)]
@@ -217,7 +217,7 @@ def test_a_store_that_has_gone_is_waited_for_once_not_by_each(local) -> None:
                 with pytest.raises(RefusalError, match="did not take it"):
                     await soon(one)
             assert len(tried) == 1
-            writer.batches._begin = begin
+            writer.batches._store.begin = begin
             await soon(writer.call(None, lambda connection: None))
 
     run(go())

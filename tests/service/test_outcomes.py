@@ -23,24 +23,23 @@ class Lost(sqlite3.OperationalError):
 
 def cutting(app, before: bool):
     """Let the next commit end without a reply, made (`before` False) or not made."""
-    batches, left = app.server.writer.batches, [1]
-    prepare = batches.prepare
+    store, left = app.server.writer.batches._store, [1]
+    begin = store.begin
 
-    def cut(*arguments, **options):
-        prepared = prepare(*arguments, **options)
-        if left[0] > 0 and prepared.turns:
+    def cut():
+        connection, transaction = begin()
+        if left[0] > 0:
             left[0] -= 1
-            commit = prepared.transaction.commit
 
             def lost():
-                raw = batches._connection.connection.driver_connection
-                raw.execute("ROLLBACK") if before else commit()
+                raw = connection.connection.driver_connection
+                raw.execute("ROLLBACK") if before else transaction.commit()
                 raise OperationalError("COMMIT", None, Lost("the connection was lost"))
 
-            prepared.transaction = SimpleNamespace(commit=lost)
-        return prepared
+            return connection, SimpleNamespace(commit=lost)
+        return connection, transaction
 
-    batches.prepare = cut
+    store.begin = cut
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -12,6 +12,7 @@ from conquer.service.jobs.reweighing import Reweighing
 from conquer.service.log.loading import load, load_up_to
 from conquer.service.store.log_table import headers
 from conquer.service.writer import queue as queues
+from conquer.service.writer.failures import UndoneError
 
 from .conftest import run
 from .test_fitting import ITEMS, LINES
@@ -252,20 +253,20 @@ def test_a_failed_commit_of_nothing_tells_nobody(local) -> None:
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             writer = app.server.writer
-            commit = writer.batches.commit
+            write = writer.batches.write
 
-            def fails(prepared, failure):
-                writer.batches.commit = commit
+            def fails(prepared):
+                writer.batches.write = write
                 prepared.transaction.rollback()
-                raise queues.UndoneError("gone")
+                raise UndoneError("gone")
 
             del writer.models["m"]
             # As where another server has changed the model since it was taken: only inside is it seen to be far.
             writer._waiting._batches.known = lambda name: object() if name == "m" else None
-            writer.batches.commit = fails
+            writer.batches.write = fails
             asked = client.get("/v1/models/m")
             task = asyncio.create_task(asked)
-            while writer.batches.commit is fails:
+            while writer.batches.write is fails:
                 await asyncio.sleep(0.001)
             del writer._waiting._batches.known
             assert (await soon(task)).status_code == 200

@@ -63,4 +63,4 @@ def lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
 
 def release(turn: Turn, event_id: str) -> None:
     """Nobody holds this event any more."""
-    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.event_id == event_id))
+    turn.delete(delete(leases).where(leases.c.model_id == turn.folded.id, leases.c.event_id == event_id))

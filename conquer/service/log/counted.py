@@ -1,6 +1,7 @@
 """A log's counts up to a position, and the events it spoke of lately: the half of a fold that learns nothing."""
 
 import logging
+import math
 from collections import OrderedDict
 from typing import Any
 
@@ -62,10 +63,16 @@ class Counted:
         if gone is not None:
             self.event_bytes -= gone.counted
 
-    def trim(self, count: int, room: int = EVENT_BYTES) -> None:
-        """Let the least recently used events go until at most `count` are left, in at most `room` bytes."""
+    def trim(self, count: int, room: int = EVENT_BYTES, end: float = math.inf) -> None:
+        """Let the least recently used events go until at most `count` are left, in at most `room` bytes.
+
+        Those with rows after position `end` stay, and all used since: they are not in the store yet.
+        """
         while self.events and (len(self.events) > count or self.event_bytes > room):
-            self.drop(next(iter(self.events)))
+            oldest = next(iter(self.events))
+            if self.events[oldest].seen > end:
+                break
+            self.drop(oldest)
 
     def apply(self, entry: Entry, read: Any = None) -> Event | None:
         """Take in the next row; return the event it speaks of, which must be in the cache (`wanted` tells which)."""

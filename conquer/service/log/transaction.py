@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Delete
 
 from conquer.service.errors import conflict, invalid, unknown_event
 from conquer.service.log.event import Event
@@ -20,12 +20,24 @@ from conquer.types import Choice
 
 
 class Turn:
-    """Given to all work on the model in one batch. Check first, then append: an appended row is applied at once."""
+    """Given to all work on the model in one batch. Check first, then append: an appended row is applied at once.
+
+    `ahead`: the connection only reads, for the batch before it is still being written; `write` brings the one that
+    writes.
+    """
 
     def __init__(
-        self, connection: Connection, folded: Folded, header: log_table.Header, now: float, build: Build
+        self,
+        connection: Connection,
+        folded: Folded,
+        header: log_table.Header,
+        now: float,
+        build: Build,
+        ahead: bool = False,
     ) -> None:
         self.connection, self.folded, self.header, self.now = connection, folded, header, now
+        self._ahead = ahead
+        self._deletions: list[Delete] = []
         self.moved = False
         """Memory may hold more than was appended: the model must be read again unless all goes well."""
         self.removed = False
@@ -38,6 +50,8 @@ class Turn:
         self._unwritten: list[Entry] = []
         self.written: Entry | None = None
         """The last row written: whoever finds it in the log knows that all of the turn is there."""
+        self.end = folded.position
+        """The position of the last row that goes with this turn, once nothing is added to it."""
 
     @property
     def base(self) -> int:
@@ -140,14 +154,26 @@ class Turn:
         self.folded.answered(entry, event)
         self._unwritten.append(entry)
 
-    def flush(self) -> bool:
-        """Write what was appended; False when there was nothing."""
-        if not self._unwritten:
-            return False
-        append(self.connection, self.folded.id, self._unwritten)
-        self.written = self._unwritten[-1]
-        self._unwritten = []
-        return True
+    def delete(self, rows: Delete) -> None:
+        """Have rows of other tables deleted: now, or with the rows of the turn where those are written later."""
+        if self._ahead:
+            self._deletions.append(rows)
+        else:
+            self.connection.execute(rows)
+
+    def write(self, connection: Connection) -> None:
+        """Write what was computed ahead."""
+        self.connection, self._ahead = connection, False
+        for rows in self._deletions:
+            connection.execute(rows)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what was appended."""
+        if self._unwritten:
+            append(self.connection, self.folded.id, self._unwritten)
+            self.written = self._unwritten[-1]
+            self._unwritten = []
 
     def refold(self, first: int) -> None:
         """Something at position `first` has changed: later snapshots go, and the writer folds the log again.

@@ -20,7 +20,7 @@ from conquer.service.store.scrubbing import cut_log, vacuum
 from conquer.service.store.servers import Presence, enter, leave
 
 _PATIENT = 5
-"""Two who erase, one who prunes, two logs that are read for annotators; the writer and folds have their own."""
+"""Two who erase, one who prunes, two logs that are read for annotators; the writer (two) and folds have their own."""
 
 
 class StoreError(OSError):
@@ -53,7 +53,7 @@ class Database:
         self._unclean = False
         self._lock: int | None = None
         self.engine = create_engine(
-            url, pool_size=4, max_overflow=6, pool_pre_ping=self.shared, connect_args=connect_options(url)
+            url, pool_size=4, max_overflow=7, pool_pre_ping=self.shared, connect_args=connect_options(url)
         )
         if not self.shared:
             make_durable(self.engine)

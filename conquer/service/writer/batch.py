@@ -1,21 +1,25 @@
-"""A batch of requests as one transaction: run them all, write their rows, commit; memory never ahead of the disk."""
+"""A batch of requests as one transaction: run them all, write their rows, commit; nobody is told before that.
+
+Light work is done in memory alone, while the batch before it is on its way to the disk. So memory may be ahead of the
+store, by one batch that is being written and one that waits for it; if the first fails, both are taken back.
+"""
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, RootTransaction
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from conquer.service.errors import RefusalError, unknown_model
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build, catch_up
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Settings
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.database import Database
-from conquer.service.writer.failures import NotBegunError, UndoneError, UnknownOutcomeError, cause_of, rolled_back
+from conquer.service.writer.connection import StoreConnection
+from conquer.service.writer.failures import NotBegunError, UndoneError, UnknownOutcomeError, cause_of
+from conquer.service.writer.running import run_all
 from conquer.service.writer.work import Prepared, QueuedWork, satisfies
 
 _NEAR = 2000
@@ -26,7 +30,7 @@ _FINDING_OUT = 5.0
 
 
 class Batches:
-    """Owns every model in memory and the one connection that writes. For one thread at a time."""
+    """Owns every model in memory and the one connection that writes. For one thread at a time, but for `write`."""
 
     def __init__(self, database: Database, build: Build, settings: Settings, clock: Callable[[], float]) -> None:
         self.database, self.build, self.settings, self.clock = database, build, settings, clock
@@ -38,73 +42,99 @@ class Batches:
         """(model, position, generation, digest) of folds that other servers may compare with theirs."""
         self._noted: list[tuple[int, int, int, str]] = []
         self._headers: dict[str, log_table.Header] = {}
-        self._connection: Connection | None = None
-        self._wait = -1.0
-        """Seconds that the connection was last told to wait."""
-
-    @property
-    def connected(self) -> bool:
-        """Whether a transaction can begin without waiting for a connection."""
-        return self._connection is not None
+        self._store = StoreConnection(database)
 
     def known(self, name: str) -> Folded | None:
         """The model as the next turn will find it, if it is in memory."""
         folded = self.fresh.get(name) or self.models.get(name)
         return None if folded is None or folded.void else folded
 
-    def prepare(self, batch: list[QueuedWork], wait: float = 5.0, skip_locked: bool = False) -> Prepared:
-        """Do its work and write its rows. `wait`: seconds for another process to let go of the store.
+    def prepare(self, batch: list[QueuedWork], skip_locked: bool = False) -> Prepared:
+        """Do its work inside a transaction and write its rows.
 
         Raises what went wrong; nothing has happened then, in the store or in memory.
         """
         self._noted = []
-        connection, transaction = self._begin(wait)
+        connection, transaction = self._store.begin()
         prepared = Prepared(batch, transaction)
         starts: dict[str, int] = {}
         try:
             self._open_turns(connection, prepared, skip_locked)
             starts = {name: turn.folded.position for name, turn in prepared.turns.items()}
-            self._run_all(connection, prepared)
+            run_all(connection, prepared.turns, prepared.batch)
+            for turn in prepared.turns.values():
+                turn.flush()
         except BaseException:
-            self._take_back(prepared, starts)
+            self._store.drop()
+            for name, turn in prepared.turns.items():
+                if name not in starts or turn.folded.position != starts[name] or turn.moved:
+                    self.forget(name)
             raise
         return prepared
 
-    def write_out(self) -> Exception | None:
-        """Have SQLite commit, outside of the interpreter, while other threads compute; what went wrong, if anything.
+    def is_at_hand(self, queued: QueuedWork) -> bool:
+        """Whether this work can be done in memory, beside what is being written."""
+        name = queued.model
+        if not queued.light or queued.alone or name is None or name not in self._headers or name in self.fresh:
+            return False
+        folded = self.models.get(name)
+        known = self._store.reader is not None and folded is not None and not folded.void
+        return known and (queued.generation is None or (folded is not None and satisfies(folded, queued.generation)))
 
-        What is left for `commit` then takes no time. It must be told of a failure: a transaction that SQLite has rolled
-        back by itself could be committed once more without a word, and nothing would be there.
+    def compute(self, works: Sequence[QueuedWork], prepared: Prepared) -> None:
+        """Do works that are at hand in memory, after those of `prepared`; `write` brings them to the disk.
+
+        Raises what went wrong: then all of `prepared` must be taken back.
         """
-        raw: Any = None if self._connection is None else self._connection.connection.driver_connection
-        try:
-            raw.commit()
-        except Exception as error:
-            return error
-        return None
+        connection = self._store.reader
+        if connection is None:
+            raise RuntimeError("nothing is at hand before the store was opened")
+        prepared.batch.extend(works)
+        turns, missing = prepared.turns, dict[str, list[str]]()
+        for queued in works:
+            name = str(queued.model)
+            if name not in turns:
+                now, header = self.clock(), self._headers[name]
+                turns[name] = Turn(connection, self.models[name], header, now, self.build, ahead=True)
+            cached = turns[name].folded.events
+            if queued.events and not all(map(cached.__contains__, queued.events)):
+                missing.setdefault(name, []).extend(queued.events)
+        for name, events in missing.items():
+            turns[name].look_up(events)
+        run_all(connection, turns, works)
+        self._store.end_reading()
 
-    def commit(self, prepared: Prepared, failure: Exception | None = None) -> None:
-        """Make it durable; only then are the models' new states the ones that later requests see.
+    def write(self, prepared: Prepared) -> None:
+        """Make it durable. Touches no model: others may be computing with them.
 
-        `failure`: what went wrong when it was written out.
+        Raises UndoneError, NotBegunError, or an UnknownOutcomeError.
         """
         try:
-            if failure is not None:
-                raise failure
+            if prepared.transaction is None:
+                connection, prepared.transaction = self._store.begin()
+                for turn in prepared.turns.values():
+                    turn.write(connection)
             prepared.transaction.commit()
+        except NotBegunError:
+            raise
         except Exception as error:
-            surely_not = self._surely_not(error)
-            self._drop_connection()
-            for name in prepared.turns:
-                self.forget(name)
+            surely_not = self._store.surely_not(error)
+            self._store.drop()
             done = False if surely_not else self._find_out(prepared)
             if not done:
                 raise (UndoneError if done is False else UnknownOutcomeError)(str(cause_of(error))) from error
+            prepared.doubtful = True
+
+    def settle(self, prepared: Prepared) -> None:
+        """It has been written: the models' new states are the ones that later requests see."""
+        if prepared.doubtful:
+            self.take_back(prepared)
             return
         self.commits += 1
         self.digests.extend(self._noted)
+        self._noted = []
         for name, turn in prepared.turns.items():
-            if turn.removed:
+            if turn.removed or turn.folded.void:
                 self.forget(name)
                 continue
             self._headers[name] = turn.header
@@ -112,6 +142,13 @@ class Batches:
                 del self.fresh[name]
             self.models[name] = turn.folded
             self.models.move_to_end(name)
+
+    def take_back(self, prepared: Prepared) -> None:
+        """Memory may hold more than the store: its models are read again."""
+        for name, turn in prepared.turns.items():
+            # Whoever still holds it must not go on with it.
+            turn.folded.void = True
+            self.forget(name)
 
     def watch(self, folded: Folded) -> None:
         """Note what a fold came to, where others share the store; it counts once it has been committed."""
@@ -124,45 +161,7 @@ class Batches:
             known.pop(name, None)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _begin(self, wait: float) -> tuple[Connection, RootTransaction]:
-        try:
-            if self._connection is None:
-                self._connection = self.database.engine.connect().execution_options(conquer_writes=True)
-                self._wait = -1.0
-            if self._wait != wait:
-                self._connection = self._connection.execution_options(conquer_wait=wait)
-                self._wait = wait
-            return self._connection, self._connection.begin()
-        except (SQLAlchemyError, OSError) as error:
-            self._drop_connection()
-            raise NotBegunError(str(cause_of(error))) from error
-
-    def _run_all(self, connection: Connection, prepared: Prepared) -> None:
-        turns = prepared.turns
-        for works in _together(prepared.batch):
-            turn = turns.get(works[0].model or "")
-            before = 0 if turn is None else turn.folded.position
-            try:
-                _run(connection, turn, works)
-            except RefusalError as refusal:
-                # Refused half-way: what it had appended must go, and with it the transaction.
-                if refusal.tainted or (turn is not None and turn.folded.position != before):
-                    raise
-                for queued in works:
-                    queued.error = refusal
-            except (SQLAlchemyError, OSError):
-                raise
-            except Exception as error:
-                # Who reads has moved nothing: the model and the others' work are as they would be without.
-                if not works[0].reads or turn is None or turn.folded.position != before:
-                    raise
-                works[0].error = error
-        for turn in turns.values():
-            turn.flush()
+        self._store.close()
 
     def _open_turns(self, connection: Connection, prepared: Prepared, skip_locked: bool) -> None:
         """A turn for every model of the batch; works whose models cannot take part now leave it."""
@@ -222,25 +221,6 @@ class Batches:
         folded.unreadable = []
         return not folded.void
 
-    def _take_back(self, prepared: Prepared, starts: dict[str, int]) -> None:
-        """Undo a transaction that failed, and forget every model that may hold more than the store."""
-        self._drop_connection()
-        for name, turn in prepared.turns.items():
-            if name not in starts or turn.folded.position != starts[name] or turn.moved:
-                self.forget(name)
-
-    def _drop_connection(self) -> None:
-        if self._connection is not None:
-            self._connection.invalidate()
-            self.close()
-
-    def _surely_not(self, error: Exception) -> bool:
-        """Whether the store itself said that the commit was not made."""
-        if self.database.shared or self._connection is None:
-            return rolled_back(error)
-        raw: Any = self._connection.connection.driver_connection
-        return bool(raw.in_transaction)
-
     def _find_out(self, prepared: Prepared) -> bool | None:
         """Whether a commit without a reply was made; None: that cannot be told."""
         marks = [(turn.folded, turn.written) for turn in prepared.turns.values() if turn.written is not None]
@@ -258,41 +238,3 @@ class Batches:
             except (SQLAlchemyError, OSError):
                 time.sleep(0.1)
         return None
-
-
-def _together(batch: Sequence[QueuedWork]) -> Iterable[list[QueuedWork]]:
-    """The works of a batch in their order, those that are done together where the first of them is.
-
-    Requests that wait at the same time have no order that anybody could rely on.
-    """
-    groups: dict[Any, list[QueuedWork]] = {}
-    for queued in batch:
-        queued.result = queued.error = None
-        key = id(queued) if queued.request is None else (queued.model, queued.work)
-        groups.setdefault(key, []).append(queued)
-    return groups.values()
-
-
-def _run(connection: Connection, turn: Turn | None, works: list[QueuedWork]) -> None:
-    """Give each its result, or its refusal."""
-    first = works[0]
-    if first.model is None:
-        first.result = first.work(connection)
-        return
-    if turn is None or turn.removed:
-        raise unknown_model(first.model)
-    try:
-        if first.request is None:
-            first.result = first.work(turn)
-            return
-        for queued, found in zip(works, first.work(turn, [one.request for one in works]), strict=True):
-            if isinstance(found, RefusalError):
-                queued.error = found
-            else:
-                queued.result = found
-    except RefusalError as refusal:
-        turn.moved = turn.moved or refusal.tainted
-        raise
-    except BaseException:
-        turn.moved = turn.moved or not first.reads
-        raise

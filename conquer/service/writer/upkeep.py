@@ -46,7 +46,7 @@ class Upkeep:
                 if turn.removed:
                     self._weigh(name, 0)
                 else:
-                    self._trim(folded)
+                    self._trim(folded, turn.end)
             if self.used > self.batches.settings.cache_bytes and not grown:
                 grown = [turn.folded for turn in turns.values()][:1]
         return stale, grown
@@ -113,9 +113,9 @@ class Upkeep:
         if size:
             self._sizes[name] = size
 
-    def _trim(self, folded: Folded) -> None:
+    def _trim(self, folded: Folded, end: int) -> None:
         settings = self.batches.settings
-        folded.trim(settings.events_cached, min(EVENT_BYTES, settings.cache_bytes // 4))
+        folded.trim(settings.events_cached, min(EVENT_BYTES, settings.cache_bytes // 4), end)
         self._weigh(folded.name, folded.size)
 
     def _evict(self) -> None:

@@ -12,6 +12,8 @@ from conquer.service.writer.failures import as_told
 from conquer.service.writer.folding import Arrival
 from conquer.service.writer.work import QueuedWork, satisfies
 
+MOST_ROUNDS = 512
+"""Rounds and answers of a batch: what is decided on the event loop takes some milliseconds."""
 _AGAIN = 0.25
 _TRIES = 40
 """A model that another server holds is tried again so often, so far apart."""
@@ -130,17 +132,19 @@ class Waiting:
 
     def take(self) -> list[QueuedWork]:
         """The next batch; an empty one leaves the writer idle."""
+        rounds = MOST_ROUNDS
         batch: list[QueuedWork] = []
         with self._lock:
             while self._arrived:
                 self._admit(*self._arrived.popleft())
             most, queue, ready = self._batches.settings.batch, self._queue, self._ready
             while queue and len(batch) < most:
-                if batch and (queue[0].alone or batch[-1].alone):
+                if batch and (queue[0].alone or batch[-1].alone or queue[0].rounds > rounds):
                     break
                 queued = queue.popleft()
                 if ready(queued):
                     batch.append(queued)
+                    rounds -= queued.rounds
                 elif self._is_over(queued):
                     self._tell([queued], unknown_model(str(queued.model)))
                 else:
@@ -149,6 +153,16 @@ class Waiting:
                 self._busy = False
                 self.idle.set()
         return batch
+
+    def take_at_hand(self, rounds: int) -> list[QueuedWork]:
+        """The first of the queue that can be done in memory, of so many rounds together; the writer stays busy."""
+        found: list[QueuedWork] = []
+        queue, is_at_hand = self._queue, self._batches.is_at_hand
+        with self._lock:
+            while queue and queue[0].rounds <= rounds and is_at_hand(queue[0]):
+                found.append(queue.popleft())
+                rounds -= found[-1].rounds
+        return found
 
     def _begin(self) -> bool:
         begin = not self._busy

@@ -29,12 +29,12 @@ class Listener(Protocol):
 class QueuedWork(msgspec.Struct, eq=False):
     """Work to do on a model (or, with model None, on the store), and whom to tell.
 
-    `events` are those it will look up; `light` work takes microseconds and may run between two requests; work with a
-    `generation` (a model's id and a position) waits until its log has been folded with the correction there; what only
-    `reads` leaves the model as it was, even where it fails; `alone`: in a batch of its own, for one that it was part of
-    has failed; `folds`: how often its model was folded for it. Work with a `request` is done together with all of a
-    batch that has the same `work` and model: it is called with the turn and the requests, and returns for each its
-    result, or the RefusalError that it is told.
+    `events` are those it will look up; `light` work takes microseconds for each of its `rounds` and may run between two
+    requests, without writing to the store but through its turn; work with a `generation` (a model's id and a position)
+    waits until its log has been folded with the correction there; what only `reads` leaves the model as it was, even
+    where it fails; `alone`: in a batch of its own, for one that it was part of has failed; `folds`: how often its model
+    was folded for it. Work with a `request` is done together with all of a batch that has the same `work` and model: it
+    is called with the turn and the requests, and returns for each its result, or the RefusalError that it is told.
     """
 
     model: str | None
@@ -45,6 +45,7 @@ class QueuedWork(msgspec.Struct, eq=False):
     generation: Generation | None = None
     reads: bool = False
     request: Any = None
+    rounds: int = 1
     alone: bool = False
     tries: int = 0
     folds: int = 0
@@ -54,18 +55,20 @@ class QueuedWork(msgspec.Struct, eq=False):
 
 @dataclass(slots=True)
 class Prepared:
-    """A batch that was carried out inside a transaction which waits for its commit.
+    """A batch that was carried out and waits to be written, or (with a transaction) for its commit.
 
     Not part of it: `distant`, whose models must be folded first, and `locked`, which another server holds. `behind`:
-    models that were folded again, but whose logs have grown by too much since.
+    models that were folded again, but whose logs have grown by too much since. `doubtful`: it was written, but its
+    models may not be what the store says.
     """
 
     batch: list[QueuedWork]
-    transaction: RootTransaction
+    transaction: RootTransaction | None = None
     turns: dict[str, Turn] = field(default_factory=dict)
     distant: list[QueuedWork] = field(default_factory=list)
     locked: list[QueuedWork] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
+    doubtful: bool = False
 
 
 def satisfies(folded: Folded, generation: Generation | None) -> bool:
