@@ -40,10 +40,15 @@ class Call:
         return self.path["name"]
 
     def on_model(
-        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False, reads: bool = False
+        self,
+        work: Callable[[Turn], Result],
+        events: tuple[str, ...] = (),
+        light: bool = False,
+        reads: bool = False,
+        rounds: int = 1,
     ) -> "asyncio.Future[Result]":
         """Have the writer do it on the model of the path; see `Writer.call`."""
-        return self.server.writer.call(self.model, work, events, light, reads=reads)
+        return self.server.writer.call(self.model, work, events, light, reads=reads, rounds=rounds)
 
     def together(self, short: "Short") -> "asyncio.Future[Any]":
         """Have the writer do it on the model of the path, with others of its kind."""
@@ -68,12 +73,12 @@ class Call:
         return await self.when_settled(copy)
 
     async def when_weighed(
-        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False
+        self, work: Callable[[Turn], Result], events: tuple[str, ...] = (), light: bool = False, rounds: int = 1
     ) -> Result:
         """Have answers learnt; where voters are weighed, not before an erased one has been unlearnt."""
-        weighed, generation = _once_unlearnt(work), None
+        weighed, generation, call = _once_unlearnt(work), None, self.server.writer.call
         for _ in range(_TRIES):
-            generation, result = await self.server.writer.call(self.model, weighed, events, light, generation)
+            generation, result = await call(self.model, weighed, events, light, generation, rounds=rounds)
             if generation is None:
                 found: Result = result
                 return found

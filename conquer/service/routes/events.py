@@ -33,6 +33,8 @@ from conquer.service.writer.work import Generation
 
 _MOST_READ = 16 << 20
 """Bytes of old rounds that one turn reads for a batch of answers: others wait for it."""
+_FEW, _FEW_BYTES = 128, 256 << 10
+"""Rounds or answers of a batch, and bytes of rounds, that are done between two requests."""
 EXAMPLES = [
     [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
     [
@@ -142,6 +144,12 @@ async def answer(call: Call) -> AnswerReply:
     return reply
 
 
+def _few(call: Call, rounds: int, size: int) -> bool:
+    """Whether a batch takes no longer than some dozens of requests: of rounds that are done together."""
+    folded = call.server.writer.models.get(call.model)
+    return folded is not None and folded.learner.bulk is not None and rounds <= _FEW and size <= _FEW_BYTES
+
+
 def _at_hand(call: Call, event_id: str) -> bool:
     """Whether nothing large is left to read before the answer can be learnt: else it is read where nobody waits."""
     folded = call.server.writer.models.get(call.model)
@@ -178,7 +186,8 @@ async def choose_batch(call: Call) -> BatchReply:
         found = rounds.choose_all(turn, request.rounds, choosing.CellRoom())
         return [_told(one) if isinstance(one, RefusalError) else one for one in found]
 
-    results = await call.on_model(work, events)
+    light = _few(call, len(request.rounds), sum(memoryview(one.items).nbytes for one in request.rounds))
+    results = await call.on_model(work, events, light, rounds=len(request.rounds))
     call.server.meters.chosen_batch(call.model, results)
     return BatchReply(results)
 
@@ -193,7 +202,9 @@ async def answer_batch(call: Call) -> BatchReply:
         return [_told(one) if isinstance(one, RefusalError) else one for one in found]
 
     try:
-        results = await call.when_weighed(work, tuple(one.event_id for one in request.answers))
+        events = tuple([one.event_id for one in request.answers])
+        light = _few(call, len(events), 0) and all(_at_hand(call, event_id) for event_id in events)
+        results = await call.when_weighed(work, events, light, len(events))
     except RefusalError as refusal:
         if not refusal.tainted:
             raise

@@ -86,6 +86,7 @@ def make_durable(engine: Engine) -> None:
             wait = options.get("conquer_wait", WAIT)
             if connection.info["wait"] != wait:
                 wait_for(connection.connection, wait)
-            raw.execute("BEGIN IMMEDIATE" if options.get("conquer_writes") else "BEGIN")
+            if not raw.in_transaction:
+                raw.execute("BEGIN IMMEDIATE" if options.get("conquer_writes") else "BEGIN")
         except sqlite3.Error as error:
             raise DBAPIError.instance("BEGIN", None, error, sqlite3.Error, dialect=connection.dialect) from error

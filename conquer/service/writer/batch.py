@@ -16,6 +16,7 @@ from conquer.service.log.loading import Build, catch_up
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Settings
 from conquer.service.store import log_table, snapshots
+from conquer.service.store.connections import WAIT
 from conquer.service.store.database import Database
 from conquer.service.writer.connection import StoreConnection
 from conquer.service.writer.failures import NotBegunError, UndoneError, UnknownOutcomeError, cause_of
@@ -104,17 +105,32 @@ class Batches:
         run_all(connection, turns, works)
         self._store.end_reading()
 
+    def begin_writing(self, prepared: Prepared, wait: float = 0.0) -> None:
+        """Write its rows, without a commit. `wait`: seconds for another process to let go of the store.
+
+        Raises NotBegunError, or what else went wrong; nothing of it is in the store then.
+        """
+        connection = self._store.begin_straight(wait)
+        try:
+            for turn in prepared.turns.values():
+                turn.write(connection)
+        except Exception:
+            self._store.drop()
+            raise
+        prepared.begun = True
+
     def write(self, prepared: Prepared) -> None:
         """Make it durable. Touches no model: others may be computing with them.
 
         Raises UndoneError, NotBegunError, or an UnknownOutcomeError.
         """
         try:
-            if prepared.transaction is None:
-                connection, prepared.transaction = self._store.begin()
-                for turn in prepared.turns.values():
-                    turn.write(connection)
-            prepared.transaction.commit()
+            if prepared.transaction is not None:
+                prepared.transaction.commit()
+                return
+            if not prepared.begun:
+                self.begin_writing(prepared, WAIT)
+            self._store.commit_straight()
         except NotBegunError:
             raise
         except Exception as error:

@@ -1,10 +1,12 @@
 """The connection that writes, and one beside it that reads while a batch is being written."""
 
+import sqlite3
 from typing import Any
 
 from sqlalchemy import Connection, RootTransaction
 from sqlalchemy.exc import SQLAlchemyError
 
+from conquer.service.store.connections import WAIT, wait_for
 from conquer.service.store.database import Database
 from conquer.service.writer.failures import NotBegunError, cause_of, rolled_back
 
@@ -25,16 +27,42 @@ class StoreConnection:
     def begin(self) -> tuple[Connection, RootTransaction]:
         """A transaction that writes; a NotBegunError where the store does not open one."""
         try:
-            if self._writes is None:
-                self._writes = self._database.engine.connect().execution_options(conquer_writes=True)
-            if self._reads is None and not self._database.shared:
-                self._reads = self._database.engine.connect()
-                raw: Any = self._reads.connection.driver_connection
-                raw.execute("PRAGMA query_only=ON")
-            return self._writes, self._writes.begin()
+            connection = self._opened()
+            return connection, connection.begin()
         except (SQLAlchemyError, OSError) as error:
             self.drop()
             raise NotBegunError(str(cause_of(error))) from error
+
+    def begin_straight(self, wait: float = WAIT) -> Connection:
+        """`begin` for a SQLite store, with the driver alone: `commit_straight` ends it. `wait`: seconds for others."""
+        try:
+            connection = self._opened()
+            if connection.info["wait"] != wait:
+                wait_for(connection.connection, wait)
+            raw: Any = connection.connection.driver_connection
+            raw.execute("BEGIN IMMEDIATE")
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            self.drop()
+            raise NotBegunError(str(cause_of(error))) from error
+        return connection
+
+    def commit_straight(self) -> None:
+        """Outside of the interpreter, while other threads compute."""
+        if self._writes is not None:
+            raw: Any = self._writes.connection.driver_connection
+            raw.commit()
+            if self._writes.in_transaction():
+                # SQLAlchemy was asked for something in between, and has taken note of a transaction.
+                self._writes.rollback()
+
+    def _opened(self) -> Connection:
+        if self._writes is None:
+            self._writes = self._database.engine.connect().execution_options(conquer_writes=True)
+        if self._reads is None and not self._database.shared:
+            self._reads = self._database.engine.connect()
+            raw: Any = self._reads.connection.driver_connection
+            raw.execute("PRAGMA query_only=ON")
+        return self._writes
 
     def end_reading(self) -> None:
         """What is read next is of that moment."""

@@ -20,6 +20,8 @@ from conquer.service.writer.waiting import MOST_ROUNDS, Waiting, stopping
 from conquer.service.writer.work import Prepared, QueuedWork, deliver
 
 logger = logging.getLogger(__name__)
+_ENOUGH = 64
+"""Rounds that are worth a commit of their own: it costs as much as ten rounds, and fewer do better to wait."""
 
 
 class Cycle:
@@ -53,9 +55,11 @@ class Cycle:
         else:
             self._worker.submit(self._drain)
 
-    def look_ahead_soon(self) -> None:
+    def look_ahead_soon(self, queued: QueuedWork) -> None:
         """Somebody waits while a batch is being written: theirs may be done meanwhile, with all that come just now."""
-        if self._under_way is not None and not self._looking and self._loop is not None:
+        if self._under_way is None or self._looking or self._loop is None:
+            return
+        if queued.rounds >= _ENOUGH or self.waiting.queued >= _ENOUGH:
             self._looking = True
             self._loop.call_soon(self._look_ahead)
 
@@ -112,6 +116,14 @@ class Cycle:
         for turn in prepared.turns.values():
             turn.end = turn.folded.position
         self._under_way = prepared
+        try:
+            self._batches.begin_writing(prepared)
+        except NotBegunError:
+            # Another process may hold the store: it is waited for where nobody else waits.
+            pass
+        except Exception as error:
+            self._landed(prepared, error)
+            return
         try:
             self._worker.submit(self._write_out, prepared)
         except RuntimeError:

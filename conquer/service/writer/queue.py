@@ -109,7 +109,7 @@ class Writer:
         if self._waiting.put(queued):
             self._loop.call_soon(self._cycle.next)
         else:
-            self._cycle.look_ahead_soon()
+            self._cycle.look_ahead_soon(queued)
 
     def call_now(
         self,

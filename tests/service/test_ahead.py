@@ -1,0 +1,296 @@
+"""While a batch is being written the next one is decided in memory: nobody hears of it before it is in the store too."""
+
+import asyncio
+import random
+import sqlite3
+import threading
+from contextlib import asynccontextmanager, closing
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import insert
+from sqlalchemy.exc import OperationalError
+
+from conquer.kernels.core import building
+from conquer.service.store.schema import leases
+
+from .conftest import run
+from .folds import loaded, rows_of, slow_fold, sqlite
+from .test_outcomes import Lost
+from .test_rows import MADE, weights
+
+MANY = 70
+"""Rounds of a batch that is worth a commit of its own."""
+
+
+def many(seed: int, prefix: str = "") -> dict[str, Any]:
+    rng = random.Random(seed)
+    rounds: list[dict[str, Any]] = [
+        {"items": [{"id": name, "vector": [round(rng.gauss(0, 1), 2) for _ in range(4)]} for name in "abc"]}
+        for _ in range(MANY)
+    ]
+    for number, one in enumerate(rounds):
+        if prefix:
+            one["event_id"] = f"{prefix}-{number}"
+    return {"rounds": rounds}
+
+
+def answers(reply: Any) -> dict[str, Any]:
+    results = reply.json()["results"]
+    return {"answers": [{"event_id": one["event_id"], "winner": one["shown"][0]["id"]} for one in results]}
+
+
+class Disk:
+    """Commits wait at a gate; one of them may fail."""
+
+    def __init__(self, app: Any) -> None:
+        self.store, self.open, self.waits, self.fails = app.server.writer.batches._store, threading.Event(), 0, ""
+        self._commit, self.store.commit_straight = self.store.commit_straight, self.commit
+
+    def commit(self) -> None:
+        self.waits += 1
+        assert self.open.wait(60)
+        fails, self.fails = self.fails, ""
+        if fails == "lost, made":
+            self._commit()
+        if fails:
+            raw = self.store._writes.connection.driver_connection
+            raw.rollback() if fails == "lost, not made" else None
+            raise OperationalError("COMMIT", None, Lost("the disk"))
+        self._commit()
+
+    async def until(self, waits: int) -> None:
+        while self.waits < waits:
+            await asyncio.sleep(0.001)
+
+
+@asynccontextmanager
+async def a_slow_disk(local: Any, **options: Any):
+    """An application with a model, the disk it writes to, and a client."""
+    app = local(**options)
+    async with app.running() as client:
+        assert (await client.post("/v1/models", json=MADE)).status_code == 201
+        while building.pending():
+            await asyncio.sleep(0.01)
+        # The first has the model read into memory.
+        await client.post("/v1/models/m/choose/batch", json=many(0))
+        disk = Disk(app)
+        try:
+            yield app, client, disk
+        finally:
+            disk.open.set()
+
+
+def ask(client: Any, seed: int, prefix: str = "") -> "asyncio.Task[Any]":
+    return asyncio.create_task(client.post("/v1/models/m/choose/batch", json=many(seed, prefix)))
+
+
+def stored(tmp_path: Any) -> int:
+    """How many rows others see in the store, which is being written."""
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        return connection.execute("SELECT COUNT(*) FROM log").fetchone()[0]
+
+
+def check(tmp_path: Any, rows: int) -> None:
+    """The log has so many rows, none of them twice, and comes to the same weights however it is read."""
+    _, found = rows_of(sqlite(tmp_path), "m")
+    kinds = [(row.kind, row.event) for row in found]
+    assert len(kinds) == len(set(kinds)) == rows
+    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
+
+
+def test_the_next_batch_is_decided_while_one_is_being_written(local, tmp_path) -> None:
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            folded = app.server.writer.models["m"]
+            first = ask(client, 1)
+            await disk.until(1)
+            second = ask(client, 2)
+            while folded.position < 3 * MANY:
+                await asyncio.sleep(0.001)
+            assert not first.done()
+            assert not second.done()
+            assert stored(tmp_path) == MANY
+            disk.open.set()
+            said = answers(await first), answers(await second)
+            for one in said:
+                assert (await client.post("/v1/models/m/answers", json=one)).status_code == 200
+            live = weights(app)
+        assert np.array_equal(live, slow_fold(sqlite(tmp_path), "m"))
+
+    run(go())
+    check(tmp_path, 5 * MANY)
+
+
+@pytest.mark.parametrize("how", ["refused", "lost, made", "lost, not made"])
+def test_what_was_decided_ahead_of_a_failure_is_decided_again(local, tmp_path, how) -> None:
+    """Whatever became of the first batch, both are told what is true, and nothing is there twice."""
+
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            before = app.server.writer.models["m"]
+            first = ask(client, 1, "first")
+            await disk.until(1)
+            second, third = ask(client, 2, "second"), ask(client, 3, "third")
+            while before.position < 4 * MANY:
+                await asyncio.sleep(0.001)
+            disk.fails = how
+            disk.open.set()
+            replies = [await first, await second, await third]
+            assert [reply.status_code for reply in replies] == [200] * 3
+            for reply in replies:
+                told = [one["event_id"] for one in reply.json()["results"]]
+                assert len(set(told)) == MANY
+                assert (await client.post("/v1/models/m/answers", json=answers(reply))).status_code == 200
+            assert before.void
+            ordinals = [one["ordinal"] for reply in replies for one in reply.json()["results"]]
+            assert len(set(ordinals)) == 3 * MANY
+
+    run(go())
+    check(tmp_path, 7 * MANY)
+
+
+def test_work_that_cannot_be_done_ahead_takes_nobody_with_it(local, tmp_path, monkeypatch) -> None:
+    """It fails in memory, where the others' work was done too: each of them is then done alone."""
+
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            writer, before = app.server.writer, app.server.writer.models["m"]
+            first = ask(client, 1)
+            await disk.until(1)
+            second = ask(client, 2)
+            while before.position < 3 * MANY:
+                await asyncio.sleep(0.001)
+
+            def breaks(turn):
+                raise ZeroDivisionError("never mind")
+
+            def writes(turn):
+                values = {"model_id": turn.folded.id, "subject": "a", "voter": "v", "event_id": "e", "until": 9e9}
+                turn.connection.execute(insert(leases).values(**values))
+                return "written"
+
+            broken = writer.call("m", breaks, light=True, rounds=MANY)
+            written = writer.call("m", writes, light=True, rounds=MANY)
+            while not before.void:
+                await asyncio.sleep(0.001)
+            disk.open.set()
+            with pytest.raises(ZeroDivisionError):
+                await broken
+            assert await written == "written"
+            replies = [await first, await second]
+            assert [len({one["event_id"] for one in reply.json()["results"]}) for reply in replies] == [MANY, MANY]
+            assert writer.models["m"] is not before
+
+    run(go())
+    check(tmp_path, 3 * MANY)
+
+
+def test_other_work_waits_until_memory_and_store_are_even(local, tmp_path) -> None:
+    """Reading the log, as an export or an undo does, never meets rows that are in memory alone; and nobody overtakes."""
+
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            writer, folded = app.server.writer, app.server.writer.models["m"]
+            first = ask(client, 1)
+            await disk.until(1)
+            second = ask(client, 2)
+            while folded.position < 3 * MANY:
+                await asyncio.sleep(0.001)
+            told: list[str] = []
+
+            def look(turn):
+                rows = turn.connection.exec_driver_sql("SELECT COUNT(*) FROM log").scalar()
+                return turn.folded.position, rows, turn.connection.exec_driver_sql("PRAGMA query_only").scalar()
+
+            heavy = writer.call("m", look)
+            third = ask(client, 3)
+            heavy.add_done_callback(lambda _: told.append("heavy"))
+            third.add_done_callback(lambda _: told.append("third"))
+            await asyncio.sleep(0.05)
+            assert folded.position == 3 * MANY
+            disk.open.set()
+            assert await heavy == (3 * MANY, 3 * MANY, 0)
+            assert [(await one).status_code for one in (first, second, third)] == [200] * 3
+            assert told == ["heavy", "third"]
+
+    run(go())
+    check(tmp_path, 4 * MANY)
+
+
+def test_events_that_are_not_in_the_store_stay_in_memory(local, tmp_path) -> None:
+    """The cache holds two: those decided ahead must not be looked for in the store, which does not have them."""
+
+    async def go():
+        async with a_slow_disk(local, events_cached=2) as (app, client, disk):
+            folded = app.server.writer.models["m"]
+            first = ask(client, 1, "first")
+            await disk.until(1)
+            second = ask(client, 2, "second")
+            while folded.position < 3 * MANY:
+                await asyncio.sleep(0.001)
+            commit, gate = disk.commit, threading.Event()
+
+            def slowly():
+                assert gate.wait(60)
+                commit()
+
+            disk.store.commit_straight = slowly
+            disk.open.set()
+            assert (await first).status_code == 200
+            # The second is being written now, and the first has been trimmed.
+            assert {name.partition("-")[0] for name in folded.events} == {"second"}
+            again = ask(client, 2, "second")
+            while folded.position < 3 * MANY:
+                await asyncio.sleep(0.001)
+            gate.set()
+            assert (await again).json() == (await second).json()
+
+    run(go())
+    check(tmp_path, 3 * MANY)
+
+
+def test_snapshots_are_of_what_is_in_the_store(local, tmp_path) -> None:
+    async def go():
+        async with a_slow_disk(local, snapshot_every=50) as (_, client, disk):
+            disk.open.set()
+
+            async def play(seed: int) -> None:
+                for turn in range(6):
+                    reply = await ask(client, 10 * seed + turn)
+                    assert (await client.post("/v1/models/m/answers", json=answers(reply))).status_code == 200
+
+            await asyncio.gather(*map(play, range(1, 6)))
+
+    run(go())
+    check(tmp_path, 61 * MANY)
+
+
+def test_a_voters_lease_goes_with_their_answer(local, tmp_path) -> None:
+    """What an answer deletes besides its row is deleted with it, also when it is decided ahead."""
+
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            writer = app.server.writer
+            disk.open.set()
+            offer = (await client.post("/v1/models/m/choose", json={**many(1)["rounds"][0], "voter": "ann"})).json()
+            held = {"subject": "a", "voter": "ann", "event_id": offer["event_id"], "until": 9e9}
+            await writer.call(
+                "m", lambda turn: turn.connection.execute(insert(leases).values(model_id=turn.folded.id, **held))
+            )
+            disk.open.clear()
+            first = ask(client, 2)
+            await disk.until(disk.waits + 1)
+            said = {"winner": offer["shown"][0]["id"], "voter": "ann"}
+            told = asyncio.create_task(client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json=said))
+            second = ask(client, 3)
+            while writer.models["m"].position < 3 * MANY + 2:
+                await asyncio.sleep(0.001)
+            disk.open.set()
+            assert [(await one).status_code for one in (first, told, second)] == [200] * 3
+            count = "SELECT COUNT(*) FROM leases"
+            assert await writer.call("m", lambda turn: turn.connection.exec_driver_sql(count).scalar()) == 0
+
+    run(go())
+    check(tmp_path, 3 * MANY + 2)
