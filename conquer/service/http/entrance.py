@@ -21,24 +21,25 @@ class Entrance(BoundedProtocol):
         super().__init__(*arguments, **options)
         self._short = None if self.access_log else type(self).short
 
-    def data_received(self, data: bytes) -> None:
-        if self._short is None or not self._rests() or not self._short(self, data):
-            super().data_received(data)
+        self.address = ""
+        """Where its requests come from, "" where that cannot be known."""
 
-    def _rests(self) -> bool:
-        """Whether nothing is under way: neither in the parser nor behind it, nor on the way out."""
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
+
+    def data_received(self, data: bytes) -> None:
         cycle, limit = self.cycle, self.limit_concurrency
-        return (
-            self._whole
+        # Nothing else is under way: neither in the parser nor behind it, nor on the way out.
+        if not (
+            self._short is not None
+            and self._whole
             and (cycle is None or cycle.response_complete)
             and not (self._deaf or self._lingers or self._stopping or self.flow.write_paused)
             and (limit is None or (len(self.connections) < limit and len(self.tasks) < limit))
-        )
-
-    @property
-    def address(self) -> str:
-        """Where its requests come from, "" where that cannot be known."""
-        return self.client[0] if self.client else ""
+            and self._short(self, data)
+        ):
+            super().data_received(data)
 
     @property
     def headers_of_all(self) -> list[tuple[bytes, bytes]]:
@@ -64,4 +65,4 @@ class Entrance(BoundedProtocol):
             self.transport.write(reply)
             if not cycle.keep_alive:
                 self.finish()
-        self.on_response_complete()
+        self.after_reply()
