@@ -31,6 +31,7 @@ from conquer.service.server import Server
 
 logger = logging.getLogger("conquer.service")
 _MAX_IDENTIFIER = 200
+# Nearly all requests are about a few models: how their names read is remembered.
 _is_name = lru_cache(maxsize=256)(is_model_name)
 
 

@@ -109,7 +109,7 @@ class Visit(msgspec.Struct, eq=False):
         return Call(server, self._key, self._path, self._body, scope, hold)
 
     def _reply(self, body: bytes) -> None:
-        status, common = self._dispatch.endpoint.status, self._connection.headers_of_all
+        status, common = self._dispatch.endpoint.status, self._connection.server_state.default_headers
         if self.keep_alive:
             self._end(status, plain_reply(status, common, body))
         else:
@@ -118,7 +118,7 @@ class Visit(msgspec.Struct, eq=False):
 
     def _fail(self, error: Exception) -> None:
         reply = self._dispatch.failed(self._path, error)
-        headers = [*self._connection.headers_of_all, *headers_for(reply)]
+        headers = [*self._connection.server_state.default_headers, *headers_for(reply)]
         self._end(reply.status, any_reply(reply.status, headers, reply.body, not self.keep_alive))
 
     def _end(self, status: int, reply: bytes) -> None:
@@ -144,9 +144,8 @@ class Visit(msgspec.Struct, eq=False):
         """Reply as uvicorn does for a task that ended without, unless there was a reply."""
         if not self.response_complete:
             self._told, self.keep_alive = True, False
-            self._end(
-                500, any_reply(500, [*self._connection.headers_of_all, *_LATE], b"Internal Server Error", ends=True)
-            )
+            headers = [*self._connection.server_state.default_headers, *_LATE]
+            self._end(500, any_reply(500, headers, b"Internal Server Error", ends=True))
 
 
 class Visits:

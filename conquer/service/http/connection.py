@@ -138,9 +138,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._hangup.flush()
-        self.after_reply()
+        self._after_reply()
 
-    def after_reply(self) -> None:
+    def _after_reply(self) -> None:
         """What follows any reply: the next request, or a pause."""
         self.server_state.total_requests += 1
         if self.transport.is_closing() and not self._lingers:

@@ -20,7 +20,6 @@ class Entrance(BoundedProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._short = None if self.access_log else type(self).short
-
         self.address = ""
         """Where its requests come from, "" where that cannot be known."""
 
@@ -41,11 +40,6 @@ class Entrance(BoundedProtocol):
         ):
             super().data_received(data)
 
-    @property
-    def headers_of_all(self) -> list[tuple[bytes, bytes]]:
-        """What every reply has: the date."""
-        return self.server_state.default_headers
-
     def begin(self, cycle: Any) -> None:
         """A request is under way. It counts as a task until its `end`, also when its connection has gone."""
         self.cycle = cycle
@@ -65,4 +59,4 @@ class Entrance(BoundedProtocol):
             self.transport.write(reply)
             if not cycle.keep_alive:
                 self.finish()
-        self.after_reply()
+        self._after_reply()
