@@ -6,15 +6,19 @@ There is no parser, no task and no future in between. Checks, refusals and count
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
-from conquer.service.dispatch import Dispatch
+import msgspec
+
+from conquer.service.dispatch import Dispatch, owner
+from conquer.service.http.auth import speak_as
 from conquer.service.http.budget import Hold
-from conquer.service.http.door import LARGEST, Door, Plain
+from conquer.service.http.door import LARGEST, Door, Head
 from conquer.service.http.entrance import Entrance
+from conquer.service.http.keys import NOBODY, Key
 from conquer.service.http.messages import encode, headers_for
-from conquer.service.http.routing import Call, Router, Short
+from conquer.service.http.routing import Call, Short
 from conquer.service.http.whole import PLAIN, any_reply, plain_reply
 from conquer.service.writer.work import QueuedWork
 
@@ -30,49 +34,39 @@ class _Nobody:
         pass
 
 
-class Visit:
+class Visit(msgspec.Struct, eq=False):
     """One everyday request: its connection takes it for uvicorn's cycle, the writer for a future."""
 
-    __slots__ = (
-        "_call",
-        "_connection",
-        "_dispatch",
-        "_path",
-        "_sent",
-        "_started",
-        "_task",
-        "_tell",
-        "_told",
-        "disconnected",
-        "keep_alive",
-        "response_complete",
-        "response_started",
-    )
-    message_event = _Nobody()
+    _connection: Entrance
+    _dispatch: Dispatch
+    _short: Short
+    _path: dict[str, str]
+    _head: Head
+    _started: float
+    _key: Key = NOBODY
+    _body: Any = None
+    """What is asked; not kept by a connection that rests."""
+    _task: asyncio.Task[None] | None = None
+    _told: bool = False
+    disconnected: bool = False
+    keep_alive: bool = True
+    response_complete: bool = False
+    response_started: bool = False
+    message_event: ClassVar = _Nobody()
 
-    def __init__(self, connection: Entrance, dispatch: Dispatch, path: dict[str, str]) -> None:
-        self._started = time.perf_counter()
-        self._connection, self._dispatch, self._path = connection, dispatch, path
-        self._sent = [1]
-        # What the work needs and what tells of it; not kept by a connection that rests.
-        self._call: Any = None
-        self._tell: Any = None
-        self._task: asyncio.Task[None] | None = None
-        self._told = self.disconnected = self.response_started = self.response_complete = False
-        self.keep_alive = True
-
-    def begin(self, plain: Plain, shorten: Callable[[Call], Short]) -> None:
+    def begin(self, raw: bytes) -> None:
         """Let the caller in and queue the work, or refuse."""
-        dispatch, connection, path, head = self._dispatch, self._connection, self._path, plain.head
+        dispatch, connection, path, short = self._dispatch, self._connection, self._path, self._short
         server = dispatch.server
         connection.begin(self)
         try:
-            hold = Hold(server.budget, bulky=False)
-            key = dispatch.admit(path, head.by_name, connection.address, hold)
-            scope = {"type": "http", "headers": head.lines, "query_string": b"", "client": connection.client}
-            self._call = call = Call(server, key, path, dispatch.decode(plain.body, key, self._sent), scope, hold)
-            work, request, events, light, self._tell = shorten(call)
-            server.writer.put(QueuedWork(path["name"], work, events, self, light, request=request))
+            key = dispatch.admit(path, self._head.by_name, connection.address)
+            body = dispatch.decode(raw)
+            if key.voter is not None:
+                speak_as(key, body)
+            self._key, self._body = key, body
+            request, events, light = short.asks(server, path, body)
+            server.writer.put(QueuedWork(path["name"], short.work, events, self, light, None, False, request))
         except Exception as error:  # noqa: BLE001 - whatever it was, whoever asked gets a reply
             self._fail(error)
 
@@ -82,16 +76,16 @@ class Visit:
     def set_result(self, found: Any) -> None:
         """The writer has done it, or left it to the handler."""
         self._told = True
-        try:
-            result = self._tell(found)
-            body = None if result is None else encode(result)
-        except Exception as error:  # noqa: BLE001 - others are told after this one
-            self._fail(error)
-            return
-        if body is None:
+        if found is None:
             self._task = asyncio.get_running_loop().create_task(self._by_handler())
             # Also when it is cancelled, be it before its first step.
             self._task.add_done_callback(lambda _: self._cut())
+            return
+        try:
+            self._short.count(self._dispatch.server, self._path["name"], found)
+            body = encode(found)
+        except Exception as error:  # noqa: BLE001 - others are told after this one
+            self._fail(error)
         else:
             self._reply(body)
 
@@ -101,14 +95,21 @@ class Visit:
 
     async def _by_handler(self) -> None:
         try:
-            body = encode(await self._dispatch.endpoint.handler(self._call))
+            body = encode(await self._dispatch.endpoint.handler(self._call()))
         except Exception as error:  # noqa: BLE001 - whatever it was, whoever asked gets a reply
             self._fail(error)
         else:
             self._reply(body)
 
+    def _call(self) -> Call:
+        """The request as the handler takes it."""
+        connection, server = self._connection, self._dispatch.server
+        scope = {"type": "http", "headers": self._head.lines, "query_string": b"", "client": connection.client}
+        hold = Hold(server.budget, bulky=False, owner=owner(self._key, connection.address))
+        return Call(server, self._key, self._path, self._body, scope, hold)
+
     def _reply(self, body: bytes) -> None:
-        status, common = self._dispatch.endpoint.status, self._connection.headers_of_all
+        status, common = self._dispatch.endpoint.status, self._connection.server_state.default_headers
         if self.keep_alive:
             self._end(status, plain_reply(status, common, body))
         else:
@@ -116,13 +117,13 @@ class Visit:
             self._end(status, any_reply(status, [*common, *PLAIN, length], body, ends=True))
 
     def _fail(self, error: Exception) -> None:
-        reply = self._dispatch.failed(self._path, error, self._sent)
-        headers = [*self._connection.headers_of_all, *headers_for(reply)]
+        reply = self._dispatch.failed(self._path, error)
+        headers = [*self._connection.server_state.default_headers, *headers_for(reply)]
         self._end(reply.status, any_reply(reply.status, headers, reply.body, not self.keep_alive))
 
     def _end(self, status: int, reply: bytes) -> None:
         endpoint = self._dispatch.endpoint
-        self._call = self._tell = None
+        self._body = None
         try:
             self._connection.end(self, reply)
         except Exception:
@@ -143,9 +144,8 @@ class Visit:
         """Reply as uvicorn does for a task that ended without, unless there was a reply."""
         if not self.response_complete:
             self._told, self.keep_alive = True, False
-            self._end(
-                500, any_reply(500, [*self._connection.headers_of_all, *_LATE], b"Internal Server Error", ends=True)
-            )
+            headers = [*self._connection.server_state.default_headers, *_LATE]
+            self._end(500, any_reply(500, headers, b"Internal Server Error", ends=True))
 
 
 class Visits:
@@ -155,17 +155,15 @@ class Visits:
     """
 
     def __init__(self, rows: Iterable[Dispatch]) -> None:
-        routes = [(row, row.endpoint.short) for row in rows if row.endpoint.method == "POST"]
-        self._router = Router(("POST", row.endpoint.path, (row, short)) for row, short in routes if short is not None)
-        self._door = Door()
+        shorts = [(row, row.endpoint.short) for row in rows if row.endpoint.method == "POST"]
+        self._door = Door((row.endpoint.path, (row, short)) for row, short in shorts if short is not None)
 
     def __call__(self, connection: Entrance, data: bytes) -> bool:
-        plain = self._door.recognise(data) if len(data) <= LARGEST else None
-        found = None if plain is None else self._router.find(plain.path)
-        if plain is None or found is None:
+        found = self._door.recognise(data) if len(data) <= LARGEST else None
+        if found is None:
             return False
-        dispatch, shorten = found[0]["POST"]
-        if plain.head.length > dispatch.limit:
+        (dispatch, short), path, head, body = found
+        if head.length > dispatch.limit:
             return False
-        Visit(connection, dispatch, found[1]).begin(plain, shorten)
+        Visit(connection, dispatch, short, path, head, time.perf_counter()).begin(body)
         return True

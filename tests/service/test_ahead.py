@@ -1,4 +1,4 @@
-"""While a batch is being written the next one is decided in memory: nobody hears of it before it is in the store too."""
+"""While a batch is being written the next is decided in memory: nobody hears of it before it is in the store too."""
 
 import asyncio
 import random
@@ -188,7 +188,7 @@ def test_work_that_cannot_be_done_ahead_takes_nobody_with_it(local, tmp_path, mo
 
 
 def test_other_work_waits_until_memory_and_store_are_even(local, tmp_path) -> None:
-    """Reading the log, as an export or an undo does, never meets rows that are in memory alone; and nobody overtakes."""
+    """Who reads the log, as an export or an undo does, never meets rows in memory alone; and nobody overtakes."""
 
     async def go():
         async with a_slow_disk(local) as (app, client, disk):

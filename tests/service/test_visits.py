@@ -158,7 +158,7 @@ def test_an_idle_connection_keeps_nothing_of_its_last_request(local):
         writer.write(choose("e"))
         await told(reader)
         (connection,) = house.state.connections
-        assert (connection.cycle._call, connection.cycle._tell) == (None, None)
+        assert connection.cycle._body is None
         assert connection._timer is None
         assert connection.timeout_keep_alive_task is not None
 

@@ -150,7 +150,8 @@ def speak_as(key: Key, body: Any) -> None:
 
 def _anyone(headers: Mapping[str, str], method: str, origins: frozenset[str]) -> Key:
     """Without keys a browser is the danger: a page elsewhere must not reach this server through it."""
-    host = headers.get("host", "").rpartition(":")[0] or headers.get("host", "")
+    given = headers.get("host", "")
+    host = given.rpartition(":")[0] or given
     if host not in _LOCAL:
         raise RefusalError(
             Kind.NOT_ALLOWED, "not_local", f"without keys only this machine is served, got Host {host!r}"

@@ -138,6 +138,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._hangup.flush()
+        self._after_reply()
+
+    def _after_reply(self) -> None:
+        """What follows any reply: the next request, or a pause."""
         self.server_state.total_requests += 1
         if self.transport.is_closing() and not self._lingers:
             return

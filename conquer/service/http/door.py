@@ -5,13 +5,14 @@ the bytes may be good, bad or only a part.
 """
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, TypeVar
 
 LARGEST = 64 << 10
 """Bytes of a request that is looked at: its body passes uncounted (`budget.SMALL`)."""
 _LONGEST_HEAD = 2048
 _REMEMBERED = 512
-_REQUEST = re.compile(rb"POST (/[\w.~/-]{1,1000}) HTTP/1\.1\r\n")
+_SEGMENT = r"([\w.~-]{1,1000})"
 _FIELD = re.compile(rb"([A-Za-z-]{1,20}): ([!-~](?:[ -~]*[!-~])?)")
 _LENGTH = re.compile(rb"0|[1-9][0-9]{0,5}")
 _NAMES = frozenset(
@@ -29,6 +30,7 @@ _NAMES = frozenset(
     }
 )
 """Headers that say nothing of where a message ends, through whom it came, or from which page."""
+Target = TypeVar("Target")
 
 
 class Head(NamedTuple):
@@ -39,43 +41,54 @@ class Head(NamedTuple):
     length: int
 
 
-class Plain(NamedTuple):
-    """An everyday request: a POST, whole, with nothing behind it."""
+class Door(Generic[Target]):
+    """Recognises POST requests to its routes, each to a model ({name}) or to an event of it ({event_id}).
 
-    path: str
-    head: Head
-    body: bytes
+    The heads of one client's requests are nearly the same: those seen before are remembered. Only how they read is
+    remembered, not who sent them nor what they may, and no more than a megabyte of them.
 
-
-class Door:
-    """Recognises requests. The heads of one client's requests are nearly the same: those seen before are remembered.
-
-    Only how they read is remembered, not who sent them nor what they may, and no more than a megabyte of them.
-
-    >>> door = Door()
-    >>> plain = door.recognise(b"POST /v1/x HTTP/1.1\\r\\nHost: here\\r\\nContent-Length: 2\\r\\n\\r\\n{}")
-    >>> plain.path, plain.head.by_name["host"], plain.body
-    ('/v1/x', 'here', b'{}')
-    >>> door.recognise(b"POST /v1/x HTTP/1.1\\r\\nHost: here\\r\\nContent-Length: 3\\r\\n\\r\\n{}") is None
+    >>> door = Door([("/v1/{name}/x", "the target")])
+    >>> found = door.recognise(b"POST /v1/a/x HTTP/1.1\\r\\nHost: b\\r\\nContent-Length: 2\\r\\n\\r\\n{}")
+    >>> target, path, head, body = found
+    >>> target, path, head.by_name["host"], body
+    ('the target', {'name': 'a'}, 'b', b'{}')
+    >>> door.recognise(b"POST /v1/a/x HTTP/1.1\\r\\nHost: b\\r\\nContent-Length: 3\\r\\n\\r\\n{}") is None
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, routes: Iterable[tuple[str, Target]]) -> None:
         self._heads: dict[bytes, Head | None] = {}
+        # By the last group of what matches: the target, and the groups of the name and of the event, 0 without one.
+        self._routes: dict[int | None, tuple[Target, int, int]] = {}
+        lines, last = [], 0
+        for path, target in routes:
+            names = re.findall(r"{(\w+)}", path)
+            if names not in (["name"], ["name", "event_id"]):
+                raise ValueError(f"{path} must have a {{name}} and may have an {{event_id}}, got {names}")
+            first, last = last + 1, last + len(names)
+            self._routes[last] = target, first, last if last > first else 0
+            lines.append(re.sub(r"\\{\w+\\}", lambda _: _SEGMENT, re.escape(path)))
+        # Without a route nothing matches.
+        self._line = re.compile(rf"POST (?:{'|'.join(lines) or '(?!)'}) HTTP/1\.1\r\n".encode())
 
-    def recognise(self, data: bytes) -> Plain | None:
-        """The request that these bytes are, if they are one in plain form."""
-        asked = _REQUEST.match(data)
+    def recognise(self, data: bytes) -> tuple[Target, dict[str, str], Head, bytes] | None:
+        """The request that these bytes are, if they are one in plain form: whole, with nothing behind it."""
+        asked = self._line.match(data)
         if asked is None:
             return None
         start = asked.end()
         end = data.find(b"\r\n\r\n", start)
         if not 0 <= end - start <= _LONGEST_HEAD:
             return None
-        head = self._head(data[start:end])
+        block = data[start:end]
+        head = self._heads.get(block) or self._head(block)
         if head is None or head.length != len(data) - end - 4:
             return None
-        return Plain(asked[1].decode(), head, data[end + 4 :])
+        target, name, event = self._routes[asked.lastindex]
+        path = {"name": asked[name].decode()}
+        if event:
+            path["event_id"] = asked[event].decode()
+        return target, path, head, data[end + 4 :]
 
     def _head(self, block: bytes) -> Head | None:
         try:

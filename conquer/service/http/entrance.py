@@ -20,30 +20,25 @@ class Entrance(BoundedProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._short = None if self.access_log else type(self).short
+        self.address = ""
+        """Where its requests come from, "" where that cannot be known."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
 
     def data_received(self, data: bytes) -> None:
-        if self._short is None or not self._rests() or not self._short(self, data):
-            super().data_received(data)
-
-    def _rests(self) -> bool:
-        """Whether nothing is under way: neither in the parser nor behind it, nor on the way out."""
         cycle, limit = self.cycle, self.limit_concurrency
-        return (
-            self._whole
+        # Nothing else is under way: neither in the parser nor behind it, nor on the way out.
+        if not (
+            self._short is not None
+            and self._whole
             and (cycle is None or cycle.response_complete)
             and not (self._deaf or self._lingers or self._stopping or self.flow.write_paused)
             and (limit is None or (len(self.connections) < limit and len(self.tasks) < limit))
-        )
-
-    @property
-    def address(self) -> str:
-        """Where its requests come from, "" where that cannot be known."""
-        return self.client[0] if self.client else ""
-
-    @property
-    def headers_of_all(self) -> list[tuple[bytes, bytes]]:
-        """What every reply has: the date."""
-        return self.server_state.default_headers
+            and self._short(self, data)
+        ):
+            super().data_received(data)
 
     def begin(self, cycle: Any) -> None:
         """A request is under way. It counts as a task until its `end`, also when its connection has gone."""
@@ -64,4 +59,4 @@ class Entrance(BoundedProtocol):
             self.transport.write(reply)
             if not cycle.keep_alive:
                 self.finish()
-        self.on_response_complete()
+        self._after_reply()

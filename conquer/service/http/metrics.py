@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter as Counted
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
@@ -41,8 +42,11 @@ class Meters:
         self._failed: dict[str, int] = {}
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        self._often.requests[method, path, str(status)] += 1
-        self._often.observe(path, seconds)
+        often = self._often
+        often.requests[method, path, status] += 1
+        buckets, total = often.seconds[path]
+        buckets[bisect_left(_BUCKETS, seconds)] += 1
+        total[0] += seconds
 
     def answer(self, model: str, reply: AnswerReply) -> None:
         self._often.answers[model, reply.status, reply.reason or ""] += 1
@@ -97,15 +101,12 @@ class _Often(Collector):
     """What every request counts, on the event loop alone: plain numbers, made into metrics when somebody reads them."""
 
     def __init__(self) -> None:
-        self.requests: Counted[tuple[str, str, str]] = Counted()
+        self.requests: Counted[tuple[str, str, int]] = Counted()
         self.answers: Counted[tuple[str, str, str]] = Counted()
         self.choices: Counted[tuple[str, str]] = Counted()
-        self._seconds: dict[str, tuple[list[int], list[float]]] = {}
-
-    def observe(self, path: str, seconds: float) -> None:
-        buckets, total = self._seconds.get(path) or self._seconds.setdefault(path, ([0] * (len(_BUCKETS) + 1), [0.0]))
-        buckets[bisect_left(_BUCKETS, seconds)] += 1
-        total[0] += seconds
+        self.seconds: defaultdict[str, tuple[list[int], list[float]]] = defaultdict(
+            lambda: ([0] * (len(_BUCKETS) + 1), [0.0])
+        )
 
     def collect(self) -> Iterator[Metric]:
         counted: tuple[tuple[str, str, tuple[str, ...], Counted[Any]], ...] = (
@@ -116,11 +117,11 @@ class _Often(Collector):
         for name, about, labels, counts in counted:
             family = CounterMetricFamily(name, about, labels=labels)
             for values, count in list(counts.items()):
-                family.add_metric(values, count)
+                family.add_metric([str(value) for value in values], count)
             yield family
         seconds = HistogramMetricFamily("conquer_request_seconds", "Time to reply.", labels=("path",))
         bounds = [*map(floatToGoString, _BUCKETS), "+Inf"]
-        for path, (buckets, total) in list(self._seconds.items()):
+        for path, (buckets, total) in list(self.seconds.items()):
             seconds.add_metric((path,), list(zip(bounds, accumulate(buckets), strict=True)), total[0])
         yield seconds
 

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 from conquer.service.errors import Kind, RefusalError
@@ -50,9 +50,13 @@ class Call:
         """Have the writer do it on the model of the path; see `Writer.call`."""
         return self.server.writer.call(self.model, work, events, light, reads=reads, rounds=rounds)
 
-    def together(self, short: "Short") -> "asyncio.Future[Any]":
+    async def together(self, short: "Short") -> Any:
         """Have the writer do it on the model of the path, with others of its kind."""
-        return self.server.writer.call(self.model, short.work, short.events, short.light, request=short.request)
+        request, events, light = short.asks(self.server, self.path, self.body)
+        found = await self.server.writer.call(self.model, short.work, events, light, request=request)
+        if found is not None:
+            short.count(self.server, self.model, found)
+        return found
 
     async def when_settled(self, work: Callable[[Turn], Result]) -> Result:
         """Have it read from the model without the answers that have been taken back by now, here or elsewhere."""
@@ -140,17 +144,17 @@ def _still_erasing() -> RefusalError:
 Handler = Callable[[Call], Awaitable[Any]]
 
 
-class Short(NamedTuple):
-    """What an everyday request has the writer do, with others of its kind (`QueuedWork`), and what is then replied.
+@dataclass(frozen=True, slots=True)
+class Short:
+    """What everyday requests of a kind have the writer do, with others of their kind (`QueuedWork`).
 
-    `told` makes the reply of what was found; None: nothing was done, and the handler has to see to it.
+    `asks` makes of a path and a body the request, its events, and whether it is light. What was found is the reply,
+    which `count` counts for the model; None: nothing was done, and the handler has to see to it.
     """
 
     work: Callable[[Turn, list[Any]], Sequence[Any]]
-    request: Any
-    events: tuple[str, ...]
-    light: bool
-    told: Callable[[Any], Any]
+    asks: Callable[[Server, dict[str, str], Any], tuple[Any, tuple[str, ...], bool]]
+    count: Callable[[Server, str, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,7 @@ class Endpoint:
     answers: bool = False
     kind: str = "application/json"
     example: Any = None
-    short: Callable[[Call], Short] | None = None
+    short: Short | None = None
 
 
 class Router(Generic[Target]):

@@ -1,7 +1,6 @@
 """Replies in one piece: head and body in one write, for a call of the system costs more than encoding both."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -16,23 +15,27 @@ PLAIN = (
 """The headers of the everyday reply: JSON, not to be cached."""
 WHOLE = "conquer.whole"
 """An extension of ASGI: what sends an everyday reply at once, or says that it cannot."""
+Headers = list[tuple[bytes, bytes]]
 _LAST = b"connection: close\r\n"
 _CONTINUE = b"HTTP/1.1 100"
 
 
-def plain_reply(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bytes:
-    """The everyday reply, with the server's own `headers`.
+_NO_HEAD: tuple[Headers | None, bytes] = None, b""
+_heads: dict[int, tuple[Headers | None, bytes]] = {}
+"""All of an everyday reply that is the same for a second, by its status: when the date changes, another list comes."""
+
+
+def plain_reply(status: int, headers: Headers, body: bytes) -> bytes:
+    """The everyday reply, with the server's own `headers`: a list that nobody changes.
 
     >>> plain_reply(200, [(b"date", b"now")], b"{}").split(b"\\r\\n")[:2]
     [b'HTTP/1.1 200 OK', b'date: now']
     """
-    return b"%b%d\r\n\r\n%b" % (_plain_head(status, tuple(headers)), len(body), body)
-
-
-@lru_cache(maxsize=16)
-def _plain_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
-    """All of it that is the same for a second, until the date changes."""
-    return STATUS_LINE[status] + _lines(headers) + _lines(PLAIN) + b"content-length: "
+    known, head = _heads.get(status, _NO_HEAD)
+    if known is not headers:
+        head = STATUS_LINE[status] + _lines(headers) + _lines(PLAIN) + b"content-length: "
+        _heads[status] = headers, head
+    return b"%b%d\r\n\r\n%b" % (head, len(body), body)
 
 
 def any_reply(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes, ends: bool = False) -> bytes:

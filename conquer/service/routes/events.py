@@ -29,6 +29,7 @@ from conquer.service.http.schemas import (
 )
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
+from conquer.service.server import Server
 from conquer.service.writer.work import Generation
 
 _MOST_READ = 16 << 20
@@ -99,62 +100,45 @@ class EventInfo(msgspec.Struct):
     expired: bool
 
 
-def _choosing(call: Call) -> Short:
-    request: ChooseRequest = call.body
-    events = (request.event_id,) if request.event_id is not None else ()
-    # A large round is read where nobody else waits.
-    light = memoryview(request.items).nbytes + memoryview(request.context).nbytes <= SMALL and not _stops(call)
+def _round(server: Server, path: dict[str, str], body: ChooseRequest) -> tuple[ChooseRequest, tuple[str, ...], bool]:
+    events = () if body.event_id is None else (body.event_id,)
+    folded = server.writer.models.get(path["name"])
+    # A large round is read where nobody else waits; with `stop` a choice comes with a board of its items.
+    quick = folded is None or folded.settings.stop is None
+    return body, events, quick and len(body.items) + len(body.context) <= SMALL
 
-    def told(reply: ChooseReply) -> ChooseReply:
-        call.server.meters.choice(call.model, reply.query)
-        return reply
 
-    return Short(rounds.choose_all, request, events, light, told)
+def _count_choice(server: Server, model: str, reply: ChooseReply) -> None:
+    server.meters.choice(model, reply.query)
 
 
 async def choose(call: Call) -> ChooseReply:
-    short = _choosing(call)
-    reply: ChooseReply = short.told(await call.together(short))
+    reply: ChooseReply = await call.together(_CHOOSING)
     return reply
 
 
-def _stops(call: Call) -> bool:
-    """Whether a choice comes with a board of its items, which takes longer."""
-    folded = call.server.writer.models.get(call.model)
-    return folded is not None and folded.settings.stop is not None
+def _said(
+    server: Server, path: dict[str, str], body: AnswerRequest
+) -> tuple[tuple[str, AnswerRequest], tuple[str, ...], bool]:
+    event_id = path["event_id"]
+    folded = server.writer.models.get(path["name"])
+    event = None if folded is None else folded.events.get(event_id)
+    # What is large and left to read before the answer can be learnt is read where nobody waits.
+    light = event is not None and (event.round is not None or event.own <= SMALL)
+    return (event_id, body), (event_id,), light
 
 
-def _answering(call: Call) -> Short:
-    event_id = call.path["event_id"]
-
-    def told(reply: AnswerReply | None) -> AnswerReply | None:
-        if reply is not None:
-            call.server.meters.answer(call.model, reply)
-        return reply
-
-    return Short(_answer_together, (event_id, call.body), (event_id,), _at_hand(call, event_id), told)
+def _count_answer(server: Server, model: str, reply: AnswerReply) -> None:
+    server.meters.answer(model, reply)
 
 
 async def answer(call: Call) -> AnswerReply:
-    short = _answering(call)
-    reply: AnswerReply | None = short.told(await call.together(short))
+    reply: AnswerReply | None = await call.together(_ANSWERING)
     if reply is None:
-        reply = await call.when_weighed(lambda turn: _answered(turn, *short.request), short.events, short.light)
-        short.told(reply)
+        said, events, light = _said(call.server, call.path, call.body)
+        reply = await call.when_weighed(lambda turn: _answered(turn, *said), events, light)
+        _count_answer(call.server, call.model, reply)
     return reply
-
-
-def _few(call: Call, rounds: int, size: int) -> bool:
-    """Whether a batch takes no longer than some dozens of requests: of rounds that are done together."""
-    folded = call.server.writer.models.get(call.model)
-    return folded is not None and folded.learner.bulk is not None and rounds <= _FEW and size <= _FEW_BYTES
-
-
-def _at_hand(call: Call, event_id: str) -> bool:
-    """Whether nothing large is left to read before the answer can be learnt: else it is read where nobody waits."""
-    folded = call.server.writer.models.get(call.model)
-    event = None if folded is None else folded.events.get(event_id)
-    return event is not None and (event.round is not None or event.own <= SMALL)
 
 
 def _answered(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
@@ -274,15 +258,17 @@ def _info(event: Event) -> EventInfo:
 
 _TWO = [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]
 _EVENT = "/v1/models/{name}/events/{event_id}"
+_CHOOSING = Short(rounds.choose_all, _round, _count_choice)
+_ANSWERING = Short(_answer_together, _said, _count_answer)
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
-        document=ChooseDocument, items=True, short=_choosing,
+        document=ChooseDocument, items=True, short=_CHOOSING,
         example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
     ),
     Endpoint(
         "POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply,
-        answers=True, short=_answering, example={"winner": "a", "voter": "ann"},
+        answers=True, short=_ANSWERING, example={"winner": "a", "voter": "ann"},
     ),
     Endpoint(
         "POST", "/v1/models/{name}/choose/batch", "choose", "Choose for many rounds", choose_batch, BatchChoose,

@@ -83,20 +83,17 @@ def satisfies(folded: Folded, generation: Generation | None) -> bool:
 def deliver(batch: Iterable[QueuedWork]) -> None:
     """Tell everyone what became of their work."""
     for queued in batch:
+        future, error = queued.future, queued.error
         try:
-            _tell(queued)
+            if future.done():
+                continue
+            if error is None:
+                future.set_result(queued.result)
+            elif isinstance(error, StopIteration):
+                # asyncio's futures take none: nobody would hear of it, nor of anything after it.
+                future.set_exception(RuntimeError(f"work ended with {error!r}"))
+            else:
+                future.set_exception(error)
         except Exception:
             # Whoever comes after it must hear too, and the next batch must come.
             logger.exception("somebody could not be told what became of their work")
-
-
-def _tell(queued: QueuedWork) -> None:
-    if queued.future.done():
-        return
-    if isinstance(queued.error, StopIteration):
-        # asyncio's futures take none: nobody would hear of it, nor of anything after it.
-        queued.future.set_exception(RuntimeError(f"work ended with {queued.error!r}"))
-    elif queued.error is not None:
-        queued.future.set_exception(queued.error)
-    else:
-        queued.future.set_result(queued.result)

@@ -1,5 +1,7 @@
 """What the door recognises means the same to httptools: the same path, headers and body, and nothing behind them."""
 
+from typing import Any
+
 import httptools
 import pytest
 from hypothesis import example, given
@@ -22,6 +24,7 @@ FIELDS = [
 ]
 LINE, BODY = b"POST /v1/models/m-1/events/e.2_~/answer HTTP/1.1", b'{"a":1}'
 SMALL = b"POST /v1/m HTTP/1.1\r\nHost: a\r\nAccept: b c\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}"
+ROUTES = ["/v1/models/{name}/choose", "/v1/models/{name}/events/{event_id}/answer", "/v1/{name}", "/{name}"]
 OTHERS = [
     b"Transfer-Encoding: chunked",
     b"Transfer-Encoding: identity",
@@ -80,21 +83,28 @@ class Parsed:
         self.keeps = self.parser.should_keep_alive()
 
 
+def a_door() -> Door[str]:
+    """One whose targets are the paths of its routes."""
+    return Door((path, path) for path in ROUTES)
+
+
 def same(data: bytes) -> bool:
     """Whether the door takes these bytes; then httptools must read the same in them."""
-    plain = Door().recognise(data)
-    if plain is None:
+    found = a_door().recognise(data)
+    if found is None:
         return False
+    target, values, head, body = found
+    path = target.format(**values).encode()
     parsed = Parsed(data)
     url = httptools.parse_url(parsed.url)
     assert (parsed.begun, parsed.whole, parsed.keeps) == (1, 1, True)
     assert (parsed.parser.get_method(), parsed.parser.get_http_version()) == (b"POST", "1.1")
     assert not parsed.parser.should_upgrade()
-    assert (parsed.url, url.path, url.query) == (plain.path.encode(), plain.path.encode(), None)
-    assert parsed.headers == plain.head.lines
-    assert plain.head.by_name == {name.decode(): value.decode() for name, value in parsed.headers}
-    assert parsed.body == plain.body
-    assert plain.head.length == len(plain.body)
+    assert (parsed.url, url.path, url.query) == (path, path, None)
+    assert parsed.headers == head.lines
+    assert head.by_name == {name.decode(): value.decode() for name, value in parsed.headers}
+    assert parsed.body == body
+    assert head.length == len(body)
     return True
 
 
@@ -106,8 +116,31 @@ def test_plain_requests_are_recognised():
     assert same(SMALL)
     assert same(made(LINE, FIELDS, BODY))
     assert same(made(LINE, [b"hOST: x", b"content-length: 0"], b""))
-    door = Door()
+    door = a_door()
     assert door.recognise(SMALL) == door.recognise(SMALL)
+
+
+def test_the_first_route_of_a_path_has_it_and_only_whole_paths_count():
+    def asked(path: str) -> Any:
+        found = a_door().recognise(made(f"POST {path} HTTP/1.1".encode(), FIELDS, BODY))
+        return found and found[:2]
+
+    assert asked("/v1/models/a/choose") == ("/v1/models/{name}/choose", {"name": "a"})
+    assert asked("/v1/models/choose/choose") == ("/v1/models/{name}/choose", {"name": "choose"})
+    answer = "/v1/models/{name}/events/{event_id}/answer"
+    assert asked("/v1/models/a/events/b/answer") == (answer, {"name": "a", "event_id": "b"})
+    assert asked("/v1/models/events/events/answer/answer") == (answer, {"name": "events", "event_id": "answer"})
+    assert asked("/v1/a") == ("/v1/{name}", {"name": "a"})
+    assert asked("/v1.a") == ("/{name}", {"name": "v1.a"})
+    for path in ("/v1/models/a/choose/batch", "/v1/models//choose", "/v1/models/a/b/choose", "/v1/a/", "/v1/"):
+        assert asked(path) is None
+    assert Door([]).recognise(SMALL) is None
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/{event_id}", "/v1/{event_id}/{name}", "/{name}/{event_id}/{x}"])
+def test_a_door_leads_to_models_and_their_events(path):
+    with pytest.raises(ValueError, match="must have a {name}"):
+        Door([(path, path)])
 
 
 @pytest.mark.parametrize("field", OTHERS)
@@ -172,7 +205,7 @@ def test_whatever_is_recognised_means_the_same(line, fields, count, more, body):
 
 
 def test_no_more_heads_are_remembered_than_there_is_room_for():
-    door = Door()
+    door = a_door()
     for number in range(3 * doors._REMEMBERED):
         door.recognise(made(LINE, [b"Host: %d" % number, b"Content-Length: 7"], BODY))
         assert len(door._heads) <= doors._REMEMBERED
