@@ -8,6 +8,7 @@ from typing import Any
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.auth import speak_as
+from conquer.service.http.batches import BatchAnswers, decoder
 from conquer.service.http.budget import Hold
 from conquer.service.http.decoding import check_query, decoded, for_no_body
 from conquer.service.http.errors import failure, refused
@@ -26,7 +27,7 @@ from conquer.service.http.messages import (
     send_reply,
 )
 from conquer.service.http.routing import Call, Endpoint
-from conquer.service.http.schemas import BatchAnswers, decoder, is_model_name
+from conquer.service.http.schemas import is_model_name
 from conquer.service.server import Server
 
 logger = logging.getLogger("conquer.service")

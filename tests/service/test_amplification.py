@@ -11,11 +11,13 @@ from uvicorn.server import ServerState
 
 from conquer.service.admin import keys_add
 from conquer.service.app import ENDPOINTS
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.http.batches import BATCH, BatchAnswers, BatchChoose, decoder
 from conquer.service.http.budget import SMALL, Budget, Hold
 from conquer.service.http.connection import BoundedProtocol
 from conquer.service.http.messages import Reply, counted, send_reply
-from conquer.service.http.metrics import Meters
-from conquer.service.http.schemas import BATCH, AnswerReply, BatchAnswers, BatchChoose, decoder
+from conquer.service.http.metrics import Meters, outcomes
+from conquer.service.http.schemas import AnswerReply
 
 from .conftest import run
 
@@ -64,8 +66,8 @@ def test_features_are_counted_as_they_are_made(local):
 
 def test_answers_of_a_batch_that_may_have_been_learnt_are_counted_so():
     meters = Meters()
-    errors = [{"error": {"code": code, "message": "", "status": status}} for code, status in (("a", 504), ("b", 409))]
-    meters.answered_batch("m", [AnswerReply("learnt", "e"), *errors])
+    errors = [RefusalError(kind, code, "") for code, kind in (("a", Kind.INDETERMINATE), ("b", Kind.CONFLICT))]
+    meters.answered_batch("m", outcomes([AnswerReply("learnt", "e"), *errors]))
     text = meters.text(lambda model: True).decode()
     for outcome, reason in (("learnt", ""), ("indeterminate", "a"), ("refused", "b")):
         assert f'conquer_answers_total{{model="m",outcome="{outcome}",reason="{reason}"}} 1.0' in text

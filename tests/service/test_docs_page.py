@@ -8,7 +8,7 @@ import pytest
 
 from conquer.service.admin import keys_add
 from conquer.service.app import ENDPOINTS
-from conquer.service.http.schemas import decoder
+from conquer.service.http.batches import decoder
 
 from .test_pages import browser, page, pytestmark  # noqa: F401 - fixtures
 

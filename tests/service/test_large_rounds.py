@@ -96,7 +96,7 @@ def test_a_batch_of_answers_about_large_rounds_is_done_in_parts(local, monkeypat
         async with app.running() as client:
             await filled(client, 40)
             app.server.writer.models["m"].trim(0)
-            monkeypatch.setattr("conquer.service.routes.events._MOST_READ", 1)
+            monkeypatch.setattr("conquer.service.routes.batches._MOST_READ", 1)
             monkeypatch.setattr(log_table, "events_within", partial(log_table.events_within, most=1))
             answers = [{"event_id": f"e{number}", "winner": "a", "voter": "late"} for number in range(40)]
             replies = (await client.post("/v1/models/m/answers", json={"answers": answers})).json()["results"]

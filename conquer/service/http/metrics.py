@@ -12,6 +12,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import AnswerReply, ChooseReply
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -58,19 +59,15 @@ class Meters:
     def choice(self, model: str, query: str) -> None:
         self._often.choices[model, query] += 1
 
-    def chosen_batch(self, model: str, results: Iterable[Any]) -> None:
-        """Every choice among the results of a batch, refusals left out."""
-        for query, times in Counted(one.query for one in results if isinstance(one, ChooseReply)).items():
+    def chosen_batch(self, model: str, queries: Mapping[str, int]) -> None:
+        """The choices of a batch, by what was asked."""
+        for query, times in queries.items():
             self._often.choices[model, query] += times
 
-    def answered_batch(self, model: str, results: Iterable[Any]) -> None:
-        """Every answer of a batch, whatever became of it."""
-        kinds = Counted(
-            (one.status, one.reason or "") if isinstance(one, AnswerReply) else _not_done(one["error"])
-            for one in results
-        )
-        for (status, reason), times in kinds.items():
-            self._often.answers[model, status, reason] += times
+    def answered_batch(self, model: str, outcomes: Mapping[tuple[str, str], int]) -> None:
+        """Every answer of a batch, by what became of it."""
+        for (outcome, reason), times in outcomes.items():
+            self._often.answers[model, outcome, reason] += times
 
     def forget(self, model: str) -> None:
         """A deleted model's counters go with it."""
@@ -92,9 +89,25 @@ class Meters:
         return generate_latest(_Shown(self.registry, may_see))
 
 
-def _not_done(error: Mapping[str, Any]) -> tuple[str, str]:
-    """Outcome and reason of an answer of a batch that was not carried out, or perhaps was."""
-    return "indeterminate" if error["status"] == 504 else "refused", error["code"]
+def queries(found: Iterable[ChooseReply | RefusalError]) -> dict[str, int]:
+    """How many rounds of a batch were decided, by what was asked; refusals are left out."""
+    return Counted([one.query for one in found if isinstance(one, ChooseReply)])
+
+
+def outcomes(found: Iterable[AnswerReply | RefusalError]) -> dict[tuple[str, str], int]:
+    """How many answers of a batch were learnt, refused and so on, and for which reason.
+
+    >>> outcomes([AnswerReply("learnt", "e"), RefusalError(Kind.CONFLICT, "answered", "another answer came first")])
+    Counter({('learnt', ''): 1, ('refused', 'answered'): 1})
+    """
+    return Counted(
+        [(one.status, one.reason or "") if isinstance(one, AnswerReply) else _not_done(one) for one in found]
+    )
+
+
+def _not_done(refusal: RefusalError) -> tuple[str, str]:
+    """Outcome and reason of an answer that was not carried out, or perhaps was."""
+    return "indeterminate" if refusal.kind is Kind.INDETERMINATE else "refused", refusal.code
 
 
 class _Often(Collector):

@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
+from conquer.service.http.batches import decoder
 from conquer.service.http.decoding import for_no_body
 from conquer.service.http.errors import STATUS
 from conquer.service.http.routing import Endpoint
-from conquer.service.http.schemas import Failure, decoder
+from conquer.service.http.schemas import Failure
 
 
 class ErrorReply(msgspec.Struct):

@@ -1,10 +1,7 @@
 """What comes in and goes out over HTTP, typed: the route table, the OpenAPI document and the checks all read this."""
 
-import math
 import re
-import threading
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -37,8 +34,6 @@ Parameter = (
 """What a parameter can be: nothing nested, no number of more digits than a machine's."""
 ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
-BATCH = 1000
-"""Rounds or answers in one request."""
 MODEL_NAME_WORDS = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -217,80 +212,6 @@ class AnswerReply(msgspec.Struct, omit_defaults=True, gc=False):
 class Failure(msgspec.Struct):
     code: str
     message: str
-
-
-class BatchChoose(Strict):
-    rounds: Annotated[list[ChooseRequest], Meta(min_length=1, max_length=BATCH)]
-
-
-class BatchAnswer(AnswerRequest, kw_only=True):
-    event_id: EventId
-
-
-class BatchAnswers(Strict):
-    answers: Annotated[list[BatchAnswer], Meta(min_length=1, max_length=BATCH)]
-
-
-class _Places(threading.local):
-    """How many more elements the batch may have that this thread is decoding."""
-
-    left: float = math.inf
-
-    def take(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise ValueError(f"a batch has at most {BATCH} elements")
-
-
-_places = _Places()
-
-
-class _CountedRound(ChooseRequest):
-    def __post_init__(self) -> None:
-        _places.take()
-
-
-class _CountedRounds(BatchChoose):
-    # Nobody puts others into what was decoded.
-    rounds: Annotated[list[_CountedRound], Meta(min_length=1, max_length=BATCH)]  # type: ignore[assignment]
-
-
-class _CountedAnswer(BatchAnswer):
-    def __post_init__(self) -> None:
-        _places.take()
-
-
-class _CountedAnswers(BatchAnswers):
-    answers: Annotated[list[_CountedAnswer], Meta(min_length=1, max_length=BATCH)]  # type: ignore[assignment]
-
-
-_COUNTED = {BatchChoose: _CountedRounds, BatchAnswers: _CountedAnswers}
-
-
-def decoder(kind: Any) -> Callable[[bytes], Any]:
-    """What decodes a request of this kind. A batch that is too long ends there: msgspec alone would make all of it."""
-    decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
-    if kind not in _COUNTED:
-        return decode
-    decode_counted: Callable[[bytes], Any] = msgspec.json.Decoder(_COUNTED[kind]).decode
-
-    def within_places(raw: bytes) -> Any:
-        if raw.count(b"{") <= BATCH:
-            # Every element has a brace, so there are not too many.
-            return decode(raw)
-        _places.left = BATCH
-        try:
-            return decode_counted(raw)
-        finally:
-            _places.left = math.inf
-
-    return within_places
-
-
-class BatchReply(msgspec.Struct):
-    """One result per request, in order: the reply, or `{"error": ...}`; each stands for itself."""
-
-    results: list[Any]
 
 
 def is_model_name(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Questions and answers over HTTP, one at a time and in batches."""
+"""Questions and answers over HTTP."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -9,16 +9,12 @@ from msgspec import Meta
 from conquer.service.annotation.leases import release
 from conquer.service.commands import answering, answers, choosing, rounds
 from conquer.service.errors import RefusalError
+from conquer.service.http.batches import BatchAnswers, BatchChoose, BatchReply
 from conquer.service.http.budget import SMALL
-from conquer.service.http.errors import status_of
 from conquer.service.http.routing import Call, Endpoint, Short
 from conquer.service.http.schemas import (
     AnswerReply,
     AnswerRequest,
-    BatchAnswer,
-    BatchAnswers,
-    BatchChoose,
-    BatchReply,
     ChooseReply,
     ChooseRequest,
     EventId,
@@ -29,13 +25,10 @@ from conquer.service.http.schemas import (
 )
 from conquer.service.log.event import Event
 from conquer.service.log.transaction import Turn
+from conquer.service.routes.batches import answer_batch, choose_batch
 from conquer.service.server import Server
 from conquer.service.writer.work import Generation
 
-_MOST_READ = 16 << 20
-"""Bytes of old rounds that one turn reads for a batch of answers: others wait for it."""
-_FEW, _FEW_BYTES = 128, 256 << 10
-"""Rounds or answers of a batch, and bytes of rounds, that are done between two requests."""
 EXAMPLES = [
     [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
     [
@@ -159,54 +152,6 @@ def _answer_together(
         if request.voter is not None and not isinstance(reply, RefusalError):
             release(turn, event_id)
     return found
-
-
-async def choose_batch(call: Call) -> BatchReply:
-    """All rounds in one commit. A refused round does not stop the others."""
-    request: BatchChoose = call.body
-    events = tuple(one.event_id for one in request.rounds if one.event_id is not None)
-
-    def work(turn: Turn) -> list[Any]:
-        found = rounds.choose_all(turn, request.rounds, choosing.CellRoom())
-        return [_told(one) if isinstance(one, RefusalError) else one for one in found]
-
-    light = _few(call, len(request.rounds), sum(memoryview(one.items).nbytes for one in request.rounds))
-    results = await call.on_model(work, events, light, rounds=len(request.rounds))
-    call.server.meters.chosen_batch(call.model, results)
-    return BatchReply(results)
-
-
-async def answer_batch(call: Call) -> BatchReply:
-    """All answers in one commit. A refused answer does not stop the others."""
-    request: BatchAnswers = call.body
-    said = [(one.event_id, one) for one in request.answers]
-
-    def work(turn: Turn) -> list[Any]:
-        found = answers.answer_all(turn, said, _MOST_READ)
-        return [_told(one) if isinstance(one, RefusalError) else one for one in found]
-
-    try:
-        events = tuple([one.event_id for one in request.answers])
-        light = _few(call, len(events), 0) and all(_at_hand(call, event_id) for event_id in events)
-        results = await call.when_weighed(work, events, light, len(events))
-    except RefusalError as refusal:
-        if not refusal.tainted:
-            raise
-        # One of them cannot be learnt without leaving its mark: each in a commit of its own.
-        results = [await _alone(call, one) for one in request.answers]
-    call.server.meters.answered_batch(call.model, results)
-    return BatchReply(results)
-
-
-async def _alone(call: Call, one: BatchAnswer) -> Any:
-    try:
-        return await call.when_weighed(lambda turn: answering.answer(turn, one.event_id, one), (one.event_id,))
-    except RefusalError as refusal:
-        return _told(refusal)
-
-
-def _told(refusal: RefusalError) -> dict[str, Any]:
-    return {"error": {"code": refusal.code, "message": refusal.message, "status": status_of(refusal)}}
 
 
 async def activate(call: Call) -> ChooseReply:
