@@ -27,6 +27,8 @@ class VectorBulk:
 
     def __init__(self, learner: ManyLearner, dim: int, memory: Memory) -> None:
         self._learner, self._dim, self._memory, self._limits = learner, dim, memory, Limits()
+        self._whole = 2 * np.arange(min(dim, self._limits.features), dtype=np.int32).tobytes()
+        """The columns of two vectors without a zero, which come in their order: most pairs have them in common."""
 
     def read(self, texts: Sequence[bytes]) -> VectorRounds:
         rounds = read_rounds(texts, self._dim, self._limits)
@@ -62,6 +64,7 @@ class VectorBulk:
         rows, starts = rounds.rows, rounds.starts
         # Bytes are cut and joined in a third of the time that arrays take, and a part holds no whole in memory.
         columns, values, ends = rows.indices.tobytes(), rows.data.tobytes(), rows.indptr.tolist()
+        dim, whole = self._dim, self._whole
         found: list[Pair | None] = []
         for place, choice in enumerate(choices, first):
             start, shown = starts[place], choice.shown
@@ -70,9 +73,8 @@ class VectorBulk:
                 continue
             a, b = start + shown[0], start + shown[1]
             i, j, k, m = ends[a], ends[a + 1], ends[b], ends[b + 1]
-            found.append(
-                (columns[4 * i : 4 * j] + columns[4 * k : 4 * m], values[8 * i : 8 * j] + values[8 * k : 8 * m], j - i)
-            )
+            both = whole if j - i == m - k == dim else columns[4 * i : 4 * j] + columns[4 * k : 4 * m]
+            found.append((both, values[8 * i : 8 * j] + values[8 * k : 8 * m], j - i))
         return found
 
     def learn(

@@ -13,7 +13,7 @@ from conquer.service.log.served import Bulk
 from conquer.service.log.transaction import Turn
 
 SMALL_ROUND = 16 << 10
-"""Bytes of a round up to which it is read again for its answer: that costs less than keeping what was read."""
+"""Bytes of a round up to which no more is kept of it than the two items it shows: the rest is read again if needed."""
 TOGETHER = 1 << 20
 """Bytes of rounds that are read together."""
 _FAILED = 8

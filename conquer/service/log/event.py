@@ -99,10 +99,12 @@ class Event(msgspec.Struct, eq=False, gc=False):
     def hold_pair(self, pair: Pair) -> int:
         """`hold` for the two items shown that an answer of nobody in particular is learnt from; by how much it grew."""
         size = _PAIR + len(pair[0]) + len(pair[1])
-        if size > max(_LARGEST_HELD, _TIMES * self.own):
+        if size > _LARGEST_HELD and size > _TIMES * self.own:
             return 0
-        self.pair, self.held = pair, size
-        return self.recount()
+        grown = size - self.held
+        self.round, self.pair, self.held = None, pair, size
+        self.counted += grown
+        return grown
 
     def learnt(self, position: int, said: Answered) -> int:
         """`follow` for the row of such an answer, after which nothing is held for another; by how much it grew."""
