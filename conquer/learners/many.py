@@ -179,7 +179,7 @@ def learn_in_turn(
     if count == 0:
         return 0
     drawn, targets = np.array(tickets[:count], np.uint64), np.array(answers[:count], np.float64)
-    arrays, extra = _with_sides(X, np.array(sides[:count]), column)
+    arrays, extra = _with_sides(X, sides[:count], column)
     before = model.user
     model.enter()
     try:
@@ -202,10 +202,10 @@ def _plain(answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int
     return len(answers)
 
 
-def _with_sides(X: SparseRows, sides: Ints, column: NDArray[np.int32] | None) -> tuple[Arrays, Ints]:
+def _with_sides(X: SparseRows, sides: Sequence[int], column: NDArray[np.int32] | None) -> tuple[Arrays, Ints]:
     """The rows' arrays with two rows more, +1/2 and -1/2 in the column; and the number of each side's row, or -1."""
-    if column is None or not sides.any():
-        return (X.indptr, X.indices, X.data), np.full(sides.size, -1)
+    if column is None or not any(sides):
+        return (X.indptr, X.indices, X.data), np.full(len(sides), -1)
     used, last = X.indptr.item(-1), X.indptr.size - 1
     arrays = (
         np.concatenate((X.indptr, used + _ENDS)),
@@ -214,4 +214,4 @@ def _with_sides(X: SparseRows, sides: Ints, column: NDArray[np.int32] | None) ->
     )
     for array in arrays:
         array.setflags(write=False)  # kernels see one array type
-    return arrays, np.array([-1, last, last + 1])[sides]
+    return arrays, np.array([-1, last, last + 1])[list(sides)]

@@ -245,6 +245,7 @@ def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
         bulk = world.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
         request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
         events = [reply.event_id for reply in world.choose([request] * 60)]
+        world.server.writer.call_now("m", lambda turn: turn.folded.trim(0))
         read, sizes = bulk.read, []
         monkeypatch.setattr(bulk, "read", lambda texts: sizes.append(sum(map(len, texts))) or read(texts))
         replies = world.answer([(event, AnswerRequest("tie")) for event in events])

@@ -34,12 +34,7 @@ def answer(turn: Turn, event_id: str, request: AnswerRequest) -> AnswerReply:
         return heard
     weigh(turn.folded, *heard)
     turn.append(heard.said, event_id, heard.voter)
-    return became(event_id, heard.said)
-
-
-def became(event_id: str, said: Answered) -> AnswerReply:
-    """What is told of an answer once it has its row."""
-    return AnswerReply("learnt" if said.value is not None else "ignored", event_id, said.reason)
+    return AnswerReply("learnt" if heard.said.value is not None else "ignored", event_id, heard.said.reason)
 
 
 def hear(turn: Turn, event_id: str, request: AnswerRequest) -> Heard | AnswerReply:
@@ -68,6 +63,29 @@ def hear(turn: Turn, event_id: str, request: AnswerRequest) -> Heard | AnswerRep
     elif _late(turn, event):
         said.value, said.reason = None, "late"
     return Heard(event, said, voter)
+
+
+def hear_plain(turn: Turn, event: Event, request: AnswerRequest) -> Answered | None:
+    """What `hear` gives for the everyday answer: nobody in particular says which of the two held items is better.
+
+    None: it is not one, and `hear` tells. Events hold the two items of a duel that was neither planted nor exposed.
+    """
+    names = event.chosen.names
+    if (
+        event.pair is None
+        or event.answers
+        or not event.active
+        or event.expired
+        or event.seen <= turn.base
+        or event.voter is not None
+        or request.voter is not None
+        or request.strength is not None
+        or request.kind != "person"
+        or request.winner not in names
+        or turn.folded.settings.window_seconds is not None
+    ):
+        return None
+    return Answered(request.winner, 1.0 if request.winner == names[0] else -1.0, seconds=request.seconds)
 
 
 def weigh(folded: Folded, event: Event, said: Answered, voter: str | None) -> None:

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Sequence
 
-from conquer.service.commands.answering import Heard, answer, became, hear
+from conquer.service.commands.answering import Heard, answer, hear, hear_plain
 from conquer.service.commands.rounds import TOGETHER, is_small
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import AnswerReply, AnswerRequest
+from conquer.service.log.event import Event, Pair
 from conquer.service.log.fold import COMPARED
+from conquer.service.log.records import Answered
 from conquer.service.log.served import Bulk
 from conquer.service.log.transaction import Turn
 from conquer.types import Query
@@ -17,6 +19,8 @@ _FAILED = 8
 Request = tuple[str, AnswerRequest]
 """An event's id and what is said of it."""
 Result = AnswerReply | RefusalError
+Run = dict[str, tuple[Event, Answered]]
+"""Answers of nobody in particular to duels between small items, by their events' ids."""
 
 
 def answer_all(turn: Turn, requests: Sequence[Request], most_read: float = math.inf) -> list[Result]:
@@ -27,7 +31,7 @@ def answer_all(turn: Turn, requests: Sequence[Request], most_read: float = math.
     bulk = turn.folded.learner.bulk
     results: list[Result] = []
     while (first := len(results)) < len(requests):
-        run = [] if bulk is None else _run(turn, requests[first:], most_read)
+        run = {} if bulk is None else _run(turn, requests[first:], most_read)
         if bulk is not None and run:
             results += _learnt(turn, bulk, run, requests[first : first + len(run)])
         else:
@@ -35,26 +39,33 @@ def answer_all(turn: Turn, requests: Sequence[Request], most_read: float = math.
     return results
 
 
-def _run(turn: Turn, requests: Sequence[Request], most_read: float) -> list[Heard]:
+def _run(turn: Turn, requests: Sequence[Request], most_read: float) -> Run:
     """The first of these answers, heard, as many as can be learnt together; nothing has changed."""
-    run: list[Heard] = []
-    events: set[str] = set()
-    room = TOGETHER
+    run: Run = {}
+    known, room = turn.folded.events, TOGETHER
     # Servers compare what they have learnt at some positions: no answer behind one is learnt before it.
     most = COMPARED - turn.folded.position % COMPARED
     for event_id, request in requests[:most]:
-        if event_id in events or (turn.read_bytes > most_read and event_id not in turn.folded.events):
+        if event_id in run or room <= 0:
             break
-        try:
-            heard = hear(turn, event_id, request)
-        except RefusalError:
+        event = known.get(event_id)
+        said = None if event is None else hear_plain(turn, event, request)
+        if event is not None and said is not None:
+            known.move_to_end(event_id)
+            room -= event.held
+        elif event is None and turn.read_bytes > most_read:
             break
-        if isinstance(heard, AnswerReply) or not _is_plain(heard) or room <= 0:
-            break
-        # Their rounds are read together, which takes some times their size.
-        room -= memoryview(heard.event.chosen.items).nbytes
-        events.add(event_id)
-        run.append(heard)
+        else:
+            try:
+                heard = hear(turn, event_id, request)
+            except RefusalError:
+                break
+            if isinstance(heard, AnswerReply) or not _is_plain(heard):
+                break
+            event, said, _ = heard
+            # Their rounds are read together, which takes some times their size.
+            room -= memoryview(event.chosen.items).nbytes
+        run[event_id] = event, said
     return run
 
 
@@ -69,34 +80,50 @@ def _is_plain(heard: Heard) -> bool:
         and choice.query is Query.DUEL
         and len(choice.shown) == 2
         and not choice.memo.get("exposed")
-        and is_small(chosen.items, chosen.context)
+        and event.about is None
+        and (event.pair is not None or is_small(chosen.items, chosen.context))
     )
 
 
-def _learnt(turn: Turn, bulk: Bulk, run: Sequence[Heard], requests: Sequence[Request]) -> list[Result]:
+def _learnt(turn: Turn, bulk: Bulk, run: Run, requests: Sequence[Request]) -> list[Result]:
     """The replies to these answers, learnt in one call but for those that cannot be: they say why alone."""
-    rounds = bulk.read([bytes(heard.event.chosen.items) for heard in run])
-    cells = bulk.understood(rounds)
-    weight = 1.0 if turn.folded.settings.believe is not None else None
+    events, said = [event for event, _ in run.values()], [one for _, one in run.values()]
+    pairs = _pairs(bulk, events)
+    believes = turn.folded.settings.believe is not None
+    if believes:
+        for one in said:
+            one.weight = 1.0
+    values = [one.value for one in said if one.value is not None]
+    sides = [event.side for event in events] if believes else [0] * len(events)
+    tickets = [event.choice.ticket for event in events]
     results: list[Result] = []
     failed = 0
-    while (first := len(results)) < len(run):
-        asked = []
-        for place in range(first, len(run)):
-            event, said, _ = run[place]
-            if cells[place] < 0 or said.value is None or failed > _FAILED:
+    while (first := len(results)) < len(events):
+        asked: list[Pair] = []
+        for pair in pairs[first:]:
+            if pair is None or failed > _FAILED:
                 break
-            asked.append((place, event.choice, said.value, event.side))
-        learnt = bulk.learn(rounds, asked) if asked else 0
-        for event, said, voter in run[first : first + learnt]:
-            said.weight = weight
-            turn.append_learnt(said, event, voter)
-            results.append(became(event.id, said))
-        if len(results) < len(run):
+            asked.append(pair)
+        last = first + len(asked)
+        last = first + bulk.learn(asked, values[first:last], sides[first:last], tickets[first:last]) if asked else first
+        if last > first:
+            turn.append_learnt(events[first:last], said[first:last])
+            results += [AnswerReply("learnt", event.id) for event in events[first:last]]
+        if last < len(events):
             # One that is not understood parts the others too, and every part costs a copy of all their rows.
             failed += 1
-            results.append(_alone(turn, *requests[len(results)], math.inf))
+            results.append(_alone(turn, *requests[last], math.inf))
     return results
+
+
+def _pairs(bulk: Bulk, events: Sequence[Event]) -> list[Pair | None]:
+    """The two items that each event showed: held since it was chosen, or read again. None: it is read alone."""
+    unread = [event for event in events if event.pair is None]
+    if not unread:
+        return [event.pair for event in events]
+    rounds = bulk.read([bytes(event.chosen.items) for event in unread])
+    read = iter(bulk.pairs(rounds, 0, [event.choice for event in unread]))
+    return [event.pair or next(read) for event in events]
 
 
 def _alone(turn: Turn, event_id: str, request: AnswerRequest, most_read: float) -> Result:

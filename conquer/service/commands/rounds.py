@@ -7,12 +7,13 @@ from typing import Any
 from conquer.service.commands.choosing import CellRoom, ReadRound, choose, decide, known, read, reply
 from conquer.service.errors import RefusalError
 from conquer.service.http.schemas import ChooseReply, ChooseRequest
+from conquer.service.log.event import Event
 from conquer.service.log.records import Decision, Raw
 from conquer.service.log.served import Bulk
 from conquer.service.log.transaction import Turn
 
 SMALL_ROUND = 16 << 10
-"""Bytes of a round up to which it is read again for its answer: that costs less than keeping what was read."""
+"""Bytes of a round up to which no more is kept of it than the two items it shows: the rest is read again if needed."""
 TOGETHER = 1 << 20
 """Bytes of rounds that are read together."""
 _FAILED = 8
@@ -131,6 +132,7 @@ def _decided_run(
     chosen = bulk.choose(rounds, place, place + len(requests), tickets)
     tokens, ordinal = secrets.token_hex(_TOKEN // 2 * len(requests)), turn.folded.tally.ordinal
     results: list[Result] = []
+    opened: list[Event] = []
     for number, (request, one) in enumerate(zip(requests, chosen, strict=True)):
         if one is None:
             break
@@ -148,7 +150,10 @@ def _decided_run(
             deferred=request.deferred,
         )
         name = request.event_id or f"{ordinal + number:x}-{tokens[_TOKEN * number : _TOKEN * (number + 1)]}"
-        results.append(reply(turn.open_known(decision, choice, name, request.voter)))
+        event = turn.open_known(decision, choice, name, request.voter)
+        opened.append(event)
+        results.append(reply(event))
+    turn.folded.hold_pairs(opened, bulk.pairs(rounds, place, [event.choice for event in opened]))
     return results
 
 

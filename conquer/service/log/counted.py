@@ -3,6 +3,7 @@
 import logging
 import math
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 from conquer.service.log.event import Event
@@ -19,7 +20,7 @@ from conquer.service.log.records import (
     Unreadable,
     Voted,
 )
-from conquer.service.log.statistics import Recent, Tally
+from conquer.service.log.statistics import RECENT, Recent, Tally
 from conquer.types import Choice
 
 EVENT_BYTES = 256 << 20
@@ -164,6 +165,18 @@ class Counted:
         if said.agreed is not None:
             tally.repeat(said.agreed, said.between, entry.voter)
         tally.note(Recent(event.id, entry.position, said.winner, shown, entry.at, said.value is not None, entry.voter))
+
+    def _count_learnt(self, entries: Sequence[Entry], events: Sequence[Event]) -> None:
+        """`_count_answer` for answers of nobody in particular to duels between two items, all of them learnt."""
+        tally = self.tally
+        said = [entry.body for entry in entries]
+        tally.duels([(event.chosen.names, one.value) for event, one in zip(events, said, strict=True)])
+        for one in said:
+            if one.seconds is not None:
+                tally.timing(one.seconds, None)
+        # Those that would be pushed out again at once are not made.
+        for event, entry in zip(events[-RECENT:], entries[-RECENT:], strict=True):
+            tally.note(Recent(event.id, entry.position, entry.body.winner, event.chosen.names, entry.at, learnt=True))
 
 
 def needed(event: Event | None, entry: Entry) -> Event:

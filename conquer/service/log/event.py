@@ -20,16 +20,18 @@ from conquer.types import Choice, Query, Source
 
 _LARGEST_HELD, _TIMES = 64 << 10, 4
 """What was read of a round is kept up to so many bytes, or so many times what the event takes anyway."""
-_OWN, _SCORE, _ANSWER = 1200, 33, 600
-"""Bytes of an event's own objects, of a score and of a voter's answer: measured."""
+_OWN, _SCORE, _ANSWER, _PAIR = 1200, 33, 600, 160
+"""Bytes of an event's own objects, of a score, of a voter's answer and of a pair's own objects: measured."""
+Pair = tuple[bytes, bytes, int]
+"""Two rows of features: their columns (int32), their values (float64), and how many of them are the first row's."""
 
 
 class Event(msgspec.Struct, eq=False, gc=False):
     """A decision and what became of it.
 
     `choice` is what is learnt from: that of `chosen`, with another memo once it has been exposed. `answers` holds each
-    voter's standing answer and its position, `seen` the last row taken in, `round` what was read of the items, while
-    the event is cached.
+    voter's standing answer and its position, `seen` the last row taken in. While the event is cached it may hold what
+    was read of the items: all of it in `round`, or of a plain duel the two that were shown in `pair`.
     """
 
     id: str
@@ -45,9 +47,10 @@ class Event(msgspec.Struct, eq=False, gc=False):
     sided: bool = True
     """Whether it is known what was on the left."""
     round: Any = None
+    pair: Pair | None = None
     own: int = 0
     held: int = 0
-    """Bytes of the decision, and of `round`."""
+    """Bytes of the decision, and of `round` or `pair`."""
     counted: int = 0
     """What it was last counted as by the cache it is in."""
 
@@ -91,6 +94,25 @@ class Event(msgspec.Struct, eq=False, gc=False):
         """Keep what was read of the items for the answer, unless it is large for them: then it is read again."""
         size = 0 if read is None else read.nbytes
         self.round, self.held = (read, size) if size <= max(_LARGEST_HELD, _TIMES * self.own) else (None, 0)
+        self.pair = None
+
+    def hold_pair(self, pair: Pair) -> int:
+        """`hold` for the two items shown that an answer of nobody in particular is learnt from; by how much it grew."""
+        size = _PAIR + len(pair[0]) + len(pair[1])
+        if size > _LARGEST_HELD and size > _TIMES * self.own:
+            return 0
+        grown = size - self.held
+        self.round, self.pair, self.held = None, pair, size
+        self.counted += grown
+        return grown
+
+    def learnt(self, position: int, said: Answered) -> int:
+        """`follow` for the row of such an answer, after which nothing is held for another; by how much it grew."""
+        self.seen = position
+        self.answers[""] = position, said
+        if self.pair is not None:
+            self.pair, self.held = None, 0
+        return self.recount()
 
     @property
     def size(self) -> int:
@@ -99,8 +121,9 @@ class Event(msgspec.Struct, eq=False, gc=False):
 
     def recount(self) -> int:
         """By how many bytes it has grown since it was last counted."""
-        before, self.counted = self.counted, self.size
-        return self.counted - before
+        before = self.counted
+        self.counted = size = self.size
+        return size - before
 
     def source(self, voter: str | None, said: Answered) -> Source:
         """Whom an answer comes from, and on which side the first of two was."""
@@ -109,7 +132,8 @@ class Event(msgspec.Struct, eq=False, gc=False):
     @property
     def side(self) -> int:
         """+1 where the first of two was on the left, -1 where the second was, 0 where that is not known."""
-        return 0 if len(self.shown) != 2 or not self.sided else 1 if self.chosen.left == self.shown[0] else -1
+        shown = self.chosen.names
+        return 0 if len(shown) != 2 or not self.sided else 1 if self.chosen.left == shown[0] else -1
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """A model in memory: the fold of its log up to a position. The same `apply` serves live requests and replay."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.contents import bytes_of
 from conquer.service.log.counted import Counted, needed
-from conquer.service.log.event import Event
+from conquer.service.log.event import Event, Pair
 from conquer.service.log.records import (
     Answered,
     CorpusFitted,
@@ -110,14 +110,23 @@ class Folded(Counted):
         self._count_row()
         return event
 
-    def answered(self, entry: Entry, event: Event) -> None:
-        """`apply` for an answer to a cached event that has been learnt just now, together with others."""
-        self._check_next(entry)
-        self._count_answer(entry, event, entry.body)
-        event.follow(entry)
-        self.position = entry.position
-        self.event_bytes += event.recount()
-        self._count_row()
+    def hold_pairs(self, events: Sequence[Event], pairs: Sequence[Pair | None]) -> None:
+        """Let events that were just opened keep the two items they show, for their answers."""
+        each = zip(events, pairs, strict=True)
+        self.event_bytes += sum([event.hold_pair(pair) for event, pair in each if pair is not None])
+
+    def answered(self, entries: Sequence[Entry], events: Sequence[Event]) -> None:
+        """`apply` for answers of nobody to duels, in cached events, that have been learnt just now in one call.
+
+        None but the last is at a position that all servers compare.
+        """
+        self._check_next(entries[0])
+        self._count_learnt(entries, events)
+        self.event_bytes += sum(
+            [event.learnt(entry.position, entry.body) for entry, event in zip(entries, events, strict=True)]
+        )
+        self.position = entries[-1].position
+        self._count_row(len(entries))
 
     def round_of(self, event: Event) -> Any:
         """The event's items as the learner reads them."""
@@ -171,8 +180,8 @@ class Folded(Counted):
         super().pass_over(entry, reason)
         self._count_row()
 
-    def _count_row(self) -> None:
-        self.since_snapshot += 1
+    def _count_row(self, count: int = 1) -> None:
+        self.since_snapshot += count
         if self.watch is not None and self.position % COMPARED == 0 and not self.stale:
             self.watch(self)
 

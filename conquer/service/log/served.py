@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from conquer.features.featurizer import Featurizer
 from conquer.service.http.schemas import Group, Item
-from conquer.service.log.event import Event
+from conquer.service.log.event import Event, Pair
 from conquer.types import Choice, Floats, Source
 
 
@@ -52,10 +52,19 @@ class Bulk(Protocol):
         """Of the understood rounds first to last: what to show, its names, all scores. None: alone it says why not."""
         ...
 
-    def learn(self, rounds: Any, asked: Sequence[tuple[int, Choice, float, int]]) -> int:
-        """Learn answers of nobody in particular, at full weight and in order: (round, choice, value, side) of each.
+    def pairs(self, rounds: Any, first: int, choices: Sequence[Choice]) -> list[Pair | None]:
+        """Of the rounds from `first` on: the two items that each choice shows. None: it was not understood, or no duel.
 
-        Returns how many were learnt; fewer than all where the next one cannot be, and says why alone.
+        Each in bytes of its own, so that it can be kept without the rest.
+        """
+        ...
+
+    def learn(
+        self, pairs: Sequence[Pair], values: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
+    ) -> int:
+        """Learn answers to duels, of nobody in particular, at full weight and in order; how many were learnt.
+
+        Fewer than all where the next one cannot be, and says why alone.
         """
         ...
 

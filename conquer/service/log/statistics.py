@@ -1,13 +1,15 @@
 """What a model's log adds up to besides weights: counts, a learning curve, agreement. Part of the fold, bounded."""
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 _BINS = 128
 _PAIRS = 4096
-_RECENT = 20
+RECENT = 20
+"""Of the last answers so many are kept to look at."""
 _RATERS = 256
 _LONGEST = 1000
 _LARGEST = 1e18
@@ -90,7 +92,7 @@ class Tally(msgspec.Struct):
 
     def quarantine(self, position: int, reason: str) -> None:
         self.quarantined += 1
-        if len(self.reasons) < _RECENT:
+        if len(self.reasons) < RECENT:
             self.reasons.append((position, reason))
 
     def _bin(self) -> Bin:
@@ -130,6 +132,20 @@ class Tally(msgspec.Struct):
         if len(shown) == 2:
             self._pair(shown, value)
 
+    def duels(self, said: Iterable[tuple[tuple[str, ...], float]]) -> None:
+        """`answer` for many between two items, of nobody in particular, all learnt: what was shown and the value."""
+        here, count = self._bin(), 0
+        first, here_first = self.first, here.first
+        for shown, value in said:
+            count += 1
+            won = (value + 1) / 2
+            first += won
+            here_first += won
+            self._pair(shown, value)
+        self.learnt += count
+        here.learnt += count
+        self.first, here.first = first, here_first
+
     def vote(self, voter: str | None) -> None:
         """A vote from elsewhere: it says nothing of this learner's own questions."""
         self.votes = (self.votes or 0) + 1
@@ -142,21 +158,23 @@ class Tally(msgspec.Struct):
         Under the linear judge the mean answer is half the difference of rewards, so twice its negative part is what
         preferring the first item costs.
         """
+        pairs = self.pairs
         first, second = shown
         sign, key = (1.0, f"{first}\x1f{second}") if first <= second else (-1.0, f"{second}\x1f{first}")
-        count, total = self.pairs.pop(key, (0, 0.0))
+        count, total = pairs.pop(key, (0, 0.0))
         if count:
             mean = sign * total / count
             self.repeated += 1
-            self.regret += 2 * max(0.0, -mean)
-            self.agreed += 0.5 if value == 0 or mean == 0 else float((value > 0) == (mean > 0))
-        self.pairs[key] = (count + 1, total + sign * value)
-        if len(self.pairs) > _PAIRS:
-            del self.pairs[next(iter(self.pairs))]
+            if mean < 0:
+                self.regret -= 2 * mean
+            self.agreed += 0.5 if value == 0 or mean == 0 else 1.0 if (value > 0) == (mean > 0) else 0.0
+        pairs[key] = (count + 1, total + sign * value)
+        if len(pairs) > _PAIRS:
+            del pairs[next(iter(pairs))]
 
     def note(self, recent: Recent) -> None:
         self.recent.append(recent)
-        del self.recent[:-_RECENT]
+        del self.recent[:-RECENT]
 
     def timing(self, seconds: float | None, voter: str | None) -> None:
         if seconds is None:
@@ -238,7 +256,7 @@ def read_tally(text: str, most: int = 1 << 62) -> Tally:
         raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
     if counts > tally.width * _BINS or len(tally.curve) > max(1, -(-counts // tally.width)):
         raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {counts} rounds")
-    if any(map(operator.gt, sizes, (_PAIRS, _RATERS, _RATERS, _RECENT))) or len(tally.history) > 2 * _BINS:
+    if any(map(operator.gt, sizes, (_PAIRS, _RATERS, _RATERS, RECENT))) or len(tally.history) > 2 * _BINS:
         raise ValueError(f"a tally has at most {_PAIRS} pairs and {_RATERS} voters, got {sizes[:2]}")
     _check(msgspec.to_builtins(tally), most)
     return tally

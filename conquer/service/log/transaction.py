@@ -1,7 +1,7 @@
 """A model's turn inside one transaction: look events up, append rows, have the log folded again after a correction."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -147,12 +147,17 @@ class Turn:
         self._unwritten.append(entry)
         return event
 
-    def append_learnt(self, said: Answered, event: Event, voter: str | None) -> None:
-        """The row of an answer that has been learnt together with others, all its numbers finite."""
-        entry = Entry(self.folded.position + 1, self.now, event.id, voter, said)
-        seal_known(entry)
-        self.folded.answered(entry, event)
-        self._unwritten.append(entry)
+    def append_learnt(self, events: Sequence[Event], said: Sequence[Answered]) -> None:
+        """The rows of answers of nobody in particular that have been learnt in one call, all their numbers finite."""
+        now, first = self.now, self.folded.position + 1
+        entries = [
+            Entry(first + place, now, event.id, None, one)
+            for place, (event, one) in enumerate(zip(events, said, strict=True))
+        ]
+        for entry in entries:
+            seal_known(entry)
+        self.folded.answered(entries, events)
+        self._unwritten += entries
 
     def delete(self, rows: Delete) -> None:
         """Have rows of other tables deleted: now, or with the rows of the turn where those are written later."""
