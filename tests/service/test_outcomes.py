@@ -23,23 +23,19 @@ class Lost(sqlite3.OperationalError):
 
 def cutting(app, before: bool):
     """Let the next commit end without a reply, made (`before` False) or not made."""
-    store, left = app.server.writer.batches._store, [1]
-    begin = store.begin
+    store = app.server.writer.batches._store
+    begin, commit = store.begin, store.commit_straight
+
+    def lost(made):
+        store.begin, store.commit_straight = begin, commit
+        store._writes.connection.driver_connection.execute("ROLLBACK") if before else made()
+        raise OperationalError("COMMIT", None, Lost("the connection was lost"))
 
     def cut():
         connection, transaction = begin()
-        if left[0] > 0:
-            left[0] -= 1
+        return connection, SimpleNamespace(commit=lambda: lost(transaction.commit))
 
-            def lost():
-                raw = connection.connection.driver_connection
-                raw.execute("ROLLBACK") if before else transaction.commit()
-                raise OperationalError("COMMIT", None, Lost("the connection was lost"))
-
-            return connection, SimpleNamespace(commit=lost)
-        return connection, transaction
-
-    store.begin = cut
+    store.begin, store.commit_straight = cut, lambda: lost(commit)
 
 
 @pytest.mark.parametrize("before", [True, False])
