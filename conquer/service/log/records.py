@@ -188,7 +188,7 @@ KINDS: dict[str, type[msgspec.Struct]] = {
 NAMES = {struct: kind for kind, struct in KINDS.items()}
 _DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
 _encode = msgspec.json.Encoder().encode
-_HEAD = struct.Struct("<qd")
+HEAD = struct.Struct("<qd")
 _ITEMS = b'"items":'
 _NO_ITEMS = _ITEMS + b"null"
 
@@ -216,7 +216,7 @@ def checksum(entry: Entry, kind: str | None = None) -> int:
     False
     """
     names = f"{kind or entry.kind}\x1f{entry.event}\x1f{entry.voter}\x1f".encode()
-    return zlib.crc32(entry.text, zlib.crc32(_HEAD.pack(entry.position, entry.at) + names))
+    return zlib.crc32(entry.text, zlib.crc32(HEAD.pack(entry.position, entry.at) + names))
 
 
 def seal(entry: Entry) -> None:

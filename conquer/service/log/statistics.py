@@ -1,6 +1,7 @@
 """What a model's log adds up to besides weights: counts, a learning curve, agreement. Part of the fold, bounded."""
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -107,13 +108,23 @@ class Tally(msgspec.Struct):
         return self.curve[place]
 
     def choice(self, ordinal: int, asked: bool) -> None:
-        self.ordinal = max(self.ordinal, ordinal + 1)
-        self.rounds += 1
-        here = self._bin()
-        here.rounds += 1
-        if asked:
-            self.questions += 1
-            here.questions += 1
+        self.choices(ordinal, (asked,))
+
+    def choices(self, ordinal: int, asked: Sequence[bool]) -> None:
+        """Rounds one after the other, the first of this ordinal, and whether each asked something."""
+        self.ordinal = max(self.ordinal, ordinal + len(asked))
+        counted = 0
+        while counted < len(asked):
+            self.rounds += 1
+            here = self._bin()
+            # All that fall into the same stretch are counted at once.
+            part = asked[counted : counted + self.width - (self.rounds - 1) % self.width]
+            self.rounds += len(part) - 1
+            here.rounds += len(part)
+            questions = sum(part)
+            self.questions += questions
+            here.questions += questions
+            counted += len(part)
 
     def answer(self, shown: tuple[str, ...], value: float | None, reason: str | None, voter: str | None) -> None:
         if voter and (voter in self.voters or len(self.voters) < _RATERS):
