@@ -1,5 +1,6 @@
 """Rounds of plain vectors, many at once: one pass over their bytes, one call to choose, one call to learn."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,7 +44,9 @@ class VectorBulk:
         choices, scores = self._learner.choose_all(rounds.rows, starts, tickets)
         base = starts[0]
         own = scores[base : starts[-1]]
-        finite, listed = bool(np.isfinite(own).all()), own.tolist()
+        listed = own.tolist()
+        # A sum is finite only if all its terms are; where it is not, each round is looked at.
+        finite = math.isfinite(sum(listed))
         found: list[Chosen | None] = []
         for choice, ids, start, stop in zip(choices, rounds.ids[first:last], starts, starts[1:], strict=False):
             told = listed[start - base : stop - base]
