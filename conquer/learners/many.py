@@ -116,11 +116,12 @@ class ManyRounds:
             raise ValueError(f"starts must rise within [0, {rows.rows.size}], got {starts!r}")
         if count == 0 or (self._bound and self.model.stats[st.EXPOSED] > 0):  # as `check_bound`
             return [None] * count, np.full(rows.rows.size, np.nan)
-        strange: list[int] = []
-        words = tickets
+        strange, words = list[int](), tickets
         if set(map(type, tickets)) != _INTS or min(tickets) < 0 or max(tickets) >= FULL_RANGE:
             strange = [t for t, ticket in enumerate(tickets) if not (type(ticket) is int and 0 <= ticket < FULL_RANGE)]
-            words = [0 if t in strange else ticket for t, ticket in enumerate(tickets)]
+            words = list(tickets)
+            for t in strange:
+                words[t] = 0
         picks, chances, scores = np.empty((4, count), np.int64), np.empty(count), np.empty(rows.rows.size)
         model = self.model
         before = model.user

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from conquer.service.commands.choosing import CellRoom, ReadRound, choose, decide, known, read, reply
 from conquer.service.errors import RefusalError
@@ -10,6 +10,7 @@ from conquer.service.http.schemas import ChooseReply, ChooseRequest
 from conquer.service.log.records import ABSENT, Decision, Raw
 from conquer.service.log.served import Bulk
 from conquer.service.log.transaction import Begun, Turn
+from conquer.types import Query
 
 SMALL_ROUND = 16 << 10
 """Bytes of a round up to which it is read again for its answer: that costs less than keeping what was read."""
@@ -19,6 +20,7 @@ _FAILED = 8
 """So many rounds that cannot be chosen for are found in the midst of others; then each is tried alone."""
 _TOKEN = 16
 """Digits of an event's id that nobody can guess."""
+_DUEL = Query.DUEL
 _ALONE = -1
 """In place of its place: a round that is not read together with others."""
 Found = ReadRound | RefusalError | int | None
@@ -69,9 +71,7 @@ def _choose_part(
     cells = bulk.understood(rounds) if bulk is not None and texts else []
     for number, place in enumerate(found):
         if isinstance(place, int) and (
-            place == _ALONE
-            or cells[place] < 0
-            or (room is not None and not room.take(sizes[number], cells[place]))
+            place == _ALONE or cells[place] < 0 or (room is not None and not room.take(sizes[number], cells[place]))
         ):
             found[number] = _read_alone(turn, requests[number], room)
     return _decided_all(turn, requests, found, room, bulk, rounds, texts)
@@ -138,22 +138,23 @@ def _decided_run(
     chosen = bulk.choose(rounds, place, place + len(requests), tickets)
     tokens, ordinal = secrets.token_hex(_TOKEN // 2 * len(requests)), turn.folded.tally.ordinal
     begun: list[Begun] = []
-    for number, (request, one, left) in enumerate(zip(requests, chosen, lefts, strict=True)):
+    each = zip(requests, chosen, lefts, texts[place : place + len(requests)], strict=True)
+    for number, (request, one, left, text) in enumerate(each):
         if one is None:
             break
         choice, names, scores = one
-        text = texts[place + number]
+        query, memo = choice.query, cast("dict[str, Any]", choice.memo)
         decision = Decision(
             ordinal + number,
             choice.ticket,
-            int(choice.query),
+            1 if query is _DUEL else int(query),
             choice.shown,
             names,
             names[left] if len(names) == 2 else names[0],
             Raw(text),
             scores,
             ABSENT,
-            choice.memo,
+            memo,
             request.deferred,
         )
         name = request.event_id or f"{ordinal + number:x}-{tokens[_TOKEN * number : _TOKEN * (number + 1)]}"

@@ -35,8 +35,8 @@ _RESERVED = ANSWER_WORDS | {"id", "vector"}
 """Ids that are answers, or spelt like a key, which `_decoded` takes for one that stands twice."""
 _Room = tuple[Ints, NDArray[np.int32], Floats, NDArray[np.uint8]]
 """indptr, indices, data and the letters of ids."""
-_KEPT = 256 << 10
-"""Bytes of texts up to which a thread keeps its room for them, about seven times as much."""
+_KEPT = 128 << 10
+"""Bytes of texts up to which a thread keeps the room for what is read of them, about seven times as much."""
 _thread = threading.local()
 
 
@@ -105,15 +105,16 @@ def _scanned(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRounds:
     if sum(map(len, map(set, ids))) < len(names) or not _RESERVED.isdisjoint(names):
         # Rare, so all is read again, without those that have such ids.
         return _scanned([text if _differ(one) else b"" for text, one in zip(texts, ids, strict=True)], dim, limits)
-    end = indptr.item(len(names))
-    rows = SparseRows.made(indptr[: len(names) + 1].copy(), indices[:end].copy(), data[:end].copy(), dim)
-    return VectorRounds(rows, starts, ids)
+    if size <= _KEPT:
+        end = indptr.item(len(names))
+        indices, data = indices[:end].copy(), data[:end].copy()
+    return VectorRounds(SparseRows.made(indptr[: len(names) + 1].copy(), indices, data, dim), starts, ids)
 
 
 def _room(size: int) -> _Room:
-    """Arrays that the kernel fills from texts of so many bytes; of common sizes they are the thread's, for every call.
+    """Arrays that the kernel fills from texts of so many bytes: up to `_KEPT` those of the thread, used by every call.
 
-    New ones each time would be several times the texts, and every page of them is cleared by the system first.
+    New ones would be seven times the texts, of pages that the system clears first.
     """
     if size > _KEPT:
         return _new_room(size)
