@@ -1,5 +1,6 @@
 """Many rounds in one call of a kernel: the bits of the calls one by one, with next to no Python for each."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from conquer.types import Choice, Floats, Ints, Query
 _QUERIES = (Query.NONE, Query.DUEL, Query.BEST)
 _DUEL = Query.DUEL
 _NUMBERS = (float, int)
+_INTS = {int}
 _ENDS, _HALVES = np.array([1, 2]), np.array([0.5, -0.5])
 Arrays = tuple[Ints, NDArray[np.int32], Floats]
 _new = object.__new__
@@ -108,21 +110,24 @@ class ManyRounds:
         rows, bounds, count = self.many(X), np.array(starts), len(tickets)
         if bounds.shape != (count + 1,) or bounds.dtype != np.int64:
             raise ValueError(f"starts must be {count + 1} whole numbers, one more than tickets, got {starts!r}")
-        sizes = bounds[1:] - bounds[:-1]
-        if bounds[0] < 0 or bounds[-1] > rows.rows.size or (count and sizes.min() < 0):
+        ends = bounds.tolist()
+        sizes = list(map(operator.sub, ends[1:], ends))
+        if ends[0] < 0 or ends[-1] > rows.rows.size or min(sizes, default=0) < 0:
             raise ValueError(f"starts must rise within [0, {rows.rows.size}], got {starts!r}")
         if count == 0 or (self._bound and self.model.stats[st.EXPOSED] > 0):  # as `check_bound`
             return [None] * count, np.full(rows.rows.size, np.nan)
-        strange = [t for t, ticket in enumerate(tickets) if not (type(ticket) is int and 0 <= ticket < FULL_RANGE)]
-        words = list(tickets)
-        for t in strange:
-            words[t] = 0
+        strange, words = list[int](), tickets
+        if set(map(type, tickets)) != _INTS or min(tickets) < 0 or max(tickets) >= FULL_RANGE:
+            strange = [t for t, ticket in enumerate(tickets) if not (type(ticket) is int and 0 <= ticket < FULL_RANGE)]
+            words = list(tickets)
+            for t in strange:
+                words[t] = 0
         picks, chances, scores = np.empty((4, count), np.int64), np.empty(count), np.empty(rows.rows.size)
         model = self.model
         before = model.user
         model.enter()
         try:
-            model.reserve_items(int(sizes.max()))
+            model.reserve_items(max(sizes))
             model.calls.choose_all(
                 rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
                 np.array(words, np.uint64), bounds, picks, chances, scores,
@@ -130,7 +135,7 @@ class ManyRounds:
         finally:
             model.user = before
         for t in strange:
-            picks[0, t], scores[bounds[t] : bounds[t + 1]] = st.FULL, np.nan
+            picks[0, t], scores[ends[t] : ends[t + 1]] = st.FULL, np.nan
         each = zip(*picks.tolist(), tickets, chances.tolist(), strict=True)
         return [
             chosen(a, b, query, ticket, chance) if status == st.OK else None

@@ -1,9 +1,12 @@
 """The rows of a log: what earlier versions wrote is read as it was meant."""
 
+import random
+
 import msgspec
 import pytest
 
 from conquer.service.http.schemas import ModelSettings
+from conquer.service.log.counted import OutOfTurnError
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.records import Decision, Entry, Raw, decoded, seal
@@ -78,3 +81,46 @@ def test_tickets_are_those_of_their_ordinals_in_any_order():
     for ordinal in (0, 1, 2, 63, 64, 65, 1000, 3, 2**40):
         folded.tally.ordinal = ordinal
         assert folded.ticket() == ticket(stream("policy", 5), ordinal)
+
+
+def test_rounds_counted_together_are_counted_as_one_by_one():
+    """Across the ends of the curve's stretches, and while it halves its resolution."""
+    rng = random.Random(4)
+    together, single = Tally(), Tally()
+    while together.rounds < 3000:
+        asked = [rng.random() < 0.8 for _ in range(rng.choice((0, 1, 7, 100, 300)))]
+        together.choices(together.ordinal, asked)
+        for one in asked:
+            single.choice(single.ordinal, one)
+        assert together == single
+    assert together.width > 16
+    assert sum(here.rounds for here in together.curve) == together.rounds == together.ordinal
+    assert sum(here.questions for here in together.curve) == together.questions
+
+
+def test_events_opened_together_are_those_that_their_rows_begin():
+    folded, other = (Folded(1, "m", ModelSettings(), None, 0, Tally()) for _ in range(2))
+    entries = [
+        Entry(
+            place,
+            2.5,
+            f"e{place}",
+            "ann",
+            Decision(place - 1, 7, place % 3, (0, 1), ("a", "b"), "a", Raw(b"[1]"), [0.5]),
+        )
+        for place in range(1, 9)
+    ]
+    entries[2].body.deferred = True
+    events = [Event.begun(entry, entry.body.choice, 3) for entry in entries]
+    folded.open(events)
+    folded.open([])
+    for entry in entries:
+        other.apply(entry)
+    fields = Event.__struct_fields__
+    assert [[getattr(event, name) for name in fields] for event in folded.events.values()] == [
+        [getattr(event, name) for name in fields] for event in other.events.values()
+    ]
+    for name in ("position", "tally", "event_bytes", "since_snapshot"):
+        assert getattr(folded, name) == getattr(other, name)
+    with pytest.raises(OutOfTurnError, match="row 8 cannot follow position 8"):
+        folded.open(events[-1:])

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import random
+import sqlite3
 from concurrent.futures import Future
 from contextlib import closing
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from conquer.service.commands.creation import create
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.log import fold
+from conquer.service.log.records import FOLD, checksum
 from conquer.service.server import Server
 from conquer.service.settings import Settings
 from conquer.service.writer.work import QueuedWork, deliver
@@ -169,24 +172,44 @@ def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
 
 
 def test_servers_that_compare_find_the_same_at_the_same_position(tmp_path, monkeypatch):
-    """Nothing behind a compared position has been learnt when it is reached."""
+    """Nothing behind a compared position has been learnt or counted when it is reached."""
     monkeypatch.setattr(fold, "COMPARED", 5)
     monkeypatch.setattr(answers, "COMPARED", 5)
     rng = random.Random(3)
-    digests: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
+    digests: dict[bool, list[Any]] = {True: [], False: []}
     asked = [ChooseRequest(Raw(json.dumps(vectors(rng, 3)).encode())) for _ in range(12)]
     for together in (True, False):
         with closing(World(tmp_path, MODELS["everyday"], together)) as world:
             kept = digests[together]
 
             def watch(turn: Any, kept: Any = kept) -> None:
-                turn.folded.watch = lambda folded: kept.append((folded.position, folded.learner.dumps("")))
+                turn.folded.watch = lambda folded: kept.append(
+                    (folded.position, folded.tally.rounds, len(folded.events), folded.learner.dumps(""))
+                )
 
             world.server.writer.call_now("m", watch)
             events = [reply.event_id for reply in world.choose(asked)]
             world.answer([(event, AnswerRequest("tie")) for event in events])
     assert len(digests[True]) > 2
     assert digests[True] == digests[False]
+
+
+def test_many_rows_of_a_turn_are_stored_as_they_are_sealed(tmp_path):
+    """More than one statement writes; every row has its own place, sum and text, and all have one time."""
+    rng = random.Random(1)
+    with closing(World(tmp_path, MODELS["everyday"], True)) as world:
+        request = ChooseRequest(Raw(json.dumps(vectors(rng, 2)).encode()), voter="ann")
+        events = [reply.event_id for reply in world.choose([request] * 1203)]
+    rows = rows_of(world.address, "m")[1]
+    assert [(row.position, row.event, row.voter, row.kind) for row in rows] == [
+        (place, event, "ann", "choose") for place, event in enumerate(events, 1)
+    ]
+    assert len({row.at for row in rows}) == 1
+    assert [row.text for row in rows] == [msgspec.json.encode(row.body) for row in rows]
+    with closing(sqlite3.connect(world.address.removeprefix("sqlite:///"))) as store:
+        assert store.execute("SELECT checksum, format FROM log ORDER BY position").fetchall() == [
+            (checksum(row), FOLD) for row in rows
+        ]
 
 
 @pytest.mark.parametrize("count", [40, 400])

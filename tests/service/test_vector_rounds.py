@@ -176,6 +176,17 @@ def test_the_source_says_the_same_interpreted(monkeypatch):
     assert (starts, ids, bits(rows)) == (compiled.starts, compiled.ids, bits(compiled.rows))
 
 
+def test_rounds_stay_as_they_were_read_while_others_are():
+    """The room that a thread reads into is used again; beyond what it keeps there is a new one each time."""
+    texts = [PLAIN] * (vectors._KEPT // len(PLAIN))
+    for count in (1, len(texts), len(texts) + 1):
+        rows = read_rounds(texts[:count], DIM, LIMITS).rows
+        before = bits(rows)
+        read_rounds([round_of("7,7", "b")] * (count + 1), DIM, LIMITS)
+        assert bits(rows) == before
+        assert rows.data.size == rows.indices.size == rows.indptr[-1]
+
+
 def test_without_machine_code_msgspec_reads_them(monkeypatch):
     texts = [*UNDERSTOOD, *OTHER]
     compiled = read_rounds(texts, DIM, LIMITS)

@@ -1,6 +1,8 @@
 """Rounds of plain vectors, many at once: one pass over their bytes, one call to choose, one call to learn."""
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,22 +38,22 @@ class VectorBulk:
         return rounds
 
     def understood(self, rounds: VectorRounds) -> list[int]:
-        ends: list[int] = rounds.rows.indptr[rounds.starts].tolist()
+        ends: list[int] = rounds.rows.indptr.tolist()
         return [
-            stop - start + ITEM * len(ids) if len(ids) >= _DUEL else -1
-            for ids, start, stop in zip(rounds.ids, ends, ends[1:], strict=False)
+            ends[stop] - ends[start] + ITEM * (stop - start) if stop - start >= _DUEL else -1
+            for start, stop in pairwise(rounds.starts)
         ]
 
     def choose(self, rounds: VectorRounds, first: int, last: int, tickets: Sequence[int]) -> list[Chosen | None]:
         starts = rounds.starts[first : last + 1]
         choices, scores = self._learner.choose_all(rounds.rows, starts, tickets)
-        base = starts[0]
-        own = scores[base : starts[-1]]
-        finite, listed = bool(np.isfinite(own).all()), own.tolist()
+        listed: list[float] = scores.tolist()
+        # A sum is finite only if all its terms are; where it is not, each round is looked at.
+        finite = math.isfinite(sum(listed[starts[0] : starts[-1]]))
         found: list[Chosen | None] = []
         for choice, ids, start, stop in zip(choices, rounds.ids[first:last], starts, starts[1:], strict=False):
-            told = listed[start - base : stop - base]
-            if choice is None or not (finite or np.isfinite(told).all()):
+            told = listed[start:stop]
+            if choice is None or not (finite or all(map(math.isfinite, told))):
                 found.append(None)
                 continue
             shown = choice.shown

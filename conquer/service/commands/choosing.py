@@ -15,7 +15,8 @@ from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
 from conquer.types import Query
 
-_QUERIES: dict[Query, Literal["none", "duel", "best"]] = {Query.NONE: "none", Query.DUEL: "duel", Query.BEST: "best"}
+_QUERIES: tuple[Literal["none", "duel", "best"], ...] = ("none", "duel", "best")
+"""By the number of a `Query`."""
 
 
 _LIMITS = Limits()
@@ -149,16 +150,20 @@ def expose(turn: Appends, event: Event) -> None:
 
 def reply(event: Event) -> ChooseReply:
     """An event as HTTP tells it."""
+    chosen = event.chosen
+    names, done = chosen.names, chosen.done
+    # Two are shown nearly always.
+    shown = [Shown(names[0]), Shown(names[1])] if len(names) == 2 else [Shown(item) for item in names]
     return ChooseReply(
-        event_id=event.id,
-        query=_QUERIES[event.choice.query],
-        shown=[Shown(item) for item in event.shown],
-        left=event.chosen.left,
-        scores=event.chosen.scores,
-        chance=event.chosen.chance,
-        active=event.active,
-        ordinal=event.chosen.ordinal,
-        done=msgspec.UNSET if event.chosen.done is None else event.chosen.done,
+        event.id,
+        _QUERIES[chosen.query],
+        shown,
+        chosen.left,
+        chosen.scores,
+        chosen.chance,
+        event.active,
+        chosen.ordinal,
+        msgspec.UNSET if done is None else done,
     )
 
 

@@ -11,7 +11,8 @@ from conquer.service.commands.pick_learner import PickLearner, stored_featurizer
 from conquer.service.commands.pick_settings import check_settings
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
-from conquer.service.log.statistics import Tally, read_tally
+from conquer.service.log.statistics import Tally
+from conquer.service.log.tallies import read_tally
 from conquer.types import Learner
 
 LARGEST_DIM = 1 << 24

@@ -2,15 +2,15 @@
 
 import secrets
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from conquer.service.commands.choosing import CellRoom, ReadRound, choose, decide, known, read, reply
 from conquer.service.errors import RefusalError
 from conquer.service.http.schemas import ChooseReply, ChooseRequest
-from conquer.service.log.event import Event
-from conquer.service.log.records import Decision, Raw
+from conquer.service.log.records import ABSENT, Decision, Raw
 from conquer.service.log.served import Bulk
-from conquer.service.log.transaction import Turn
+from conquer.service.log.transaction import Begun, Turn
+from conquer.types import Query
 
 SMALL_ROUND = 16 << 10
 """Bytes of a round up to which no more is kept of it than the two items it shows: the rest is read again if needed."""
@@ -20,6 +20,9 @@ _FAILED = 8
 """So many rounds that cannot be chosen for are found in the midst of others; then each is tried alone."""
 _TOKEN = 16
 """Digits of an event's id that nobody can guess."""
+_DUEL = Query.DUEL
+_ALONE = -1
+"""In place of its place: a round that is not read together with others."""
 Found = ReadRound | RefusalError | int | None
 """A round as it was read, why it cannot be, its place among those read together, or None: it is known already."""
 Result = ChooseReply | RefusalError
@@ -31,49 +34,52 @@ def choose_all(turn: Turn, requests: Sequence[ChooseRequest], room: CellRoom | N
     Rounds are read before they are decided: nothing that is read depends on what is decided.
     """
     results: list[Result] = []
-    for part in _parts(requests):
-        results += _choose_part(turn, part, room)
+    for part, sizes in _parts(requests):
+        results += _choose_part(turn, part, sizes, room)
     return results
 
 
-def _parts(requests: Sequence[ChooseRequest]) -> Iterator[Sequence[ChooseRequest]]:
-    """So many in turn that reading them together takes little memory."""
-    first = size = 0
-    for place, request in enumerate(requests):
-        size += memoryview(request.items).nbytes
-        if size > TOGETHER and place > first:
-            yield requests[first:place]
-            first, size = place, memoryview(request.items).nbytes
-    yield requests[first:]
+def _parts(requests: Sequence[ChooseRequest]) -> Iterator[tuple[Sequence[ChooseRequest], list[int]]]:
+    """So many in turn that reading them together takes little memory, and the bytes of each."""
+    sizes = [memoryview(request.items).nbytes for request in requests]
+    first = total = 0
+    if sum(sizes) > TOGETHER:
+        for place, size in enumerate(sizes):
+            total += size
+            if total > TOGETHER and place > first:
+                yield requests[first:place], sizes[first:place]
+                first, total = place, size
+    yield requests[first:], sizes[first:]
 
 
-def _choose_part(turn: Turn, requests: Sequence[ChooseRequest], room: CellRoom | None) -> list[Result]:
+def _choose_part(
+    turn: Turn, requests: Sequence[ChooseRequest], sizes: Sequence[int], room: CellRoom | None
+) -> list[Result]:
     bulk, ids = turn.folded.learner.bulk, set[str]()
-    new = [_is_new(turn, request, ids) for request in requests]
-    places: dict[int, int] = {}
+    found: list[Found] = []
     texts: list[bytes] = []
-    if bulk is not None:
-        for number, request in enumerate(requests):
-            if new[number] is True and is_small(request.items, request.context):
-                places[number] = len(texts)
-                texts.append(bytes(request.items))
+    for request, size in zip(requests, sizes, strict=True):
+        new = request.event_id is None or _is_new(turn, request, ids)
+        if new is not True:
+            found.append(new or None)
+        elif bulk is not None and size <= SMALL_ROUND and request.context == ABSENT:
+            found.append(len(texts))
+            texts.append(bytes(request.items))
+        else:
+            found.append(_ALONE)
     rounds = bulk.read(texts) if bulk is not None and texts else None
     cells = bulk.understood(rounds) if bulk is not None and texts else []
-    found: list[Found] = []
-    for number, request in enumerate(requests):
-        place, begun = places.get(number, -1), new[number]
-        if isinstance(begun, RefusalError) or not begun:
-            found.append(begun or None)
-        elif place >= 0 <= cells[place] and (room is None or room.take(len(texts[place]), cells[place])):
-            found.append(place)
-        else:
-            found.append(_read_alone(turn, request, room))
+    for number, place in enumerate(found):
+        if isinstance(place, int) and (
+            place == _ALONE or cells[place] < 0 or (room is not None and not room.take(sizes[number], cells[place]))
+        ):
+            found[number] = _read_alone(turn, requests[number], room)
     return _decided_all(turn, requests, found, room, bulk, rounds, texts)
 
 
 def is_small(items: Raw, context: Raw) -> bool:
     """Whether a round may be done together with others."""
-    return memoryview(items).nbytes <= SMALL_ROUND and bytes(context) == b"null"
+    return memoryview(items).nbytes <= SMALL_ROUND and context == ABSENT
 
 
 def _is_new(turn: Turn, request: ChooseRequest, ids: set[str]) -> bool | RefusalError:
@@ -131,30 +137,32 @@ def _decided_run(
     tickets, lefts = turn.folded.next_tickets(len(requests))
     chosen = bulk.choose(rounds, place, place + len(requests), tickets)
     tokens, ordinal = secrets.token_hex(_TOKEN // 2 * len(requests)), turn.folded.tally.ordinal
-    results: list[Result] = []
-    opened: list[Event] = []
-    for number, (request, one) in enumerate(zip(requests, chosen, strict=True)):
+    begun: list[Begun] = []
+    each = zip(requests, chosen, lefts, texts[place : place + len(requests)], strict=True)
+    for number, (request, one, left, text) in enumerate(each):
         if one is None:
             break
         choice, names, scores = one
+        query, memo = choice.query, cast("dict[str, Any]", choice.memo)
         decision = Decision(
             ordinal + number,
             choice.ticket,
-            int(choice.query),
+            1 if query is _DUEL else int(query),
             choice.shown,
             names,
-            names[lefts[number]] if len(names) == 2 else names[0],
-            Raw(texts[place + number]),
+            names[left] if len(names) == 2 else names[0],
+            Raw(text),
             scores,
-            memo=dict(choice.memo),
-            deferred=request.deferred,
+            ABSENT,
+            memo,
+            request.deferred,
         )
         name = request.event_id or f"{ordinal + number:x}-{tokens[_TOKEN * number : _TOKEN * (number + 1)]}"
-        event = turn.open_known(decision, choice, name, request.voter)
-        opened.append(event)
-        results.append(reply(event))
+        begun.append((decision, choice, len(text), name, request.voter))
+    opened = turn.open_all(begun)
+    # At once: the rows are in room that is used again for the next that are read.
     turn.folded.hold_pairs(opened, bulk.pairs(rounds, place, [event.choice for event in opened]))
-    return results
+    return [reply(event) for event in opened]
 
 
 def _decided_alone(turn: Turn, request: ChooseRequest, found: Found, room: CellRoom | None) -> Result:

@@ -2,6 +2,7 @@
 
 import re
 import struct
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from conquer.kernels.core.tiers import is_made
 from conquer.kernels.text import vectors as kernels
@@ -18,6 +20,7 @@ from conquer.rows.sparse import compressed, stack
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import ANSWER_WORDS, IDENTIFIER, LARGEST, LONGEST_IDENTIFIER
 from conquer.service.settings import Limits
+from conquer.types import Floats, Ints
 
 
 class _Vectored(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -30,6 +33,11 @@ _characters = re.compile(IDENTIFIER).fullmatch
 _HINT, _BEGINNING = b'"vector"', 512
 _RESERVED = ANSWER_WORDS | {"id", "vector"}
 """Ids that are answers, or spelt like a key, which `_decoded` takes for one that stands twice."""
+_Room = tuple[Ints, NDArray[np.int32], Floats, NDArray[np.uint8]]
+"""indptr, indices, data and the letters of ids."""
+_KEPT = 128 << 10
+"""Bytes of texts up to which a thread keeps the room for what is read of them, about seven times as much."""
+_thread = threading.local()
 
 
 class VectorRounds(NamedTuple):
@@ -86,9 +94,7 @@ def _scanned(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRounds:
     """The rounds that the kernel understands, from their bytes straight into arrays."""
     joined = np.frombuffer(b"".join(texts), np.uint8)
     places, size = np.array((0, *accumulate(map(len, texts))), np.int64), joined.size
-    # A number takes two bytes with its comma, an id those that are copied and its quotes.
-    indptr, indices = np.empty(size // kernels.SHORTEST + 2, np.int64), np.empty(size // 2 + 1, np.int32)
-    data, letters = np.empty(size // 2 + 1), np.empty(size + 1, np.uint8)
+    indptr, indices, data, letters = _room(size)
     most = limits.items, min(dim, limits.features), LONGEST_IDENTIFIER, _BEGINNING
     used = kernels.rounds(joined, places, most, LARGEST, TABLES, indptr, indices, data, letters)
     starts = places.tolist()
@@ -99,7 +105,30 @@ def _scanned(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRounds:
     if sum(map(len, map(set, ids))) < len(names) or not _RESERVED.isdisjoint(names):
         # Rare, so all is read again, without those that have such ids.
         return _scanned([text if _differ(one) else b"" for text, one in zip(texts, ids, strict=True)], dim, limits)
+    if size <= _KEPT:
+        end = indptr.item(len(names))
+        indices, data = indices[:end].copy(), data[:end].copy()
     return VectorRounds(SparseRows.made(indptr[: len(names) + 1].copy(), indices, data, dim), starts, ids)
+
+
+def _room(size: int) -> _Room:
+    """Arrays that the kernel fills from texts of so many bytes: up to `_KEPT` those of the thread, used by every call.
+
+    New ones would be seven times the texts, of pages that the system clears first.
+    """
+    if size > _KEPT:
+        return _new_room(size)
+    room: _Room | None = getattr(_thread, "room", None)
+    if room is None or room[3].size <= size:
+        room = _thread.room = _new_room(min(_KEPT, 2 * size))
+    return room
+
+
+def _new_room(size: int) -> _Room:
+    # A number takes two bytes with its comma, an id those that are copied and its quotes.
+    numbers = size // 2 + 1
+    indptr, letters = np.empty(size // kernels.SHORTEST + 2, np.int64), np.empty(size + 1, np.uint8)
+    return indptr, np.empty(numbers, np.int32), np.empty(numbers), letters
 
 
 def _differ(ids: list[str]) -> bool:

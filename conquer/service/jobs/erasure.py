@@ -11,7 +11,7 @@ from conquer.service.errors import unknown_model
 from conquer.service.jobs.reweighing import Reweighing
 from conquer.service.log.loading import SPOILT
 from conquer.service.log.records import FOLD, Entry, Erased, Erasure, checksum, seal
-from conquer.service.log.statistics import read_tally
+from conquer.service.log.tallies import read_tally
 from conquer.service.log.transaction import Turn
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.schema import leases, log, pruned

@@ -21,7 +21,6 @@ from conquer.service.log.records import (
     Voted,
 )
 from conquer.service.log.statistics import RECENT, Recent, Tally
-from conquer.types import Choice
 
 EVENT_BYTES = 256 << 20
 """What one model's cached events may take."""
@@ -114,8 +113,8 @@ class Counted:
         self.position = entry.position
         return event
 
-    def _open(self, entry: Entry, read: Any, choice: Choice | None = None) -> Event:
-        event = Event.of(entry, choice)
+    def _open(self, entry: Entry, read: Any) -> Event:
+        event = Event.of(entry)
         event.hold(read)
         self.keep(event)
         self.tally.choice(entry.body.ordinal, bool(entry.body.query))

@@ -55,21 +55,31 @@ class Event(msgspec.Struct, eq=False, gc=False):
     """What it was last counted as by the cache it is in."""
 
     @classmethod
-    def of(cls, entry: Entry, choice: Choice | None = None) -> "Event":
-        """The event that a row begins; `choice` is the decision's, where somebody has it already."""
+    def of(cls, entry: Entry) -> "Event":
+        """The event that a row begins."""
         body = entry.body
         chosen: Decision = _asked_elsewhere(body) if isinstance(body, Voted) else body
         raw = memoryview(chosen.items).nbytes
         if chosen.context is not ABSENT:
             raw += memoryview(chosen.context).nbytes
         event = cls(
-            str(entry.event), entry.position, entry.at, entry.voter, chosen, choice or chosen.choice,
+            str(entry.event), entry.position, entry.at, entry.voter, chosen, chosen.choice,
             not chosen.deferred, entry.position, own=_OWN + raw + _SCORE * len(chosen.scores),
         )  # fmt: skip
         if isinstance(body, Voted):
             event.sided = body.left is not None
             event.answers[entry.voter or ""] = (entry.position, body.said)
         return event
+
+    @classmethod
+    def begun(cls, entry: Entry, choice: Choice, size: int) -> "Event":
+        """The same for a decision without a context, of items of `size` bytes, of which nothing is held."""
+        chosen: Decision = entry.body
+        position, own = entry.position, _OWN + size + _SCORE * len(chosen.scores)
+        return cls(
+            entry.event or "", position, entry.at, entry.voter, chosen, choice, not chosen.deferred, position,
+            own=own, counted=own,
+        )  # fmt: skip
 
     def follow(self, entry: Entry) -> None:
         """Take in a later row of this event; a row already taken in changes nothing."""

@@ -18,7 +18,8 @@ from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.foreign import ForeignAnswer, ForeignDecision, ForeignExpiry, ForeignVote
 from conquer.service.log.records import ABSENT, NAMES, Answered, Corrected, Decision, Entry, Expired, Voted
-from conquer.service.log.statistics import Tally, read_tally
+from conquer.service.log.statistics import Tally
+from conquer.service.log.tallies import read_tally
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
 from conquer.service.store.log_table import Header

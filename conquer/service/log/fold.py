@@ -10,7 +10,7 @@ from conquer.answers import leftmost_of_two
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import Group, ModelSettings
 from conquer.service.log.contents import bytes_of
-from conquer.service.log.counted import Counted, needed
+from conquer.service.log.counted import Counted, OutOfTurnError, needed
 from conquer.service.log.event import Event, Pair
 from conquer.service.log.records import (
     Answered,
@@ -26,7 +26,6 @@ from conquer.service.log.records import (
 from conquer.service.log.served import ServedLearner
 from conquer.service.log.statistics import Tally
 from conquer.tickets import stream, tickets
-from conquer.types import Choice
 
 COMPARED = 5000
 """Servers that share a store compare their folds at every position that this divides."""
@@ -99,16 +98,23 @@ class Folded(Counted):
             self._tickets, self._lefts = drawn.tolist(), leftmost_of_two(drawn)
         return place
 
-    def open(self, entry: Entry, choice: Choice) -> Event:
-        """`apply` for a decision that was just made: the event that it begins, whose items are read again when needed.
-
-        Of many rounds each is one step here and one in the tally: nothing is looked up.
-        """
-        self._check_next(entry)
-        event = self._open(entry, None, choice)
-        self.position = entry.position
-        self._count_row()
-        return event
+    def open(self, events: Sequence[Event]) -> None:
+        """`apply` for decisions that were just made: the new events that they begin, in order, none known before."""
+        if events and events[0].position != self.position + 1:
+            raise OutOfTurnError(f"row {events[0].position} cannot follow position {self.position} of model {self.id}")
+        cache, first = self.events, 0
+        while first < len(events):
+            # At some positions the fold is looked at: it has counted all up to there, and nothing behind it.
+            part = events[first : first + COMPARED - self.position % COMPARED]
+            self.tally.choices(part[0].chosen.ordinal, [event.chosen.query != 0 for event in part])
+            size = 0
+            for event in part:
+                cache[event.id] = event
+                size += event.counted
+            self.event_bytes += size
+            self.position += len(part)
+            self._count_rows(len(part))
+            first += len(part)
 
     def hold_pairs(self, events: Sequence[Event], pairs: Sequence[Pair | None]) -> None:
         """Let events that were just opened keep the two items they show, for their answers."""
@@ -126,7 +132,7 @@ class Folded(Counted):
             [event.learnt(entry.position, entry.body) for entry, event in zip(entries, events, strict=True)]
         )
         self.position = entries[-1].position
-        self._count_row(len(entries))
+        self._count_rows(len(entries))
 
     def round_of(self, event: Event) -> Any:
         """The event's items as the learner reads them."""
@@ -173,14 +179,14 @@ class Folded(Counted):
         event = self._take_in(entry, event, read)
         if event is not None and isinstance(entry.body, Answered):
             self.event_bytes += event.recount()
-        self._count_row()
+        self._count_rows()
         return event
 
     def pass_over(self, entry: Entry, reason: str) -> None:
         super().pass_over(entry, reason)
-        self._count_row()
+        self._count_rows()
 
-    def _count_row(self, count: int = 1) -> None:
+    def _count_rows(self, count: int = 1) -> None:
         self.since_snapshot += count
         if self.watch is not None and self.position % COMPARED == 0 and not self.stale:
             self.watch(self)

@@ -15,7 +15,8 @@ from conquer.service.log.counted import Counted
 from conquer.service.log.fold import Folded
 from conquer.service.log.records import SAME_FOLD, WHOLE, Decision, Entry, Erasure, Voted
 from conquer.service.log.served import ServedLearner
-from conquer.service.log.statistics import Tally, read_tally
+from conquer.service.log.statistics import Tally
+from conquer.service.log.tallies import read_tally
 from conquer.service.store import log_table, pool_table, snapshots
 from conquer.service.store.database import Database
 

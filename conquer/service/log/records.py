@@ -208,15 +208,20 @@ class Entry(msgspec.Struct, gc=False):
         return NAMES.get(type(self.body)) or self.body.kind
 
 
-def checksum(entry: Entry, kind: str | None = None) -> int:
+def checksum(entry: Entry) -> int:
     """The sum that a row carries: over its place, its time, its names and its body's text.
 
     >>> one, two = (Entry(position, 0.0, None, None, Activated(), b"{}") for position in (1, 2))
     >>> checksum(one) == checksum(two)
     False
     """
-    names = f"{kind or entry.kind}\x1f{entry.event}\x1f{entry.voter}\x1f".encode()
-    return zlib.crc32(entry.text, zlib.crc32(_HEAD.pack(entry.position, entry.at) + names))
+    return summed(entry.position, entry.at, entry.kind, entry.event, entry.voter, entry.text)
+
+
+def summed(position: int, at: float, kind: str, event: str | None, voter: str | None, text: bytes) -> int:
+    """The `checksum` of a row that holds these."""
+    names = f"{kind}\x1f{event}\x1f{voter}\x1f".encode()
+    return zlib.crc32(text, zlib.crc32(_HEAD.pack(position, at) + names))
 
 
 def seal(entry: Entry) -> None:

@@ -1,18 +1,15 @@
 """What a model's log adds up to besides weights: counts, a learning curve, agreement. Part of the fold, bounded."""
 
-import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-_BINS = 128
-_PAIRS = 4096
+BINS = 128
+PAIRS = 4096
 RECENT = 20
 """Of the last answers so many are kept to look at."""
-_RATERS = 256
-_LONGEST = 1000
-_LARGEST = 1e18
+RATERS = 256
 
 
 class Bin(msgspec.Struct, array_like=True, gc=False):
@@ -99,7 +96,7 @@ class Tally(msgspec.Struct):
         place = max(self.rounds - 1, 0) // self.width
         if place < len(self.curve):
             return self.curve[place]
-        while place >= _BINS:
+        while place >= BINS:
             self.curve += [Bin()] * (len(self.curve) % 2)
             pairs = zip(self.curve[::2], self.curve[1::2], strict=True)
             self.curve = [_joined(a, b) for a, b in pairs]
@@ -109,16 +106,26 @@ class Tally(msgspec.Struct):
         return self.curve[place]
 
     def choice(self, ordinal: int, asked: bool) -> None:
-        self.ordinal = max(self.ordinal, ordinal + 1)
-        self.rounds += 1
-        here = self._bin()
-        here.rounds += 1
-        if asked:
-            self.questions += 1
-            here.questions += 1
+        self.choices(ordinal, (asked,))
+
+    def choices(self, ordinal: int, asked: Sequence[bool]) -> None:
+        """Rounds one after the other, the first of this ordinal, and whether each asked something."""
+        self.ordinal = max(self.ordinal, ordinal + len(asked))
+        counted = 0
+        while counted < len(asked):
+            self.rounds += 1
+            here = self._bin()
+            # All that fall into the same stretch are counted at once.
+            part = asked[counted : counted + self.width - (self.rounds - 1) % self.width]
+            self.rounds += len(part) - 1
+            here.rounds += len(part)
+            questions = sum(part)
+            self.questions += questions
+            here.questions += questions
+            counted += len(part)
 
     def answer(self, shown: tuple[str, ...], value: float | None, reason: str | None, voter: str | None) -> None:
-        if voter and (voter in self.voters or len(self.voters) < _RATERS):
+        if voter and (voter in self.voters or len(self.voters) < RATERS):
             self.voters[voter] = self.voters.get(voter, 0) + 1
         if value is None:
             self.ignored[str(reason)] = self.ignored.get(str(reason), 0) + 1
@@ -149,7 +156,7 @@ class Tally(msgspec.Struct):
     def vote(self, voter: str | None) -> None:
         """A vote from elsewhere: it says nothing of this learner's own questions."""
         self.votes = (self.votes or 0) + 1
-        if voter and (voter in self.voters or len(self.voters) < _RATERS):
+        if voter and (voter in self.voters or len(self.voters) < RATERS):
             self.voters[voter] = self.voters.get(voter, 0) + 1
 
     def _pair(self, shown: tuple[str, ...], value: float) -> None:
@@ -169,7 +176,7 @@ class Tally(msgspec.Struct):
                 self.regret -= 2 * mean
             self.agreed += 0.5 if value == 0 or mean == 0 else 1.0 if (value > 0) == (mean > 0) else 0.0
         pairs[key] = (count + 1, total + sign * value)
-        if len(pairs) > _PAIRS:
+        if len(pairs) > PAIRS:
             del pairs[next(iter(pairs))]
 
     def note(self, recent: Recent) -> None:
@@ -202,7 +209,7 @@ class Tally(msgspec.Struct):
 
     def measure(self, answers: int, uas: float, sentences: int) -> None:
         self.history.append((answers, uas, sentences))
-        if len(self.history) > 2 * _BINS:
+        if len(self.history) > 2 * BINS:
             # The newest stays whatever its place is.
             self.history = self.history[-1::-2][::-1]
 
@@ -240,44 +247,6 @@ class Tally(msgspec.Struct):
             "curve": {"width": self.width, "bins": self.curve},
             "recent": self.recent[::-1],
         }
-
-
-_tally = msgspec.json.Decoder(Tally).decode
-
-
-def read_tally(text: str, most: int = 1 << 62) -> Tally:
-    """A tally from the JSON text beside a snapshot's weights; a ValueError where it cannot be one of ours.
-
-    `most`: the largest count, so that what comes from anyone has room to go on.
-    """
-    tally = _tally(text)
-    counts, sizes = tally.rounds, (len(tally.pairs), len(tally.voters), len(tally.people), len(tally.recent))
-    if tally.width < 1 or tally.width & (tally.width - 1) or tally.width > most:
-        raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
-    if counts > tally.width * _BINS or len(tally.curve) > max(1, -(-counts // tally.width)):
-        raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {counts} rounds")
-    if any(map(operator.gt, sizes, (_PAIRS, _RATERS, _RATERS, RECENT))) or len(tally.history) > 2 * _BINS:
-        raise ValueError(f"a tally has at most {_PAIRS} pairs and {_RATERS} voters, got {sizes[:2]}")
-    _check(msgspec.to_builtins(tally), most)
-    return tally
-
-
-def _check(value: Any, most: int) -> None:
-    """A ValueError for a count below 0 or too large, a sum that could overflow, or a text that is no name."""
-    if isinstance(value, dict):
-        _check(list(value), most)
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for one in value:
-            _check(one, most)
-    elif isinstance(value, str):
-        if len(value) > _LONGEST:
-            raise ValueError(f"a name has at most {_LONGEST} characters, got {len(value)}")
-    elif isinstance(value, int):
-        if not 0 <= value <= most:
-            raise ValueError(f"a count is a whole number in [0, {most}], got {value}")
-    elif isinstance(value, float) and not abs(value) <= _LARGEST:
-        raise ValueError(f"a sum is at most {_LARGEST:g}, got {value}")
 
 
 def _share(part: float, whole: int) -> float | None:

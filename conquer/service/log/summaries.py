@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 from conquer.service.log.counted import Counted
 from conquer.service.log.loading import SPOILT, catch_up, without_base
 from conquer.service.log.records import SAME_FOLD
-from conquer.service.log.statistics import Tally, read_tally
+from conquer.service.log.statistics import Tally
+from conquer.service.log.tallies import read_tally
 from conquer.service.store import log_table, snapshots
 
 _EVENTS = 1000

@@ -18,6 +18,9 @@ from conquer.service.store.appending import append
 from conquer.service.store.secrecy import retired_events
 from conquer.types import Choice
 
+Begun = tuple[Decision, Choice, int, str, str | None]
+"""A decision without a context, its choice, the bytes of its items, its event's id and its voter."""
+
 
 class Turn:
     """Given to all work on the model in one batch. Check first, then append: an appended row is applied at once.
@@ -139,13 +142,17 @@ class Turn:
             raise RuntimeError("a decision is the first row of an event")
         return event
 
-    def open_known(self, chosen: Decision, choice: Choice, event_id: str, voter: str | None) -> Event:
-        """`open` for a decision that was made together with others, all its numbers finite."""
-        entry = Entry(self.folded.position + 1, self.now, event_id, voter, chosen)
-        seal_known(entry)
-        event = self.folded.open(entry, choice)
-        self._unwritten.append(entry)
-        return event
+    def open_all(self, begun: Iterable[Begun]) -> list[Event]:
+        """`open` for decisions that were made together, all their numbers finite, under ids that are new."""
+        now, entries, events = self.now, list[Entry](), list[Event]()
+        for position, (chosen, choice, size, event_id, voter) in enumerate(begun, self.folded.position + 1):
+            entry = Entry(position, now, event_id, voter, chosen)
+            seal_known(entry)
+            entries.append(entry)
+            events.append(Event.begun(entry, choice, size))
+        self.folded.open(events)
+        self._unwritten += entries
+        return events
 
     def append_learnt(self, events: Sequence[Event], said: Sequence[Answered]) -> None:
         """The rows of answers of nobody in particular that have been learnt in one call, all their numbers finite."""

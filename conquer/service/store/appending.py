@@ -6,34 +6,33 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from conquer.service.log.records import FOLD, Entry, checksum
+from conquer.service.log.records import FOLD, NAMES, Entry, summed
 from conquer.service.store.connections import run_straight
 
 _ROWS = 500
 
 
 def append(connection: Connection, model: int, rows: Sequence[Entry]) -> None:
-    """Write sealed rows whose positions were given out under the model's lock."""
+    """Write sealed rows of one turn, all of one time, whose positions were given out under the model's lock."""
     # One statement for many rows: every step of the driver hands the interpreter over, and waits to get it back.
-    style = connection.dialect.paramstyle
+    numbered, at = connection.dialect.paramstyle == "qmark", rows[0].at
     for start in range(0, len(rows), _ROWS):
         part = rows[start : start + _ROWS]
-        values: list[Any] = []
+        # Every value that is bound costs time: what all rows share is bound once, where parameters have numbers.
+        values: list[Any] = [model, at] if numbered else []
         for row in part:
-            kind, text = row.kind, row.text.decode()
-            values += (model, row.position, kind, row.event, row.voter, row.at, text, FOLD, checksum(row, kind))
-        run_straight(connection, _insert(len(part), style), tuple(values))
-    mark = _mark(style)
+            position, kind, event, voter, text = row.position, NAMES[type(row.body)], row.event, row.voter, row.text
+            if not numbered:
+                values += (model, at)
+            values += (position, kind, event, voter, text.decode(), summed(position, at, kind, event, voter, text))
+        run_straight(connection, _insert(len(part), numbered), tuple(values))
+    mark = "?" if numbered else "%s"
     run_straight(connection, f"UPDATE models SET position = {mark} WHERE id = {mark}", (rows[-1].position, model))
 
 
-def _mark(paramstyle: str) -> str:
-    return "?" if paramstyle == "qmark" else "%s"
-
-
 @functools.cache
-def _insert(rows: int, paramstyle: str) -> str:
-    mark = _mark(paramstyle)
-    one = f"({', '.join([mark] * 9)})"
-    columns = "model_id, position, kind, event_id, voter, at, body, format, checksum"
+def _insert(rows: int, numbered: bool) -> str:
+    shared, mark = ("?1, ?2", "?") if numbered else ("%s, %s", "%s")
+    one = f"({shared}, {', '.join([mark] * 6)}, {FOLD})"
+    columns = "model_id, at, position, kind, event_id, voter, body, checksum, format"
     return f"INSERT INTO log ({columns}) VALUES {', '.join([one] * rows)}"
