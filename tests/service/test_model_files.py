@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from conquer.files import FileError, pack, unpack
-from conquer.service.log.statistics import Bin, Tally, read_tally
+from conquer.service.log.statistics import Bin, Tally
+from conquer.service.log.tallies import read_tally
 
 from .conftest import run
 
