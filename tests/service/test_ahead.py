@@ -294,3 +294,25 @@ def test_a_voters_lease_goes_with_their_answer(local, tmp_path) -> None:
 
     run(go())
     check(tmp_path, 3 * MANY + 2)
+
+
+def test_while_another_process_holds_the_store_nobody_else_waits(local, tmp_path) -> None:
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            disk.open.set()
+            folded = app.server.writer.models["m"]
+            with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                first = ask(client, 1)
+                while folded.position < 2 * MANY:
+                    await asyncio.sleep(0.001)
+                assert (await client.get("/healthz")).status_code == 200
+                second = ask(client, 2)
+                while folded.position < 3 * MANY:
+                    await asyncio.sleep(0.001)
+                assert not first.done()
+                other.execute("ROLLBACK")
+            assert [(await one).status_code for one in (first, second)] == [200, 200]
+
+    run(go())
+    check(tmp_path, 3 * MANY)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy.exc import DBAPIError
 
 from conquer.service import admin
 from conquer.service.store.database import Database, StoreError
@@ -133,24 +132,3 @@ def test_another_name_for_a_store_is_the_same_store(tmp_path):
                 other.claim()
     with pytest.raises(StoreError, match="sqlite:///FILE"):
         Database(f"sqlite:///file:{tmp_path}/store.db?uri=true")
-
-
-def test_a_writer_says_how_long_it_waits_for_a_store(tmp_path):
-    database = Database(sqlite(tmp_path))
-
-    def waits(connection):
-        return connection.connection.driver_connection.execute("PRAGMA busy_timeout").fetchone()[0]
-
-    with contextlib.closing(database), contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as other:
-        other.isolation_level = None
-        other.execute("BEGIN IMMEDIATE")
-        with database.engine.connect().execution_options(conquer_writes=True) as connection:
-            hurried = connection.execution_options(conquer_wait=0)
-            with pytest.raises(DBAPIError, match="locked"):
-                hurried.begin()
-            assert waits(connection) == 0
-            other.execute("ROLLBACK")
-            with hurried.begin():
-                assert waits(connection) == 0
-        with database.writing() as connection:
-            assert waits(connection) == 5000

@@ -15,7 +15,7 @@ _PRAGMAS = (
     "wal_autocheckpoint=8192",
 )
 WAIT = 5.0
-"""Seconds that a writer waits for another process to let go of a SQLite store, unless it says how long."""
+"""Seconds that a writer waits for another process to let go of a SQLite store."""
 _SHARED = {
     "synchronous_commit": "on",
     # Nobody waits longer for a lock than a client for a reply; who gives up is told to try again.
@@ -49,7 +49,6 @@ def wait_for(connection: PoolProxiedConnection, seconds: float) -> None:
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
     cursor.fetchall()
-    connection.info["wait"] = seconds
 
 
 def run_straight(connection: Connection, statement: str, values: tuple[Any, ...]) -> None:
@@ -75,7 +74,6 @@ def make_durable(engine: Engine) -> None:
         connection.isolation_level = None
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}").fetchall()
-        record.info["wait"] = WAIT
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -83,9 +81,6 @@ def make_durable(engine: Engine) -> None:
         # Straight to the driver: this runs for every commit.
         raw: Any = connection.connection.driver_connection
         try:
-            wait = options.get("conquer_wait", WAIT)
-            if connection.info["wait"] != wait:
-                wait_for(connection.connection, wait)
             if not raw.in_transaction:
                 raw.execute("BEGIN IMMEDIATE" if options.get("conquer_writes") else "BEGIN")
         except sqlite3.Error as error:

@@ -67,7 +67,6 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A writer may say how many seconds it waits for a SQLite store: the execution option `conquer_wait`."""
         with self.engine.connect().execution_options(conquer_writes=True) as connection, connection.begin():
             yield connection
 

@@ -16,7 +16,6 @@ from conquer.service.log.loading import Build, catch_up
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Settings
 from conquer.service.store import log_table, snapshots
-from conquer.service.store.connections import WAIT
 from conquer.service.store.database import Database
 from conquer.service.writer.connection import StoreConnection
 from conquer.service.writer.failures import NotBegunError, UndoneError, UnknownOutcomeError, cause_of
@@ -105,20 +104,6 @@ class Batches:
         run_all(connection, turns, works)
         self._store.end_reading()
 
-    def begin_writing(self, prepared: Prepared, wait: float = 0.0) -> None:
-        """Write its rows, without a commit. `wait`: seconds for another process to let go of the store.
-
-        Raises NotBegunError, or what else went wrong; nothing of it is in the store then.
-        """
-        connection = self._store.begin_straight(wait)
-        try:
-            for turn in prepared.turns.values():
-                turn.write(connection)
-        except Exception:
-            self._store.drop()
-            raise
-        prepared.begun = True
-
     def write(self, prepared: Prepared) -> None:
         """Make it durable. Touches no model: others may be computing with them.
 
@@ -128,8 +113,9 @@ class Batches:
             if prepared.transaction is not None:
                 prepared.transaction.commit()
                 return
-            if not prepared.begun:
-                self.begin_writing(prepared, WAIT)
+            connection = self._store.begin_straight()
+            for turn in prepared.turns.values():
+                turn.write(connection)
             self._store.commit_straight()
         except NotBegunError:
             raise

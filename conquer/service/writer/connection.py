@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy import Connection, RootTransaction
 from sqlalchemy.exc import SQLAlchemyError
 
-from conquer.service.store.connections import WAIT, wait_for
 from conquer.service.store.database import Database
 from conquer.service.writer.failures import NotBegunError, cause_of, rolled_back
 
@@ -33,12 +32,10 @@ class StoreConnection:
             self.drop()
             raise NotBegunError(str(cause_of(error))) from error
 
-    def begin_straight(self, wait: float = WAIT) -> Connection:
-        """`begin` for a SQLite store, with the driver alone: `commit_straight` ends it. `wait`: seconds for others."""
+    def begin_straight(self) -> Connection:
+        """`begin` for a SQLite store, with the driver alone: `commit_straight` ends it."""
         try:
             connection = self._opened()
-            if connection.info["wait"] != wait:
-                wait_for(connection.connection, wait)
             raw: Any = connection.connection.driver_connection
             raw.execute("BEGIN IMMEDIATE")
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:

@@ -117,14 +117,6 @@ class Cycle:
             turn.end = turn.folded.position
         self._under_way = prepared
         try:
-            self._batches.begin_writing(prepared)
-        except NotBegunError:
-            # Another process may hold the store: it is waited for where nobody else waits.
-            pass
-        except Exception as error:
-            self._landed(prepared, error)
-            return
-        try:
             self._worker.submit(self._write_out, prepared)
         except RuntimeError:
             # The thread has ended: the server is stopping.

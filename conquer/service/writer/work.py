@@ -55,7 +55,7 @@ class QueuedWork(msgspec.Struct, eq=False):
 
 @dataclass(slots=True)
 class Prepared:
-    """A batch that was carried out: in memory, with its rows written too (`begun`), or inside a transaction.
+    """A batch that was carried out: inside a transaction that waits for its commit, or in memory alone.
 
     Not part of it: `distant`, whose models must be folded first, and `locked`, which another server holds. `behind`:
     models that were folded again, but whose logs have grown by too much since. `doubtful`: it was written, but its
@@ -68,7 +68,6 @@ class Prepared:
     distant: list[QueuedWork] = field(default_factory=list)
     locked: list[QueuedWork] = field(default_factory=list)
     behind: list[str] = field(default_factory=list)
-    begun: bool = False
     doubtful: bool = False
 
 
