@@ -41,7 +41,7 @@ def choose_all(turn: Turn, requests: Sequence[ChooseRequest], room: CellRoom | N
 
 def _parts(requests: Sequence[ChooseRequest]) -> Iterator[tuple[Sequence[ChooseRequest], list[int]]]:
     """So many in turn that reading them together takes little memory, and the bytes of each."""
-    sizes = [memoryview(request.items).nbytes for request in requests]
+    sizes = [len(request.items) for request in requests]
     first = total = 0
     if sum(sizes) > TOGETHER:
         for place, size in enumerate(sizes):
@@ -79,7 +79,7 @@ def _choose_part(
 
 def is_small(items: Raw, context: Raw) -> bool:
     """Whether a round may be done together with others."""
-    return memoryview(items).nbytes <= SMALL_ROUND and context == ABSENT
+    return len(items) <= SMALL_ROUND and context == ABSENT
 
 
 def _is_new(turn: Turn, request: ChooseRequest, ids: set[str]) -> bool | RefusalError:

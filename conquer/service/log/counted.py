@@ -68,11 +68,14 @@ class Counted:
 
         Those with rows after position `end` stay, and all used since: they are not in the store yet.
         """
-        while self.events and (len(self.events) > count or self.event_bytes > room):
-            oldest = next(iter(self.events))
-            if self.events[oldest].seen > end:
+        events = self.events
+        while events and (len(events) > count or self.event_bytes > room):
+            name, oldest = events.popitem(last=False)
+            if oldest.seen > end:
+                events[name] = oldest
+                events.move_to_end(name, last=False)
                 break
-            self.drop(oldest)
+            self.event_bytes -= oldest.counted
 
     def apply(self, entry: Entry, read: Any = None) -> Event | None:
         """Take in the next row; return the event it speaks of, which must be in the cache (`wanted` tells which)."""
