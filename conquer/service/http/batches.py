@@ -14,8 +14,6 @@ from conquer.service.http.schemas import LONGEST_IDENTIFIER, AnswerRequest, Choo
 
 BATCH = 1000
 """Rounds or answers in one request."""
-_SHORT = 256 << 10
-"""Bytes of a batch up to which all of it may be made: a few megabytes, until it is refused."""
 _Places = Meta(min_length=1, max_length=BATCH)
 _Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_IDENTIFIER)]
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/?#\\]")
@@ -109,14 +107,13 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
     (field,) = kind.__struct_fields__
 
     def decode_batch(raw: bytes) -> Any:
-        if len(raw) <= _SHORT:
-            # Whatever is wrong with it is said below, in the order in which it stands there.
+        if raw.count(b"{") <= BATCH:
+            # Every element has a brace, so there are not too many.
             with contextlib.suppress(msgspec.DecodeError, RecursionError):
                 batch = decode_named(raw)
                 if _are_fit(getattr(batch, field)):
                     return batch
-        if raw.count(b"{") <= BATCH:
-            # Every element has a brace, so there are not too many.
+            # Whatever is wrong with it is said here, in the order in which it stands there.
             return decode(raw)
         _left.places = BATCH
         try:
