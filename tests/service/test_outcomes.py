@@ -14,11 +14,8 @@ from conquer.service.writer.failures import as_told
 
 from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite
+from .slow_disk import Lost
 from .test_rows import MADE, play, weights
-
-
-class Lost(sqlite3.OperationalError):
-    """A store that goes away."""
 
 
 def cutting(app, before: bool):

@@ -4,7 +4,6 @@ import asyncio
 import json
 import random
 import sqlite3
-from concurrent.futures import Future
 from contextlib import closing
 from typing import Any
 
@@ -20,7 +19,6 @@ from conquer.service.log import fold
 from conquer.service.log.records import FOLD, checksum
 from conquer.service.server import Server
 from conquer.service.settings import Settings
-from conquer.service.writer.work import QueuedWork, deliver
 
 from .conftest import run
 from .folds import rows_of, slow_fold
@@ -275,20 +273,6 @@ def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
         assert {reply.status for reply in replies} == {"learnt"}
         assert len(sizes) > 3
         assert max(sizes) <= 3000 + len(bytes(request.items))
-
-
-def test_one_who_cannot_be_told_keeps_nobody_else_waiting(caplog):
-    class Deaf:
-        def done(self) -> bool:
-            return False
-
-        def set_result(self, result: Any) -> None:
-            raise RuntimeError("the line is dead")
-
-    hears: Future[Any] = Future()
-    deliver([QueuedWork("m", print, (), one, result=7) for one in (Deaf(), hears)])
-    assert hears.result(0) == 7
-    assert "the line is dead" in caplog.text
 
 
 def test_what_was_read_together_pays_its_room_once(tmp_path, monkeypatch):

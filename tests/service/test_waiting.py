@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+from concurrent.futures import Future
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from conquer.service.log import fold, records
 from conquer.service.log.loading import load
 from conquer.service.store.log_table import headers
 from conquer.service.writer import batch as batches
+from conquer.service.writer.work import QueuedWork, deliver
 
 from .conftest import run
 from .folds import loaded, slow_fold, sqlite
@@ -227,3 +230,17 @@ def test_rounds_that_a_fold_reads_are_counted(local, tmp_path) -> None:
             assert folded.event_bytes == sum(event.size for event in folded.events.values())
 
     run(go())
+
+
+def test_one_who_cannot_be_told_keeps_nobody_else_waiting(caplog):
+    class Deaf:
+        def done(self) -> bool:
+            return False
+
+        def set_result(self, result: Any) -> None:
+            raise RuntimeError("the line is dead")
+
+    hears: Future[Any] = Future()
+    deliver([QueuedWork("m", print, (), one, result=7) for one in (Deaf(), hears)])
+    assert hears.result(0) == 7
+    assert "the line is dead" in caplog.text

@@ -10,7 +10,7 @@ from conquer.data.columns import plain
 from conquer.items import SHOWN
 from conquer.service.annotation.tables import FileRow
 from conquer.service.errors import invalid
-from conquer.service.http.shown import IMAGE, Format
+from conquer.service.http.schemas import IMAGE, Format
 
 _META = "meta."
 """Columns whose names begin so are entries of an item's meta."""

@@ -9,7 +9,6 @@ from msgspec import Meta
 from conquer.features.kinds import Kind
 from conquer.features.settings import Columns, Products
 from conquer.items import Part
-from conquer.service.http.shown import IMAGE, Format, ItemMeta, NewItemMeta
 
 Raw = msgspec.Raw
 # Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
@@ -36,6 +35,17 @@ ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
 """What a winner may be besides a shown item's id; so never an item's id itself."""
 MODEL_NAME_WORDS = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+Format = Literal["plain", "markdown", "code"]
+ItemMeta = dict[str, str | int | float | bool | list[str] | None]
+_MetaName = Annotated[str, Meta(max_length=200)]
+_Word = Annotated[str, Meta(max_length=2000)]
+_Whole = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
+_Words = Annotated[list[_MetaName], Meta(max_length=64)]
+NewItemMeta = Annotated[dict[_MetaName, _Word | _Whole | float | bool | _Words | None], Meta(max_length=64)]
+UPLOADED = r"[0-9a-f]{32}\.(png|jpg|webp|gif)"
+"""The name of an uploaded image: a digest of its bytes, and what it is."""
+IMAGE = rf"^(/(?![/\\])[^\x00-\x20\x7f\\]*|{UPLOADED})(?!\n)$"
+"""A path of this server, which cannot lead to another host; or an image that was uploaded to the model."""
 
 
 class Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
 from conquer.service.http.messages import Reply
 from conquer.service.http.routing import Call, Endpoint
-from conquer.service.http.shown import UPLOADED
+from conquer.service.http.schemas import UPLOADED
 from conquer.service.log.transaction import Turn
 from conquer.service.store import image_table, log_table
 

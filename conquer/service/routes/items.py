@@ -17,8 +17,7 @@ from conquer.service.annotation.voting import VotesReply, vote
 from conquer.service.commands.standings import BoardReply, Look
 from conquer.service.errors import Kind, RefusalError, invalid
 from conquer.service.http.routing import Call, Endpoint
-from conquer.service.http.schemas import Group, Identifier, ModelSettings, Strict
-from conquer.service.http.shown import Format
+from conquer.service.http.schemas import Format, Group, Identifier, ModelSettings, Strict
 from conquer.service.log.transaction import Turn
 from conquer.service.store import image_table, log_table
 
