@@ -24,16 +24,14 @@ MANY = 70
 """Rounds of a batch that is worth a commit of its own."""
 
 
-def many(seed: int, prefix: str = "") -> dict[str, Any]:
+def many(seed: int) -> dict[str, Any]:
     rng = random.Random(seed)
-    rounds: list[dict[str, Any]] = [
-        {"items": [{"id": name, "vector": [round(rng.gauss(0, 1), 2) for _ in range(4)]} for name in "abc"]}
-        for _ in range(MANY)
-    ]
-    for number, one in enumerate(rounds):
-        if prefix:
-            one["event_id"] = f"{prefix}-{number}"
-    return {"rounds": rounds}
+    return {
+        "rounds": [
+            {"items": [{"id": name, "vector": [round(rng.gauss(0, 1), 2) for _ in range(4)]} for name in "abc"]}
+            for _ in range(MANY)
+        ]
+    }
 
 
 def answers(reply: Any) -> dict[str, Any]:
@@ -82,8 +80,19 @@ async def a_slow_disk(local: Any, **options: Any):
             disk.open.set()
 
 
-def ask(client: Any, seed: int, prefix: str = "") -> "asyncio.Task[Any]":
-    return asyncio.create_task(client.post("/v1/models/m/choose/batch", json=many(seed, prefix)))
+def ask(client: Any, seed: int) -> "asyncio.Task[Any]":
+    return asyncio.create_task(client.post("/v1/models/m/choose/batch", json=many(seed)))
+
+
+def ask_once(client: Any, event: str, name: str = "m") -> "asyncio.Task[Any]":
+    body = {**many(99)["rounds"][0], "event_id": event}
+    return asyncio.create_task(client.post(f"/v1/models/{name}/choose", json=body))
+
+
+async def reaches(folded: Any, position: int) -> None:
+    """Wait until the model in memory has so many rows."""
+    while folded.position < position:
+        await asyncio.sleep(0.001)
 
 
 def stored(tmp_path: Any) -> int:

@@ -4,17 +4,17 @@ import asyncio
 import sqlite3
 import threading
 from contextlib import closing
+from typing import Any
 
 import numpy as np
-import pytest
 from sqlalchemy import insert
 
 from conquer.service.store.schema import leases
 
 from .conftest import run
 from .folds import slow_fold, sqlite
-from .slow_disk import MANY, a_slow_disk, answers, ask, check, many, stored
-from .test_rows import weights
+from .slow_disk import MANY, a_slow_disk, answers, ask, ask_once, check, many, reaches, stored
+from .test_rows import MADE, weights
 
 
 def test_the_next_batch_is_decided_while_one_is_being_written(local, tmp_path) -> None:
@@ -24,8 +24,7 @@ def test_the_next_batch_is_decided_while_one_is_being_written(local, tmp_path) -
             first = ask(client, 1)
             await disk.until(1)
             second = ask(client, 2)
-            while folded.position < 3 * MANY:
-                await asyncio.sleep(0.001)
+            await reaches(folded, 3 * MANY)
             assert not first.done()
             assert not second.done()
             assert stored(tmp_path) == MANY
@@ -40,70 +39,6 @@ def test_the_next_batch_is_decided_while_one_is_being_written(local, tmp_path) -
     check(tmp_path, 5 * MANY)
 
 
-@pytest.mark.parametrize("how", ["refused", "lost, made", "lost, not made"])
-def test_what_was_decided_ahead_of_a_failure_is_decided_again(local, tmp_path, how) -> None:
-    """Whatever became of the first batch, both are told what is true, and nothing is there twice."""
-
-    async def go():
-        async with a_slow_disk(local) as (app, client, disk):
-            before = app.server.writer.models["m"]
-            first = ask(client, 1, "first")
-            await disk.until(1)
-            second, third = ask(client, 2, "second"), ask(client, 3, "third")
-            while before.position < 4 * MANY:
-                await asyncio.sleep(0.001)
-            disk.fails = how
-            disk.open.set()
-            replies = [await first, await second, await third]
-            assert [reply.status_code for reply in replies] == [200] * 3
-            for reply in replies:
-                told = [one["event_id"] for one in reply.json()["results"]]
-                assert len(set(told)) == MANY
-                assert (await client.post("/v1/models/m/answers", json=answers(reply))).status_code == 200
-            assert before.void
-            ordinals = [one["ordinal"] for reply in replies for one in reply.json()["results"]]
-            assert len(set(ordinals)) == 3 * MANY
-
-    run(go())
-    check(tmp_path, 7 * MANY)
-
-
-def test_work_that_cannot_be_done_ahead_takes_nobody_with_it(local, tmp_path, monkeypatch) -> None:
-    """It fails in memory, where the others' work was done too: each of them is then done alone."""
-
-    async def go():
-        async with a_slow_disk(local) as (app, client, disk):
-            writer, before = app.server.writer, app.server.writer.models["m"]
-            first = ask(client, 1)
-            await disk.until(1)
-            second = ask(client, 2)
-            while before.position < 3 * MANY:
-                await asyncio.sleep(0.001)
-
-            def breaks(turn):
-                raise ZeroDivisionError("never mind")
-
-            def writes(turn):
-                values = {"model_id": turn.folded.id, "subject": "a", "voter": "v", "event_id": "e", "until": 9e9}
-                turn.connection.execute(insert(leases).values(**values))
-                return "written"
-
-            broken = writer.call("m", breaks, light=True, rounds=MANY)
-            written = writer.call("m", writes, light=True, rounds=MANY)
-            while not before.void:
-                await asyncio.sleep(0.001)
-            disk.open.set()
-            with pytest.raises(ZeroDivisionError):
-                await broken
-            assert await written == "written"
-            replies = [await first, await second]
-            assert [len({one["event_id"] for one in reply.json()["results"]}) for reply in replies] == [MANY, MANY]
-            assert writer.models["m"] is not before
-
-    run(go())
-    check(tmp_path, 3 * MANY)
-
-
 def test_other_work_waits_until_memory_and_store_are_even(local, tmp_path) -> None:
     """Who reads the log, as an export or an undo does, never meets rows in memory alone; and nobody overtakes."""
 
@@ -113,8 +48,7 @@ def test_other_work_waits_until_memory_and_store_are_even(local, tmp_path) -> No
             first = ask(client, 1)
             await disk.until(1)
             second = ask(client, 2)
-            while folded.position < 3 * MANY:
-                await asyncio.sleep(0.001)
+            await reaches(folded, 3 * MANY)
             told: list[str] = []
 
             def look(turn):
@@ -134,38 +68,6 @@ def test_other_work_waits_until_memory_and_store_are_even(local, tmp_path) -> No
 
     run(go())
     check(tmp_path, 4 * MANY)
-
-
-def test_events_that_are_not_in_the_store_stay_in_memory(local, tmp_path) -> None:
-    """The cache holds two: those decided ahead must not be looked for in the store, which does not have them."""
-
-    async def go():
-        async with a_slow_disk(local, events_cached=2) as (app, client, disk):
-            folded = app.server.writer.models["m"]
-            first = ask(client, 1, "first")
-            await disk.until(1)
-            second = ask(client, 2, "second")
-            while folded.position < 3 * MANY:
-                await asyncio.sleep(0.001)
-            commit, gate = disk.commit, threading.Event()
-
-            def slowly():
-                assert gate.wait(60)
-                commit()
-
-            disk.store.commit_straight = slowly
-            disk.open.set()
-            assert (await first).status_code == 200
-            # The second is being written now, and the first has been trimmed.
-            assert {name.partition("-")[0] for name in folded.events} == {"second"}
-            again = ask(client, 2, "second")
-            while folded.position < 3 * MANY:
-                await asyncio.sleep(0.001)
-            gate.set()
-            assert (await again).json() == (await second).json()
-
-    run(go())
-    check(tmp_path, 3 * MANY)
 
 
 def test_snapshots_are_of_what_is_in_the_store(local, tmp_path) -> None:
@@ -202,8 +104,7 @@ def test_a_voters_lease_goes_with_their_answer(local, tmp_path) -> None:
             said = {"winner": offer["shown"][0]["id"], "voter": "ann"}
             told = asyncio.create_task(client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json=said))
             second = ask(client, 3)
-            while writer.models["m"].position < 3 * MANY + 2:
-                await asyncio.sleep(0.001)
+            await reaches(writer.models["m"], 3 * MANY + 2)
             disk.open.set()
             assert [(await one).status_code for one in (first, told, second)] == [200] * 3
             count = "SELECT COUNT(*) FROM leases"
@@ -221,15 +122,107 @@ def test_while_another_process_holds_the_store_nobody_else_waits(local, tmp_path
             with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
                 first = ask(client, 1)
-                while folded.position < 2 * MANY:
-                    await asyncio.sleep(0.001)
+                await reaches(folded, 2 * MANY)
                 assert (await client.get("/healthz")).status_code == 200
                 second = ask(client, 2)
-                while folded.position < 3 * MANY:
-                    await asyncio.sleep(0.001)
+                await reaches(folded, 3 * MANY)
                 assert not first.done()
                 other.execute("ROLLBACK")
             assert [(await one).status_code for one in (first, second)] == [200, 200]
 
     run(go())
     check(tmp_path, 3 * MANY)
+
+
+def test_events_that_are_not_in_the_store_stay_in_memory(local, tmp_path) -> None:
+    """The cache holds two: those decided ahead must not be looked for in the store, which does not have them."""
+
+    async def go():
+        async with a_slow_disk(local, events_cached=2) as (app, client, disk):
+            folded = app.server.writer.models["m"]
+            first = ask(client, 1)
+            await disk.until(1)
+            once, second = ask_once(client, "once"), ask(client, 2)
+            await reaches(folded, 3 * MANY + 1)
+            commit, gate = disk.commit, threading.Event()
+
+            def slowly():
+                assert gate.wait(60)
+                commit()
+
+            disk.store.commit_straight = slowly
+            disk.open.set()
+            assert (await first).status_code == 200
+            # The second is being written now, and the first has been trimmed.
+            assert [event.position for event in folded.events.values()] == list(range(2 * MANY + 1, 3 * MANY + 2))
+            again, third = ask_once(client, "once"), ask(client, 3)
+            await reaches(folded, 4 * MANY + 1)
+            gate.set()
+            assert (await again).json() == (await once).json()
+            assert [(await one).status_code for one in (second, third)] == [200, 200]
+
+    run(go())
+    check(tmp_path, 4 * MANY + 1)
+
+
+def test_a_model_that_was_read_is_let_in_while_batches_follow_each_other(local, tmp_path) -> None:
+    """Whoever waits for it would wait as long as batches come without a pause."""
+
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            writer = app.server.writer
+            folded = writer.models["m"]
+            await client.post("/v1/models", json={**MADE, "name": "n"})
+            first = ask(client, 1)
+            await disk.until(1)
+            second = ask(client, 2)
+            await reaches(folded, 3 * MANY)
+            other = ask_once(client, "other", "n")
+            writer._folding.want("n")
+            while not writer._waiting._arrived:
+                await asyncio.sleep(0.001)
+            third = ask(client, 3)
+            await asyncio.sleep(0.05)
+            assert folded.position == 3 * MANY
+            disk.open.set()
+            assert [(await one).status_code for one in (first, second, third, other)] == [200] * 4
+
+    run(go())
+    check(tmp_path, 4 * MANY)
+
+
+def test_what_may_take_long_is_not_done_on_the_loop(local) -> None:
+    """Ids that must be looked for in the store, many rounds that must be read again, large ones, contexts."""
+
+    async def go():
+        async with a_slow_disk(local) as (app, client, disk):
+            disk.open.set()
+            batches, beside = app.server.writer.batches, []
+            prepare = batches.prepare
+
+            def noted(*arguments):
+                beside.append(threading.current_thread().name.startswith("conquer-writer"))
+                return prepare(*arguments)
+
+            async def is_light(path: str, body: dict[str, Any]) -> bool:
+                beside.clear()
+                assert (await client.post(f"/v1/models/m/{path}", json=body)).status_code == 200
+                assert all(beside)
+                return not beside
+
+            batches.prepare = noted
+            rounds = many(1)["rounds"]
+            assert await is_light("choose/batch", {"rounds": rounds})
+            assert not await is_light("choose/batch", {"rounds": [{**one, "event_id": "e"} for one in rounds[:1]]})
+            assert not await is_light("choose/batch", {"rounds": rounds * 2})
+            assert not await is_light("choose/batch", {"rounds": [{**one, "context": "x" * 4000} for one in rounds]})
+            said = answers(await ask(client, 2))
+            for event in app.server.writer.models["m"].events.values():
+                event.pair, event.own = None, 4000
+            assert not await is_light("answers", said)
+            assert await is_light("answers", answers(await ask(client, 3)))
+            said = answers(await ask(client, 4))
+            app.server.writer.models["m"].trim(0)
+            assert not await is_light("answers", said)
+
+    run(go())

@@ -1,5 +1,6 @@
 """Batches of questions and answers over HTTP: each in one commit, and every result in its place."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,6 @@ import msgspec
 from conquer.service.commands import answering, answers, choosing, rounds
 from conquer.service.errors import RefusalError
 from conquer.service.http.batches import BatchAnswer, BatchAnswers, BatchChoose, BatchReply
-from conquer.service.http.budget import SMALL
 from conquer.service.http.errors import status_of
 from conquer.service.http.metrics import outcomes, queries
 from conquer.service.http.routing import Call
@@ -30,7 +30,9 @@ async def choose_batch(call: Call) -> msgspec.Raw:
         found = rounds.choose_all(turn, request.rounds, choosing.CellRoom())
         return _in_order(found), queries(found)
 
-    light = _is_light(call, len(request.rounds), sum([len(one.items) for one in request.rounds]))
+    # Ids that somebody has chosen have to be looked for in the store, where their rounds may be large.
+    size = sum([len(one.items) + len(one.context) for one in request.rounds])
+    light = not events and _is_light(call, len(request.rounds), size)
     results, asked = await call.on_model(work, events, light, rounds=len(request.rounds))
     call.server.meters.chosen_batch(call.model, asked)
     return results
@@ -46,7 +48,7 @@ async def answer_batch(call: Call) -> msgspec.Raw:
         found = answers.answer_all(turn, said, _MOST_READ)
         return _in_order(found), outcomes(found)
 
-    light = _is_light(call, len(events), 0) and _are_small(call, events)
+    light = _is_light(call, len(events), _left_to_read(call, events))
     try:
         results, became = await call.when_weighed(work, events, light, len(events))
     except RefusalError as refusal:
@@ -66,16 +68,22 @@ async def _alone(call: Call, one: BatchAnswer) -> AnswerReply | RefusalError:
         return refusal
 
 
-def _is_light(call: Call, rounds: int, size: int) -> bool:
+def _is_light(call: Call, rounds: int, size: float) -> bool:
     """Whether a batch takes no longer than some dozens of requests: one of few rounds that are done together."""
     folded = call.server.writer.models.get(call.model)
     return folded is not None and folded.learner.bulk is not None and rounds <= _FEW and size <= _FEW_BYTES
 
 
-def _are_small(call: Call, events: Sequence[str]) -> bool:
-    """Whether nothing large is left to read before these answers can be learnt."""
-    found = map(call.server.writer.models[call.model].events.get, events)
-    return all(event is not None and (event.round is not None or event.own <= SMALL) for event in found)
+def _left_to_read(call: Call, events: Sequence[str]) -> float:
+    """The bytes of rounds that have to be read before these answers can be learnt; more than any, if from the store."""
+    folded = call.server.writer.models.get(call.model)
+    found = [] if folded is None else list(map(folded.events.get, events))
+    return sum(
+        [
+            math.inf if event is None else event.own if event.pair is None and event.round is None else 0
+            for event in found
+        ]
+    )
 
 
 def _in_order(found: Sequence[Any]) -> msgspec.Raw:

@@ -99,10 +99,15 @@ class Batches:
             cached = turns[name].folded.events
             if queued.events and not all(map(cached.__contains__, queued.events)):
                 missing.setdefault(name, []).extend(queued.events)
-        for name, events in missing.items():
-            turns[name].look_up(events)
-        run_all(connection, turns, works)
-        self._store.end_reading()
+        try:
+            for name, events in missing.items():
+                turns[name].look_up(events)
+            run_all(connection, turns, works)
+        except (SQLAlchemyError, OSError):
+            self._store.drop_reader()
+            raise
+        finally:
+            self._store.end_reading()
 
     def write(self, prepared: Prepared) -> None:
         """Make it durable. Touches no model: others may be computing with them.

@@ -9,6 +9,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from conquer.service.store.database import Database
 from conquer.service.writer.failures import NotBegunError, cause_of, rolled_back
 
+_HASTE = 20
+"""Milliseconds that the reader waits for a store."""
+
 
 class StoreConnection:
     """Opened when they are first needed. Each is for one thread at a time."""
@@ -59,6 +62,8 @@ class StoreConnection:
             self._reads = self._database.engine.connect()
             raw: Any = self._reads.connection.driver_connection
             raw.execute("PRAGMA query_only=ON")
+            # It is used on the event loop. Readers hardly ever wait for writers.
+            raw.execute(f"PRAGMA busy_timeout={_HASTE}")
         return self._writes
 
     def end_reading(self) -> None:
@@ -80,12 +85,17 @@ class StoreConnection:
             self._writes.close()
             self._writes = None
 
+    def drop_reader(self) -> None:
+        """Let go of what reads: the next `begin` opens another."""
+        reads, self._reads = self._reads, None
+        if reads is not None:
+            # It would refuse to write for whoever got it next.
+            reads.invalidate()
+            reads.close()
+
     def close(self) -> None:
         """Let go of both."""
+        self.drop_reader()
         if self._writes is not None:
             self._writes.close()
-        if self._reads is not None:
-            # It would refuse to write for whoever gets it next.
-            self._reads.invalidate()
-            self._reads.close()
-        self._writes = self._reads = None
+            self._writes = None

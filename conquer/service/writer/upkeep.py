@@ -40,6 +40,9 @@ class Upkeep:
                 folded = turn.folded
                 if folded.stale and not turn.removed:
                     stale.append(name)
+                elif folded.void and not turn.removed:
+                    # What was decided on top of it has been taken back: it is read again.
+                    continue
                 elif folded.since_snapshot >= self.batches.settings.snapshot_every and not self._storing:
                     grown.append(folded)
                 self._alarm(folded, turn.removed)
@@ -93,7 +96,7 @@ class Upkeep:
         for folded in reversed(list(self.batches.models.values())):
             if time.monotonic() > until:
                 return
-            if folded.since_snapshot and not folded.stale:
+            if folded.since_snapshot and not (folded.stale or folded.void):
                 try:
                     self._store_now(folded)
                 except Exception as error:
@@ -133,7 +136,7 @@ class Upkeep:
 
     def _begin_snapshot(self, folded: Folded, every: int) -> None:
         """If it is due and no other is under way: copy the weights now, store them in the background."""
-        if folded.since_snapshot < every or folded.stale or self._storing:
+        if folded.since_snapshot < every or folded.stale or folded.void or self._storing:
             return
         try:
             data, position, generation = folded.dumps(), folded.position, folded.generation
@@ -189,7 +192,7 @@ def _snapshot_part(model: int, position: int, generation: int, part: int, count:
     def work(turn: Turn) -> None:
         folded = turn.folded
         # Something before `position` may have been taken back or erased since: then this snapshot is void.
-        if folded.id != model or folded.stale or folded.generation != generation:
+        if folded.id != model or folded.stale or folded.generation != generation or folded.position < position:
             raise conflict("void", f"model {folded.name!r} has been folded again")
         # Rows up to the base are gone, and with them perhaps a person: what was folded before must not come back.
         if position <= turn.base:

@@ -155,11 +155,14 @@ class Waiting:
         return batch
 
     def take_at_hand(self, rounds: int) -> list[QueuedWork]:
-        """The first of the queue that can be done in memory, of so many rounds together; the writer stays busy."""
+        """The first of the queue that can be done in memory, of so many rounds together; the writer stays busy.
+
+        None while a model has been folded: `take` lets it in, and whoever waits for it.
+        """
         found: list[QueuedWork] = []
         queue, is_at_hand = self._queue, self._batches.is_at_hand
         with self._lock:
-            while queue and queue[0].rounds <= rounds and is_at_hand(queue[0]):
+            while queue and not self._arrived and queue[0].rounds <= rounds and is_at_hand(queue[0]):
                 found.append(queue.popleft())
                 rounds -= found[-1].rounds
         return found
