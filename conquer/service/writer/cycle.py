@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from conquer.kernels.core import building
+from conquer.service.errors import RefusalError
 from conquer.service.log.fold import Folded
 from conquer.service.writer.batch import Batches
 from conquer.service.writer.failures import NotBegunError, UndoneError, as_told, concerns_all, is_locked
@@ -85,8 +86,9 @@ class Cycle:
         self._ahead = self._ahead or Prepared([])
         try:
             self._batches.compute(works, self._ahead)
-        except Exception:
-            logger.exception("a batch cannot be done in memory; its works are tried one by one")
+        except Exception as error:
+            if not isinstance(error, RefusalError):
+                logger.warning("a batch cannot be done in memory; its works are tried one by one", exc_info=error)
             for queued in self._ahead.batch:
                 queued.alone = True
             self._take_back()
