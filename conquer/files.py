@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 2
-_EARLIER = 1
-"""Files of before 0.1: a diagonal model's file held A where it now holds 1/A."""
+FORMAT = 1
 _LARGEST_HEADER = 64 * 2**20
 _MOST_PARTS = 2**22
 """Lists, objects and entries of a header: each takes up to a hundred bytes once it is read."""
@@ -50,16 +48,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = {name: np.array(array) for name, array in load(data).items()}
     except (TypeError, ValueError, RecursionError, SafetensorError, OverflowError) as error:
         raise FileError(f"not a conquer model file: {type(error).__name__}: {error}") from None
-    return header, arrays if header["format"] == FORMAT else _converted(arrays)
-
-
-def is_earlier(data: bytes) -> bool:
-    """Whether these are a model file's bytes of an earlier format, which `unpack` converts.
-
-    >>> is_earlier(pack({}, {}))
-    False
-    """
-    return bool(_header(data)["format"] != FORMAT)
+    return header, arrays
 
 
 def _header(data: bytes) -> dict[str, Any]:
@@ -79,28 +68,10 @@ def _header(data: bytes) -> dict[str, Any]:
         header = json.loads(outer["__metadata__"][_KEY], parse_constant=_no_number)
     except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
         raise FileError(f"not a conquer model file: {type(error).__name__}: {error}") from None
-    if not isinstance(header, dict) or header.get("format") not in (_EARLIER, FORMAT):
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
         found = header.get("format") if isinstance(header, dict) else header
-        raise FileError(f"the file has format {found!r}, this version reads {_EARLIER} and {FORMAT}")
+        raise FileError(f"the file has format {found!r}, this version reads format {FORMAT}")
     return header
-
-
-def _converted(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays of an earlier file under today's names.
-
-    Of a diagonal model: 1/A for A, and "shown" for what was "inverse", the 1/A of the widths. The last files that said
-    1 hold today's arrays already.
-    """
-    found = dict(arrays)
-    for name in arrays:
-        model, _, last = name.rpartition("precision")
-        if last or f"{model}ids" not in arrays:
-            continue
-        if f"{model}inverse" in found:
-            found[f"{model}shown"] = found.pop(f"{model}inverse")
-        with np.errstate(divide="ignore"):
-            found[f"{model}inverse"] = 1.0 / found.pop(name)
-    return found
 
 
 def _no_number(text: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from conquer import policies
 from conquer.checks import checked_dim, number
 from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid, mark_given
-from conquer.learners.conquer import USUAL_U, Conquer, as_stored
+from conquer.learners.conquer import USUAL_U, Conquer
 from conquer.policies import Policy
 from conquer.types import Learner
 
@@ -268,8 +268,7 @@ def describe(learner: Learner) -> dict[str, Any]:
 
 def rebuild(description: Mapping[str, Any]) -> Learner:
     """A fresh learner from `describe`'s result."""
-    with as_stored():
-        learner = make(description["algorithm"], dim=description["dim"], **description["parameters"])
+    learner = make(description["algorithm"], dim=description["dim"], **description["parameters"])
     mark_given(learner, [name for name in description.get("given", ()) if name == "U"])
     return learner
 

@@ -6,7 +6,7 @@ from typing import Any
 from conquer.checks import checked_dim
 from conquer.files import FileError, pack, unpack
 from conquer.learners.belief import columns
-from conquer.learners.conquer import Conquer, as_stored
+from conquer.learners.conquer import Conquer
 from conquer.learners.own import Rules, describe_own, rebuild_own
 from conquer.registry import build_model, describe, find, rebuild
 from conquer.types import Learner
@@ -58,8 +58,7 @@ def loads(
 def _rebuilt(description: Mapping[str, Any], rules: Rules) -> Learner:
     if "policy" not in description:
         return rebuild(description)
-    with as_stored():
-        return rebuild_own(description, rules, build_model)
+    return rebuild_own(description, rules, build_model)
 
 
 def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], largest: int) -> None:

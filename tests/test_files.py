@@ -151,6 +151,12 @@ def test_extra_must_be_an_object(extra):
         restore(reheaded(dumps(taught()), lambda h: h.update(extra=extra)))
 
 
+@pytest.mark.parametrize("version", [0, 2, "1", None])
+def test_files_of_another_format_are_refused(version):
+    with pytest.raises(FileError, match=f"the file has format {version!r}, this version reads format 1"):
+        loads(reheaded(dumps(taught()), lambda h: h.update(format=version)))
+
+
 def test_a_huge_header_is_not_read():
     with pytest.raises(FileError, match="it does not begin with the size of a header"):
         unpack(struct.pack("<Q", 2**62) + b"{}")

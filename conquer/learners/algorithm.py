@@ -1,8 +1,6 @@
 """A row of the table of algorithms: what it is called, what it takes, on which grid it is tuned, how it is built."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -114,7 +112,7 @@ class Algorithm:
 
             learner = Exploring(learner, explore)
         learner.made_by = self
-        mark_given(learner, () if STORED.get() else given)
+        mark_given(learner, given)
         made: Learner = learner
         return made
 
@@ -173,19 +171,6 @@ def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:
     ({'eta': 1, 'lam': 3}, {'eta': 2, 'lam': 3})
     """
     return tuple(dict(zip(points, values, strict=True)) for values in product(*points.values()))
-
-
-STORED = ContextVar("stored", default=False)
-
-
-@contextmanager
-def as_stored() -> Iterator[None]:
-    """Learners made within may break a bound's conditions, as older versions let them: what is on disk is opened."""
-    token = STORED.set(True)
-    try:
-        yield
-    finally:
-        STORED.reset(token)
 
 
 def mark_given(learner: Any, names: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
-from conquer.learners.algorithm import STORED, Presentable, as_stored
+from conquer.learners.algorithm import Presentable
 from conquer.learners.many import ManyRounds, chosen
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
@@ -21,7 +21,6 @@ from conquer.types import Choice, Floats, Query, Source
 if TYPE_CHECKING:
     from conquer.boards import Board
 
-__all__ = ["ETA_MODES", "USUAL_U", "Conquer", "as_stored"]
 USUAL_U = 1.0
 """U where nobody says another."""
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
@@ -75,7 +74,6 @@ class Conquer(ManyRounds, Presentable):
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
-        self._stored = STORED.get()
         self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
         self._set_eta(policy.eta if eta is None else eta)
         if policy.second == st.SEPARATION or (policy.second == st.THOMPSON and model.exact):
@@ -95,13 +93,13 @@ class Conquer(ManyRounds, Presentable):
                 raise ValueError(f"eta={eta!r} is a bound for the full and kernel models only")
             if self.model.projection is None and eta == "theory":
                 raise ValueError("eta='theory' holds only with projection='sequential' or 'exact'")
-            if self.model.projection is None and (drift := self.knobs[st.DRIFT]) > 0 and not self._stored:
+            if self.model.projection is None and (drift := self.knobs[st.DRIFT]) > 0:
                 raise ValueError(
                     f"eta={eta!r} with Q = {drift:g} holds only with projection='sequential' or 'exact': unprojected "
                     "scores are not bounded, so what the drift adds to the errors is not either; give Q = 0 or project"
                 )
             self.plan[st.ETA_MODE] = ETA_MODES[eta]
-            self._bound = "" if self._stored else eta
+            self._bound = eta
             self.check_bound()
         else:
             self.plan[st.ETA_MODE] = st.CONSTANT

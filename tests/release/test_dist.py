@@ -28,7 +28,7 @@ def dist(tmp_path_factory):
     for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "MANIFEST.in"):
         shutil.copy(ROOT / name, source)
     shutil.copytree(PACKAGE, source / "conquer", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "tests" / "formats", source / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tests" / "plugins", source / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", work / "out", source]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

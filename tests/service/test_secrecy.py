@@ -1,9 +1,7 @@
 """Who can read a store: modes of its files, what a backup leaves out, one lock whatever the store is called."""
 
 import contextlib
-import gzip
 import os
-import sqlite3
 import stat
 from pathlib import Path
 
@@ -12,11 +10,9 @@ import pytest
 
 from conquer.service import admin
 from conquer.service.store.database import Database, StoreError
-from conquer.service.store.secrecy import cookie_secret, marks_secret, voter_mark
+from conquer.service.store.secrecy import cookie_secret, marks_secret
 
 from .folds import sqlite
-
-OLD = Path(__file__).parent.parent / "formats" / "v0.1" / "store.sqlite.gz"
 
 
 @pytest.fixture(autouse=True)
@@ -90,18 +86,6 @@ def test_a_backup_holds_no_cookie_secret_and_marks_stay_good(tmp_path):
         with again.writing() as connection:
             assert marks_secret(connection) == marks
         assert cookie_secret(again) != signs
-
-
-def test_an_old_stores_marks_stay_good_and_its_cookies_do_not(tmp_path):
-    path = tmp_path / "store.db"
-    path.write_bytes(gzip.decompress(OLD.read_bytes()))
-    with contextlib.closing(sqlite3.connect(path)) as raw:
-        (old,) = raw.execute("SELECT value FROM secrets WHERE name = 'cookies'").fetchone()
-    database = Database(sqlite(tmp_path))
-    with contextlib.closing(database):
-        assert cookie_secret(database) != old
-        with database.writing() as connection:
-            assert voter_mark(marks_secret(connection), 1, "ann") == voter_mark(old, 1, "ann")
 
 
 def test_the_secret_can_come_from_the_environment(tmp_path, monkeypatch):

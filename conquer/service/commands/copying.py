@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from conquer.features.featurizer import Featurizer
 from conquer.learners.believing import believer
-from conquer.learners.conquer import as_stored
 from conquer.service.commands.pick_learner import PickLearner, fresh_learner
 from conquer.service.http.schemas import ModelSettings
 
@@ -22,8 +21,7 @@ class Scoring:
 
     def learner(self) -> PickLearner:
         """A learner that scores and ranks as the copied one did."""
-        with as_stored():
-            twin = fresh_learner(self.settings)
+        twin = fresh_learner(self.settings)
         twin.restore(self.arrays)
         return PickLearner(self.settings, twin, self.featurizer)
 

@@ -14,7 +14,7 @@ import numpy as np
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
 from conquer.learners.believing import Believing, believer
-from conquer.learners.conquer import Conquer, as_stored
+from conquer.learners.conquer import Conquer
 from conquer.learners.voters import Voter
 from conquer.service.commands.bulk import VectorBulk, bulk_of
 from conquer.service.commands.drawing import draw_items
@@ -213,8 +213,7 @@ class PickLearner:
 def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str | None]:
     """What learns, fresh or from a snapshot, and the tally stored beside it."""
     if data is None:
-        with as_stored():
-            return PickLearner(settings, fresh_learner(settings)), None
+        return PickLearner(settings, fresh_learner(settings)), None
     learner, extra, arrays = saving.loads(data)
     return PickLearner(settings, learner, stored_featurizer(extra, arrays)), extra.get("service", {}).get("tally")
 

@@ -8,7 +8,6 @@ from itertools import islice
 
 from sqlalchemy import Connection
 
-from conquer.files import is_earlier
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.schemas import ModelSettings
 from conquer.service.log.counted import Counted
@@ -185,9 +184,6 @@ def _read(
             return None
     try:
         data = snapshots.read(connection, header.id, position)
-        # Converted it would differ in the last bit from what its rows give.
-        if position != header.base and is_earlier(data):
-            return None
         learner, text = build(header.settings, data)
         return learner, read_tally(text) if text else Tally()
     except SPOILT as error:
