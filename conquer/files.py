@@ -3,12 +3,14 @@
 Nothing in a model file can run, and its size bounds what is allocated.
 """
 
+import errno
 import json
 import os
+import secrets
+import stat
 import struct
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,38 +82,57 @@ def _no_number(text: str) -> Any:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], private: bool = False) -> Iterator[Path]:
-    """An empty file beside `path` to be written in parts; at the end it takes the place of `path`.
+    """An empty file in the folder of `path`, which replaces `path` when the block ends.
 
-    A crash or an error leaves the old file or the new one, never a part. A private one is its owner's alone.
+    A crash or an error leaves the old file or the new one, never a part. A symbolic link stays, its target is replaced.
+    An existing file keeps its mode and, where permitted, its owner; a new one gets the mode of the process umask, or
+    0600 if `private`.
 
+    Raises
+    ------
+    OSError
+        The folder cannot be written, or `path` exists and is not a regular file.
+
+    Examples
+    --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "a.txt") as room:
-    ...         _ = room.write_text("new")
+    ...     with replacing(Path(folder) / "a.txt") as part:
+    ...         _ = part.write_text("new")
     ...     [file.name for file in Path(folder).iterdir()]
     ['a.txt']
     """
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
-    room = Path(name)
+    target = Path(os.path.realpath(path))
+    old = target.stat() if target.exists() else None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file, so it cannot be replaced", str(path))
+    part = target.parent / f".conquer-{secrets.token_hex(8)}"
+    # Until it is complete, the new file is not more readable than the old one.
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private or old else 0o666))
     try:
-        yield room
-        with room.open("rb+") as file:
+        yield part
+        with part.open("rb+") as file:
             os.fsync(file.fileno())
-        if not private:
-            mask = os.umask(0)
-            os.umask(mask)
-            room.chmod(0o666 & ~mask)
-        room.replace(target)
+        if old is not None and not private:
+            with suppress(PermissionError, AttributeError):  # Windows has no chown
+                os.chown(part, old.st_uid, old.st_gid)
+            part.chmod(stat.S_IMODE(old.st_mode))
+        part.replace(target)
     except BaseException:
-        room.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that a crash leaves the old one or the new one, never a part."""
-    with replacing(path) as room:
-        room.write_bytes(data)
+    """Write a file so that a crash leaves the old one or the new one, never a part; see `replacing`.
+
+    A pipe, a terminal or a device is written to directly.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        Path(path).write_bytes(data)
+        return
+    with replacing(path) as part:
+        part.write_bytes(data)
 
 
 def adopt(

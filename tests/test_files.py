@@ -2,6 +2,8 @@
 
 import copy
 import json
+import os
+import stat
 import struct
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conquer.files import FileError, pack, unpack, write_atomically
+from conquer.files import FileError, pack, replacing, unpack, write_atomically
 from conquer.registry import algorithms, make
 from conquer.saving import dumps, loads
 from conquer.session import Session, load, restore, save
@@ -176,6 +178,54 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path):
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "target", tmp_path / "link"
+    link.symlink_to(target)
+    for data in (b"new", b"newer"):  # the target is made, then replaced
+        write_atomically(link, data)
+        assert link.is_symlink()
+        assert target.read_bytes() == data
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(tmp_path / "pipe", b"data")
+    assert os.read(reader, 9) == b"data"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    with pytest.raises(OSError, match="not a regular file"), replacing(tmp_path / "pipe"):
+        pass
+
+
+def test_a_device_is_written_to_and_stays_a_device(tmp_path):
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(tmp_path / "full", b"data")
+    assert (tmp_path / "full").is_symlink()
+    assert (tmp_path / "full").is_char_device()
+
+
+def test_an_existing_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path, monkeypatch):
+    old, new = tmp_path / "old", tmp_path / "new"
+    mask = os.umask(0o027)
+    try:
+        # Another thread would see the mask change, and make its files with it.
+        with monkeypatch.context() as patched:
+            patched.setattr("os.umask", lambda mask: pytest.fail("the umask was changed"))
+            for mode in (0o600, 0o664):
+                old.touch()
+                old.chmod(mode)
+                write_atomically(old, b"data")
+                assert stat.S_IMODE(old.stat().st_mode) == mode
+            write_atomically(new, b"data")
+            assert stat.S_IMODE(new.stat().st_mode) == 0o640
+    finally:
+        os.umask(mask)
 
 
 @pytest.mark.parametrize("row", algorithms(), ids=lambda r: r.name)
