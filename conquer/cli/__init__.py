@@ -14,7 +14,6 @@ from conquer.cli.extras import need, remedy
 RESUMING = (
     ("study",),
     ("arena",),
-    ("measure", "staleness"),
     ("measure", "boards"),
     ("parse", "study"),
     ("data", "get"),

@@ -12,11 +12,9 @@ from conquer.cli.progress import showing
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.boards.spec import BoardsSpec
 from conquer.study.reviews.spec import Spec
-from conquer.study.staleness.spec import StalenessSpec
 
 measure = typer.Typer(
-    help="Measurements beside the studies: what an answer is worth, good defaults, what old weights cost, "
-    "how far boards can be trusted, the parser's regret and speed.",
+    help="Smaller measurements: the value of one answer, defaults, real votes, boards, voters, the parser's regret.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -96,22 +94,6 @@ def defaults(
 
 
 @measure.command()
-@filled(StalenessSpec)
-def staleness(
-    given: dict[str, Any],
-    jobs: Jobs = 2,
-    cluster: Cluster = None,
-    out: Out = Path("staleness"),
-    publish: Publish = None,
-) -> None:
-    """What it costs to choose with old weights: late answers, batches, regions that merge."""
-    need("study", *(["cluster"] if cluster else []))
-    from conquer.study.staleness.run import run_staleness
-
-    run_staleness(StalenessSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
-
-
-@measure.command()
 def votes(
     data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
     vectors: Annotated[
@@ -120,7 +102,7 @@ def votes(
     out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("votes"),
     publish: Publish = None,
 ) -> None:
-    """Real votes: a fit beside Bradley-Terry, arguments of unseen topics, votes per second."""
+    """Real votes: a fit beside Bradley-Terry, arguments of unseen topics."""
     need("study")
     from conquer.study.votes.command import run_votes
 
@@ -172,12 +154,3 @@ def regret(
     from conquer.study.parsing.regret import run_regret
 
     run_regret(out, rounds=rounds, seeds=seeds)
-
-
-@measure.command()
-def speed(treebank: Annotated[Path, typer.Argument(help="A folder with train, dev and test files.")]) -> None:
-    """What every part of parsing costs, on one core; run it on a quiet machine."""
-    need("parse", "study")
-    from conquer.study.parsing.speed import run_speed
-
-    run_speed(str(treebank))

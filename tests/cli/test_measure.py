@@ -4,11 +4,9 @@ import json
 import sys
 
 import pytest
-from parsing.treebanks import random_treebank
 
 from conquer import cli
 from conquer.data import synthetic
-from conquer.data.treebank import write
 
 
 @pytest.fixture
@@ -47,13 +45,6 @@ def test_regret_draws_its_bound(tmp_path, monkeypatch, capsys):
     assert "1 of 1 seeds" in capsys.readouterr().out
 
 
-def test_speed_prints_a_line_per_part(tmp_path, monkeypatch, capsys):
-    for seed, part in enumerate(("train", "dev", "test")):
-        write(tmp_path / f"xx-{part}.conllu", random_treebank(seed, 30))
-    assert measure(monkeypatch, "speed", tmp_path) == 0
-    assert "full supervision, a pass" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -63,7 +54,6 @@ def test_speed_prints_a_line_per_part(tmp_path, monkeypatch, capsys):
         (("regret", "--seeds", 0), "seeds must be at least 1, got 0"),
         (("boards", "--worlds", "votes", "--data", __file__), "line 1: no two columns are two things"),
         (("boards", "--worlds", "votes", "--data", "nope"), "no file nope"),
-        (("speed", "nope"), "expected one \\*train\\*.conllu file"),
     ],
 )
 def test_mistakes_are_one_line(options, message, tmp_path, monkeypatch, capsys):

@@ -1,1 +1,1 @@
-"""Real votes, measured: a fit beside Bradley-Terry, arguments of topics never seen, and votes per second."""
+"""Real votes, measured: a fit beside Bradley-Terry, and arguments of topics never seen."""

@@ -7,7 +7,6 @@ from typing import Any
 from conquer.files import write_atomically
 from conquer.study.votes.arguments import Topic, best_known, left_out, length_alone, words_and_length
 from conquer.study.votes.crowd import crowd
-from conquer.study.votes.speed import votes_per_second
 from conquer.study.votes.vectors import read_vectors
 
 CROWD = "llmfao/crowd-comparisons.csv.gz"
@@ -44,8 +43,7 @@ def run_votes(
     }
     if vectors is not None:
         told[BEST] = best_known(list(told.values()))
-    progress("votes per second", 1, 0)
-    text = page(found, told, votes_per_second(), " ".join(command))
+    text = page(found, told, " ".join(command))
     for folder in (out, *([publish] if publish else [])):
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "votes.md", text.encode())
@@ -55,10 +53,9 @@ def run_votes(
 def page(
     crowd: dict[str, Any],
     arguments: dict[str, list[dict[str, Any]]],
-    speed: dict[str, float],
     command: str,
 ) -> str:
-    """The page: three questions, a table or a sentence each. `arguments`: what `left_out` found, by features."""
+    """The page: two questions, a table each. `arguments`: what `left_out` found, by features."""
     topics = list(zip(*arguments.values(), strict=True))
     taus = " | ".join(f"{tau:.3f}" for tau in crowd["taus"].values())
     errors = " | ".join(f"{error:.4f}" for error in crowd["errors"].values())
@@ -100,18 +97,7 @@ def page(
         "|---|---" + "|---" * len(arguments) + "|",
         *map(_of_topic, topics),
         "",
-        "## Votes per second",
-        "",
-        "A made-up CSV file of 200,000 votes between 100 ids by 5,000 voters, per second of a core's time,",
-        "the best of three runs. Checked: no voter has answered one question in two ways.",
-        "",
-        "| | votes per second |",
-        "|---|---|",
-        *(f"| {name} | {rate:,.0f} |" for name, rate in
-          (("read", speed["read"]), ("learnt, once read", speed["learnt"]), ("checked, once read", speed["checked"]),
-           ("all of it, `conquer.fit`", speed["fit"]))),
-        "",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines)
 
 

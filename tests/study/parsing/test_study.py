@@ -9,7 +9,6 @@ from parsing.treebanks import random_treebank
 
 from conquer.cli.options import read
 from conquer.data.treebank import TreebankError, write
-from conquer.parsing.edges import Features
 from conquer.study.backends import processes
 from conquer.study.cells.store import digest
 from conquer.study.parsing import run
@@ -18,7 +17,6 @@ from conquer.study.parsing.command import run_parsing_study
 from conquer.study.parsing.report import table
 from conquer.study.parsing.run import study_parsing
 from conquer.study.parsing.spec import CEILING, ParsingSpec
-from conquer.study.parsing.speed import COUNT, costs
 
 
 @pytest.fixture
@@ -91,12 +89,6 @@ def test_report(tmp_path, folder):
     assert frame.select("error", "refusal").unique().sort("error", "refusal").rows() == [(0, 0), (0, 0.5), (0.2, 0)]
     assert frame.filter(refusal=0.5)["refused"].mean() > 0.3
     assert frame.filter(refusal=0)["refused"].max() == 0
-
-
-def test_costs_of_all_parts(folder):
-    found = list(costs(str(folder), Features("tags", 9)))
-    assert len({what for what, _, _ in found}) == len(found) == COUNT
-    assert all(number > 0 for _, number, _ in found)
 
 
 def test_what_is_refused(tmp_path, folder):
