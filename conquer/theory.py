@@ -82,7 +82,7 @@ def questions(
 
     N ln(1 + gap^2 / (16 beta)) <= D ln(1 + M / (lam D)) for N such questions among M, rows of at most unit norm,
     rewards within [-1, 1] (so no gap is above 2), any lam > 0, no drift (Q = 0), full model or linear kernel (the
-    others have more than D features; decision 0056). beta is the factor under the root of the widths: a number
+    others have more than D features). beta is the factor under the root of the widths: a number
     `eta` (the learner's own at the end; then it holds where the widths cover), or the largest that eta="tight" or
     "theory" can reach with projection. `asked` is M; without it every round has the gap, so M = N, and how many
     rounds there are does not enter. 2**62 says nothing.

@@ -22,7 +22,7 @@ LARGEST = sum(_REVIEWS.values())
 SOLVED = {"android": 379, "automotive": 469}
 """{domain: T}: the rounds of a run, where the paper's table of optional queries gives them away.
 
-T is 75 % of the reviews of these two. The sizes of the other 31 are assumed: uneven, in a fixed order (decision 54).
+T is 75 % of the reviews of these two. The sizes of the other 31 are assumed: uneven, in a fixed order.
 """
 
 _LEAST = 3

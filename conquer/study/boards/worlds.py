@@ -12,7 +12,7 @@ from conquer.tickets import Draws, draw_ticket, stream
 from conquer.types import Choice, Floats, Judge
 
 PENALTIES = {"linear": 1.0, "bradley-terry": 0.3, "narrow": 1.0, "equal": 1.0, "votes": 1.0}
-"""lam where answers are counted: 1, but where pairs drawn at random do better with less (decision 63)."""
+"""lam where answers are counted: 1, but where pairs drawn at random do better with less."""
 SPREAD = 3.0
 
 
