@@ -171,3 +171,12 @@ def test_rows_of_an_array_do_not_keep_the_room_of_its_zeros():
     X = as_rows(dense, 1000)
     assert X.indices.base is None
     assert X.data.tolist() == [1.0] * 3
+
+
+def test_masked_values_are_refused_with_the_remedy() -> None:
+    masked = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[True, False], [False, False]])
+    for items in (masked, list(masked), tuple(masked)):
+        with pytest.raises(ValueError, match=r"masked values, expected numbers: replace them first.*filled"):
+            as_rows(items, 2)
+    assert as_rows(masked.filled(0.0), 2).dense().tolist() == [[0.0, 2.0], [3.0, 4.0]]
+    assert as_rows(np.ma.masked_array(np.eye(2)), 2).dense().tolist() == np.eye(2).tolist()

@@ -10,8 +10,7 @@ from conquer.features.hashing import Entries, Grams, Hashes, hash_texts
 from conquer.features.kinds import KINDS, Kind, checked_kind
 from conquer.kernels.text import columns as text_columns
 from conquer.kernels.text import hashing as kernel
-from conquer.rows import SparseRows
-from conquer.rows.sparse import read_only
+from conquer.rows import SparseRows, read_only
 from conquer.types import Floats, Ints
 
 

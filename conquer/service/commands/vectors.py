@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from conquer.kernels.core.tiers import is_made
 from conquer.kernels.text import vectors as kernels
 from conquer.kernels.text.decimals import TABLES
-from conquer.rows import SparseRows
-from conquer.rows.sparse import compressed, stack
+from conquer.rows import SparseRows, compressed, stack
 from conquer.service.errors import invalid
 from conquer.service.http.schemas import ANSWER_WORDS, IDENTIFIER, LARGEST, LONGEST_IDENTIFIER
 from conquer.service.settings import Limits

@@ -1,25 +1,35 @@
-"""Sparse rows: the one shape in which items reach the kernels, checked here and nowhere else."""
+"""Items as sparse rows, and rounds of them: the shapes that reach the kernels, checked here and nowhere else."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conquer.checks import checked_dim
 from conquer.kernels.core import validate
-from conquer.types import Floats, Ints
+from conquer.types import Floats, Ints, Round
+
+
+class ScipyMatrix(Protocol):
+    """A scipy sparse matrix or array in any format."""
+
+    shape: tuple[int, int]
+
+    def tocsr(self) -> Any:
+        """The matrix in CSR format."""
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view: kernels see one array type."""
+    """A read-only view of the array, the only array type that kernels are compiled for."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def vector(values: ArrayLike, dtype: Any, name: str) -> NDArray[Any]:
-    """`values` as a contiguous (n,) array of this type, or an error that names them where they do not fit."""
+    """`values` as a contiguous (n,) array of this type; errors call them `name`."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
@@ -33,16 +43,43 @@ def vector(values: ArrayLike, dtype: Any, name: str) -> NDArray[Any]:
 
 
 def owned(array: NDArray[Any], given: Any) -> NDArray[Any]:
-    """The array, copied if the caller could still write to it: what has been checked must stay as it was."""
+    """The array, copied if the caller could still write to it after the checks."""
     shared = isinstance(given, np.ndarray) and array.flags.writeable and np.may_share_memory(array, given)
     return array.copy() if shared else array
 
 
 class SparseRows:
-    """K sparse rows of dimension D. Arrays handed over read-only are shared, others copied.
+    """K sparse rows of dimension D: what learners and models take, immutable and checked once.
 
-    Indices may come in any order; repeated ones are summed. Every index and value is checked once, here.
+    Parameters
+    ----------
+    indptr : array of int, shape (K + 1,)
+        Row i has the entries `indptr[i]` to `indptr[i + 1]`.
+    indices : array of int
+        The column of each entry, in [0, dim), in any order within a row. Repeated columns are summed.
+    data : array of float
+        The value of each entry, finite.
+    dim : int
+        The number of columns D.
 
+    Attributes
+    ----------
+    indptr, indices, data : read-only arrays
+        The entries. Arrays passed read-only are shared, others are copied.
+    rows : array of int, shape (K,)
+        Which rows of the arrays these are, in order: `take` returns views that share the entries.
+    dim : int
+        The number of columns D.
+
+    Raises
+    ------
+    TypeError
+        If an array cannot be converted without loss.
+    ValueError
+        If `indptr` does not rise from 0, an index is outside [0, dim) or a value is not finite.
+
+    Examples
+    --------
     >>> X = SparseRows([0, 2, 3], [0, 2, 1], [1.0, 0.5, 2.0], dim=3)
     >>> X.shape, X.dense().tolist()
     ((2, 3), [[1.0, 0.0, 0.5], [0.0, 2.0, 0.0]])
@@ -80,14 +117,13 @@ class SparseRows:
 
     @classmethod
     def made(cls, indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) -> "SparseRows":
-        """Rows of arrays that a kernel of ours has made and nobody else holds, unchecked.
+        """Rows of arrays that a kernel of ours has filled and nothing else refers to, unchecked.
 
-        Values are finite, indices within [0, dim) and none is twice in a row: the kernel has seen to it. It has filled
-        as much of `indices` and `data` as it needed.
+        Values are finite, indices are in [0, dim) and differ within a row. The arrays may be longer than the rows.
         """
         rows, used = object.__new__(cls), indptr.item(-1)
         if used < data.size:
-            short = 5 * used < 4 * data.size  # what is kept must not hold much room that was not needed
+            short = 5 * used < 4 * data.size  # do not keep much unused memory
             indices, data = indices[:used], data[:used]
             if short:
                 indices, data = indices.copy(), data.copy()
@@ -116,14 +152,18 @@ class SparseRows:
         return f"SparseRows({len(self)} x {self.dim})"
 
     def take(self, rows: ArrayLike) -> "SparseRows":
-        """The rows with these positions, as a view: nothing is copied but the positions."""
+        """The rows at these positions, as a view that shares the entries.
+
+        >>> SparseRows([0, 1, 2], [0, 1], [1.0, 2.0], dim=2).take([1, 1]).dense().tolist()
+        [[0.0, 2.0], [0.0, 2.0]]
+        """
         chosen = vector(rows, np.int64, "rows")
         if chosen.size and (chosen.min() < 0 or chosen.max() >= self.rows.size):
             raise IndexError(f"rows must be in [0, {self.rows.size}), got [{chosen.min()}, {chosen.max()}]")
         return self.view(self.rows[chosen])
 
     def view(self, rows: Ints) -> "SparseRows":
-        """The rows with these numbers of the whole, unchecked, for callers that know them to be within it."""
+        """The rows with these numbers in `indptr`, as an unchecked view."""
         view = object.__new__(SparseRows)
         view.indptr, view.indices, view.data, view.dim = self.indptr, self.indices, self.data, self.dim
         rows.flags.writeable = False
@@ -131,13 +171,13 @@ class SparseRows:
         return view
 
     def widened(self, dim: int) -> "SparseRows":
-        """The same rows among `dim` features, no fewer than they have, as a view."""
+        """The same rows with `dim` columns, at least as many as now, as a view."""
         wide = object.__new__(SparseRows)
         wide.indptr, wide.indices, wide.data, wide.rows, wide.dim = self.indptr, self.indices, self.data, self.rows, dim
         return wide
 
     def packed(self) -> "SparseRows":
-        """The same rows without the entries a view leaves out, in arrays of their own; themselves where it has none."""
+        """The rows with arrays of their own, without entries that a view leaves out."""
         if self.indices.size == self.indptr[-1] and self.rows.tolist() == list(range(self.indptr.size - 1)):
             return self
         sizes = self.indptr[self.rows + 1] - self.indptr[self.rows]
@@ -148,11 +188,11 @@ class SparseRows:
         return packed
 
     def dense(self) -> Floats:
-        """The rows as a (K, D) array."""
+        """The rows as a dense (K, D) array."""
         return np.asarray(self.csr().toarray(), dtype=np.float64)
 
     def csr(self) -> Any:
-        """The rows as a scipy CSR matrix of its own."""
+        """The rows as a scipy `csr_array`, a copy."""
         from scipy.sparse import csr_array
 
         rows = self.packed()
@@ -160,11 +200,11 @@ class SparseRows:
 
 
 def _unpickled(*state: Any) -> SparseRows:
-    """Rows that travelled between processes: read-only again, so that the kernels see the type they know."""
+    """Rows from another process, with read-only arrays again."""
     indptr, indices, data, dim, rows = state
-    whole = object.__new__(SparseRows)
-    whole._set(indptr, indices, data, dim, rows)
-    return whole
+    restored = object.__new__(SparseRows)
+    restored._set(indptr, indices, data, dim, rows)
+    return restored
 
 
 def _summed(indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) -> tuple[Ints, NDArray[np.int32], Floats]:
@@ -179,20 +219,18 @@ def _summed(indptr: Ints, indices: NDArray[np.int32], data: Floats, dim: int) ->
     )
 
 
-def as_rows(X: Any, dim: int) -> SparseRows:
-    """Any (K, D) array, scipy sparse matrix or SparseRows as checked SparseRows of dimension `dim`.
+def as_rows(X: SparseRows | ScipyMatrix | ArrayLike, dim: int) -> SparseRows:
+    """A (K, D) array, scipy sparse matrix or SparseRows as checked SparseRows of dimension `dim`.
 
     >>> as_rows([[0.0, 2.0], [1.0, 0.0]], dim=2).indices.tolist()
     [1, 0]
     """
-    if type(X) is not SparseRows:
-        X = converted(X)
-    if X.dim != dim:
-        raise ValueError(f"items must have {dim} features, got {X.dim}")
-    if X.rows.size == 0:
+    rows = X if type(X) is SparseRows else converted(X)
+    if rows.dim != dim:
+        raise ValueError(f"items must have {dim} features, got {rows.dim}")
+    if rows.rows.size == 0:
         raise ValueError("a round needs at least one item, got none")
-    checked: SparseRows = X
-    return checked
+    return rows
 
 
 def converted(X: Any) -> SparseRows:
@@ -200,6 +238,7 @@ def converted(X: Any) -> SparseRows:
     if hasattr(X, "tocsr"):
         matrix = _as_csr(X)
         return SparseRows(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
+    refuse_masked(X)
     try:
         given = np.asarray(X)
         if given.dtype.kind not in "biufO":
@@ -212,6 +251,15 @@ def converted(X: Any) -> SparseRows:
     if dense.ndim != 2:
         raise ValueError(f"items must have two dimensions (K, D), got shape {dense.shape}")
     return compressed(dense)
+
+
+def refuse_masked(values: Any) -> None:
+    """A ValueError for an array with masked values, or a list with such an array: numpy would ignore the mask."""
+    if type(values) is np.ndarray:
+        return
+    for array in values if isinstance(values, list | tuple) else (values,):
+        if hasattr(array, "mask") and np.ma.is_masked(array):
+            raise ValueError("items have masked values, expected numbers: replace them first, e.g. X.filled(0.0)")
 
 
 def compressed(dense: Floats) -> SparseRows:
@@ -230,12 +278,12 @@ _MANY = read_only(np.arange(1024, dtype=np.int64))
 
 
 def _first(count: int) -> Ints:
-    """The numbers from 0 to `count`, which nobody can write: few of them are a part of what all share."""
+    """The numbers 0 to `count` - 1, read-only; short ranges share one array."""
     return _MANY[:count] if count <= _MANY.size else read_only(np.arange(count, dtype=np.int64))
 
 
 def _as_csr(X: Any) -> Any:
-    """A scipy matrix as CSR; other formats are checked first, since scipy converts them without looking."""
+    """A scipy matrix as CSR; other formats are checked first, because scipy converts them unchecked."""
     if X.format == "coo":
         for axis, size in enumerate(X.shape):
             places = X.coords[axis] if hasattr(X, "coords") else (X.row, X.col)[axis]
@@ -259,3 +307,104 @@ def stack(parts: Sequence[SparseRows]) -> SparseRows:
         np.concatenate([part.data for part in packed]),
         packed[0].dim,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Rounds:
+    """All rounds of a simulation: which rows meet in each round, and what each row is worth.
+
+    Parameters
+    ----------
+    X : SparseRows, scipy sparse matrix or array, shape (N, D)
+        The features of all items.
+    sets : array of int, shape (T, K)
+        The rows of `X` that meet in each round; -1 pads short rounds at the end.
+    rewards : array of float, shape (N,)
+        The reward of each row, in [-1, 1].
+    ratings : array of float, shape (N, R), optional
+        The ratings people gave each row, padded with NaN at the end, for the judge `raters`.
+
+    Attributes
+    ----------
+    sizes : array of int, shape (T,)
+        The number of items in each round.
+
+    Raises
+    ------
+    ValueError
+        If `sets` has numbers outside [-1, N) or -1 before a row number, a reward is outside [-1, 1], or a row of
+        `ratings` has none.
+
+    Examples
+    --------
+    >>> rounds = Rounds([[1.0, 0.0], [0.0, 1.0]], [[0, 1], [1, -1]], [1.0, -1.0])
+    >>> len(rounds), rounds[1].rewards.tolist()
+    (2, [-1.0])
+    """
+
+    X: SparseRows
+    sets: Ints
+    sizes: Ints
+    rewards: Floats
+    ratings: Floats
+
+    def __init__(
+        self,
+        X: SparseRows | ScipyMatrix | ArrayLike,
+        sets: ArrayLike,
+        rewards: ArrayLike,
+        ratings: ArrayLike | None = None,
+    ) -> None:
+        rows = X if type(X) is SparseRows else converted(X)
+        if not np.array_equal(rows.rows, np.arange(rows.indptr.size - 1)):
+            rows = rows.packed()
+        members = np.asarray(sets)
+        if members.ndim != 2 or not (members.size == 0 or np.issubdtype(members.dtype, np.integer)):
+            raise ValueError(
+                f"sets must be a (T, K) array of row numbers, got {members.dtype} of shape {members.shape}"
+            )
+        members = owned(np.ascontiguousarray(members, dtype=np.int64), sets)
+        sizes = np.zeros(members.shape[0], np.int64)
+        bad = validate.check_sets(members, sizes, len(rows))
+        if bad >= 0:
+            raise ValueError(
+                f"round {bad} must hold row numbers in [0, {len(rows)}) and then only -1, got {members[bad].tolist()}"
+            )
+        values = vector(rewards, np.float64, "rewards")
+        if values.size != len(rows):
+            raise ValueError(f"rewards must have one value per row ({len(rows)}), got {values.size}")
+        if values.size and not (np.isfinite(values).all() and values.min() >= -1 and values.max() <= 1):
+            raise ValueError("rewards must be finite and in [-1, 1]")
+        object.__setattr__(self, "X", rows)
+        object.__setattr__(self, "sets", read_only(members))
+        object.__setattr__(self, "sizes", read_only(sizes))
+        object.__setattr__(self, "rewards", read_only(values))
+        object.__setattr__(self, "ratings", read_only(_ratings(ratings, len(rows))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rounds, (self.X, self.sets, self.rewards, self.ratings if self.ratings.size else None)
+
+    def __len__(self) -> int:
+        return int(self.sets.shape[0])
+
+    def __getitem__(self, t: int) -> Round:
+        if not -len(self) <= t < len(self):
+            raise IndexError(f"round must be in [0, {len(self)}), got {t}")
+        members = self.sets[t, : self.sizes[t]]
+        ratings = self.ratings[members] if self.ratings.size else None
+        return Round(self.X.view(members.copy()), self.rewards[members], ratings)
+
+    def __iter__(self) -> Iterator[Round]:
+        return (self[t] for t in range(len(self)))
+
+
+def _ratings(ratings: ArrayLike | None, items: int) -> Floats:
+    if ratings is None:
+        return np.empty((1, 0))  # a row for judges that read no ratings
+    values = owned(np.ascontiguousarray(ratings, dtype=np.float64), ratings)
+    if values.ndim != 2 or values.shape[0] != items:
+        raise ValueError(f"ratings must be ({items}, R), got shape {values.shape}")
+    present = np.isfinite(values)
+    if np.isinf(values).any() or not present[:, :1].all() or (np.diff(present.astype(np.int8), axis=1) > 0).any():
+        raise ValueError("ratings must be finite, at least one per row, with NaN only after the last rating of a row")
+    return values
