@@ -11,14 +11,14 @@ from conquer.features.context import MOST_PRODUCTS, cross
 from conquer.features.dicts import hash_dicts, hash_together, hash_vector
 from conquer.features.fitted import FittedColumns, fit_columns, read_fitted
 from conquer.features.hashing import Entries, Grams, hash_texts, hashed, hashed_rows, signed_column
-from conquer.features.items import ItemKind, Items, kind_and_items, vector_rows
+from conquer.features.items import vector_rows
 from conquer.features.kinds import KINDS, Kind
 from conquer.features.names import named_hashes
-from conquer.features.parts import ItemParts, of_vectors, together
+from conquer.features.parts import together
 from conquer.features.settings import Columns, Products, check_rows, check_words
 from conquer.features.through import check_through, vectors_through
 from conquer.features.vectors import LARGEST_DIM, matched, vector_entries
-from conquer.items import Part, checked_learn, is_whole
+from conquer.items import ItemKind, ItemParts, Items, Part, checked_learn, has_parts, has_vectors, kind_and_items
 from conquer.kernels.text import hashing as kernel
 from conquer.rows import SparseRows
 
@@ -89,7 +89,7 @@ class Featurizer:
     def fit(self, items: Items) -> "Featurizer":
         """A copy fitted to texts or dicts; this one stays as it is."""
         kind, values = kind_and_items(items, self.learn)
-        if of_vectors(kind, values):
+        if has_vectors(kind, values):
             raise TypeError("fit takes texts or dicts, got vectors, which keep their columns")
         return self._fit(self._grams(kind, values))
 
@@ -111,11 +111,11 @@ class Featurizer:
         More than `most` products are refused before there is room made for them.
         """
         kind, values = kind_and_items(items, self.learn)
-        if self.through is not None and not of_vectors(kind, values):
+        if self.through is not None and not has_vectors(kind, values):
             kind, values = self._through(kind, values)
-        if of_vectors(kind, values):
+        if has_vectors(kind, values):
             return self._vectors(values, context, most)
-        if kind == "dicts" and type(context) is dict and not is_whole(context):
+        if kind == "dicts" and type(context) is dict and not has_parts(context):
             return self._weighed(*hash_together(values, context, self.seed, KINDS[self.kind].presence), most)
         return self._weighed(self._grams(kind, values), None if context is None else self._context(context), most)
 
@@ -183,14 +183,14 @@ class Featurizer:
 
     def _about(self, context: Any) -> tuple[ItemKind, Any]:
         """The kind of a context, and what is learnt of it, in a list."""
-        parts = self.learn if self.learn is not None and is_whole(context) else ()
+        parts = self.learn if self.learn is not None and has_parts(context) else ()
         return kind_and_items([context], self.learn if any(context.get(part) is not None for part in parts) else None)
 
     def _context(self, context: Any) -> Grams:
         kind, values = self._about(context)
         if kind == "vectors":
             return hash_vector(vector_rows(values, LARGEST_DIM), seed=self.seed)
-        if of_vectors(kind, values):
+        if has_vectors(kind, values):
             vector = hash_vector(vector_rows(values.vector, LARGEST_DIM), seed=self.seed)
             return together(vector, self._grams("dicts", values.features))
         return self._grams(kind, values)
@@ -286,7 +286,7 @@ def featurize(
     """
     featurizer = Featurizer(dim=dim, kind=kind, ngrams=ngrams, seed=seed)
     known, values = kind_and_items(items)
-    if of_vectors(known, values) or not KINDS[kind].rarity:
+    if has_vectors(known, values) or not KINDS[kind].rarity:
         return featurizer(values, context)
     grams = featurizer._grams(known, values)
     return featurizer._fit(grams)._weighed(grams, None if context is None else featurizer._context(context))[0]

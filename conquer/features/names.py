@@ -5,9 +5,9 @@ from typing import Any
 
 from conquer.features.dicts import features
 from conquer.features.hashing import CATEGORY, NUMBER, TEXT, feature_hash, string_key
-from conquer.features.items import kind_and_items
 from conquer.features.text import ngrams as runs
 from conquer.features.text import tokens
+from conquer.items import kind_and_items
 
 
 def named_hashes(item: str | Mapping[str, Any], ngrams: tuple[int, int], seed: int) -> dict[str, int]:

@@ -1,57 +1,12 @@
 """Items that have several parts (`conquer.items`): what is learnt of them, and how it makes one row."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from conquer.features.hashing import Grams
-from conquer.items import PARTS, Part, is_whole, learnt_of
 from conquer.kernels.text import hashing as kernel
 from conquer.types import Floats, Ints
-
-LearntKind = Literal["texts", "dicts", "vectors", "parts"]
-_SINGLE: dict[Part, LearntKind] = {"text": "texts", "features": "dicts", "vector": "vectors"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemParts:
-    """Items by what is learnt of them: texts and features, or vectors and features; None where a part is not learnt."""
-
-    text: Sequence[str] | None = None
-    features: Sequence[Mapping[str, Any]] | None = None
-    vector: Any = None
-
-
-def of_vectors(kind: LearntKind, values: Any) -> bool:
-    """Whether these items are vectors, with features or alone."""
-    return kind == "vectors" or (kind == "parts" and values.vector is not None)
-
-
-def learnt(items: Sequence[Mapping[str, Any]], learn: Sequence[Part] | None = None) -> tuple[LearntKind, Any]:
-    """The kind of what is learnt of items with parts, and what it is: all of them have the same parts.
-
-    >>> learnt([{"text": "good tea", "vector": [0.5], "label": "A"}])
-    ('vectors', [[0.5]])
-    """
-    parts: tuple[Part, ...] = ()
-    for number, item in enumerate(items):
-        if not is_whole(item) and not (isinstance(item, Mapping) and isinstance(item.get("text"), str)):
-            raise TypeError(f"item {number} must have text, features or vector as item 0 has, got {item!r:.80}")
-        try:
-            found = learnt_of([part for part in PARTS if item.get(part) is not None], learn)
-        except ValueError as error:
-            raise ValueError(f"item {number} {error}") from None
-        if parts and found != parts:
-            raise TypeError(
-                f"all items must have the same parts: item 0 has {', '.join(parts)}, item {number} {', '.join(found)}"
-            )
-        parts = found
-    columns = {part: [item[part] for item in items] for part in parts}
-    if len(parts) == 1:
-        return _SINGLE[parts[0]], columns[parts[0]]
-    return "parts", ItemParts(**columns)
 
 
 def together(one: Grams, other: Grams) -> Grams:

@@ -11,8 +11,8 @@ from conquer.data.votes.parts import DELIMITERS, FilePart, cut
 from conquer.data.votes.tables import header_of
 from conquer.data.votes.things import ThingKind, Things
 from conquer.features.featurizer import Featurizer
-from conquer.features.items import kind_and_items
 from conquer.fitting.contents import RowMaker
+from conquer.items import kind_and_items
 
 DEFAULT_DIM = 2**20
 """Columns of texts and dicts."""

@@ -4,14 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
-
 from conquer import tickets
 from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
 from conquer.checks import LARGEST, checked_seed, number
 from conquer.features.featurizer import Featurizer
-from conquer.features.parts import learnt
-from conquer.items import is_whole
+from conquer.items import kind_and_items
 from conquer.learners.believing import believer
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
@@ -23,19 +20,11 @@ from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
 
 Moved = TypeVar("Moved")
 _NUMBERED = tuple(map(str, range(100)))
-_SEVERAL, _VECTOR = (list, tuple), (list, tuple, np.ndarray)
 
 
 def _numbered(count: int) -> Sequence[str]:
     """The ids of items that came without."""
     return _NUMBERED[:count] if count <= len(_NUMBERED) else [str(k) for k in range(count)]
-
-
-def _is_matrix(items: Any) -> bool:
-    """Whether the items are vectors or a matrix: rows of numbers that need no featurizer."""
-    if isinstance(items, _SEVERAL):
-        return len(items) > 0 and all(isinstance(item, _VECTOR) for item in items)
-    return isinstance(items, SparseRows | np.ndarray) or hasattr(items, "tocsr")
 
 
 class Session:
@@ -164,13 +153,16 @@ class Session:
     def _read(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Sequence[str], SparseRows]:
         """The items' ids and rows."""
         items, ids = self._looked_up(items, context, ids)
-        if type(items) is not list and isinstance(items, Mapping):
+        if (
+            type(items) is not list and isinstance(items, Mapping) and not hasattr(items, "tocsr")
+        ):  # a dok_matrix is a dict
             if ids is not None:
                 raise ValueError("ids are the keys of the mapping; pass them once")
             ids, items = list(items), list(items.values())
         names: Sequence[str] | None = None if ids is None else checked_ids(ids)
         rows = self._featurize(items, context)
-        names = names or _numbered(len(rows))
+        if names is None:
+            names = _numbered(len(rows))
         if len(names) != len(rows):
             raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
         return names, rows
@@ -181,12 +173,11 @@ class Session:
         return (items, ids) if found is None else (found[0], found[1] if ids is None else ids)
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
-        """Vectors and matrices of the learner's own features as they are, unless a featurizer was given."""
-        if self.featurizer is None and type(items) is list and items and is_whole(items[0]):
-            _, items = learnt(items)
-        known = self.known is not None and isinstance(items, SparseRows)
-        if context is None and (self.featurizer is None or known) and _is_matrix(items):
-            return as_rows(items, self.learner.dim).packed()
+        """Vectors without a context as they are, in any container; a featurizer reads everything else."""
+        if self.featurizer is None or (self.known is not None and isinstance(items, SparseRows)):
+            kind, items = kind_and_items(items)
+            if kind == "vectors" and context is None:
+                return as_rows(items, self.learner.dim).packed()
         if isinstance(items, SparseRows):
             items = items.csr()
         if (featurizer := self.featurizer or self._hashing) is None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from conquer.features.featurizer import Featurizer, featurize
-from conquer.features.parts import ItemParts, learnt
-from conquer.items import PARTS, checked_learn, is_whole, learnt_of
+from conquer.items import PARTS, ItemParts, checked_learn, has_parts, kind_and_items, learnt_parts
 from conquer.registry import make
 from conquer.session import Session, load, save
 
@@ -31,13 +31,13 @@ def test_which_parts_are_learnt():
     for bits in range(1, 8):
         has = [part for k, part in enumerate(PARTS) if bits >> k & 1]
         expected = {"features", "vector" if "vector" in has else "text"} & {*has}
-        assert {*learnt_of(has, None)} == expected
+        assert {*learnt_parts(has, None)} == expected
         for learn in (["text"], ["features"], ["vector"], ["text", "features"], ["features", "vector"]):
             if {*learn} & {*has}:
-                assert {*learnt_of(has, learn)} == {*learn} & {*has}
+                assert {*learnt_parts(has, learn)} == {*learn} & {*has}
             else:
                 with pytest.raises(ValueError, match="needs"):
-                    learnt_of(has, learn)
+                    learnt_parts(has, learn)
 
 
 @pytest.mark.parametrize("learn", [["words"], [], "text", ["text", "text"], ["text", "vector"], 3])
@@ -83,11 +83,11 @@ def test_fitted_features_know_the_words_and_the_names():
 
 def test_all_items_have_the_same_parts():
     with pytest.raises(TypeError, match=r"item 0 has vector, item 1 text"):
-        learnt([{"vector": [1.0]}, {"text": "tea"}])
+        kind_and_items([{"vector": [1.0]}, {"text": "tea"}])
     with pytest.raises(TypeError, match="item 1 must have text, features or vector"):
-        learnt([{"vector": [1.0]}, {"price": 3.0}])
+        kind_and_items([{"vector": [1.0]}, {"price": 3.0}])
     with pytest.raises(ValueError, match="item 0 needs text, got vector"):
-        learnt([{"vector": [1.0]}], ["text"])
+        kind_and_items([{"vector": [1.0]}], ["text"])
 
 
 plain = st.dictionaries(
@@ -99,13 +99,11 @@ plain = st.dictionaries(
 
 @given(plain)
 def test_what_was_features_before_still_is(item):
-    assert not is_whole(item)
+    assert not has_parts(item)
     assert not isinstance(learnt_or_plain(item), ItemParts)
 
 
 def learnt_or_plain(item):
-    from conquer.features.items import kind_and_items
-
     kind, values = kind_and_items([item])
     assert kind == "dicts"
     return values[0]
@@ -159,3 +157,48 @@ def test_a_session_learns_vectors_as_they_are_and_shows_ids():
     expected = told(*[VECTORS] * 5)
     assert np.array_equal(told(*[whole] * 5), expected)
     assert np.array_equal(told(*[dict(zip("ab", whole, strict=True))] * 5), expected)
+
+
+CONTAINERS = {
+    "list": lambda X: X.tolist(),
+    "tuples": lambda X: tuple(map(tuple, X.tolist())),
+    "iterator": lambda X: iter(X.tolist()),
+    "arrays": list,
+    "array": lambda X: X,
+    "dict": lambda X: dict(zip("abc", X.tolist(), strict=True)),
+    "parts": lambda X: [{"vector": vector} for vector in X.tolist()],
+    "csr": sparse.csr_array,
+    "dok": sparse.dok_matrix,
+    "dok_array": sparse.dok_array,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_session_takes_vectors_as_they_are_in_any_container(container):
+    X = np.array([[3.0, 4.0], [0.0, 2.0], [-1.0, 0.5]])
+    learner, session = make("gnr", dim=2), Session(make("gnr", dim=2), seed=4)
+    offer = session.ask(CONTAINERS[container](X))
+    session.tell(offer.id, "first")
+    learner.learn(X, offer.choice, 1)
+    assert np.array_equal(session.learner.model.weights(), learner.model.weights())
+
+
+@pytest.mark.parametrize("container", sorted({*CONTAINERS} - {"dict", "parts"}))
+def test_a_featurizer_scales_vectors_in_any_container(container):
+    X = np.array([[3.0, 4.0], [0.0, 2.0], [-1.0, 0.5]])
+    assert np.allclose(np.linalg.norm(Featurizer(dim=2)(CONTAINERS[container](X)).dense(), axis=1), 1)
+    assert np.array_equal(Featurizer(dim=2, unit=False)(CONTAINERS[container](X)).dense(), X)
+
+
+def test_masked_values_are_refused():
+    masked = np.ma.masked_array(np.eye(2), np.eye(2))
+    for items in (masked, list(masked)):
+        with pytest.raises(ValueError, match="masked values"):
+            Featurizer(dim=2)(items)
+        with pytest.raises(ValueError, match="masked values"):
+            Session(make("gnr", dim=2)).ask(items)
+
+
+def test_no_ids_are_not_ids_of_two_items():
+    with pytest.raises(ValueError, match="one id per item, got 0 ids for 2 items"):
+        Session(make("gnr", dim=2)).ask(np.eye(2), ids=[])

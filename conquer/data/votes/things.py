@@ -12,7 +12,7 @@ import numpy as np
 from conquer.answers import RESERVED
 from conquer.checks import is_real
 from conquer.data.votes.vote import LONGEST_NAME
-from conquer.items import PARTS, is_whole
+from conquer.items import PARTS, has_parts
 
 ThingKind = Literal["ids", "texts", "dicts", "vectors"]
 KINDS = cast(tuple[ThingKind, ...], get_args(ThingKind))
@@ -88,7 +88,7 @@ class Things:
         if self.kind == "dicts":
             if not isinstance(value, Mapping):
                 raise ValueError(f"expected an object with features, got {cell!r:.60}")
-            return self._whole(value) if is_whole(value) else _features(value)
+            return self._whole(value) if has_parts(value) else _features(value)
         return self._vector(value, cell)
 
     def _whole(self, item: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,7 @@ import msgspec
 
 from conquer.features.context import MOST_PRODUCTS
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
-from conquer.features.parts import ItemParts
-from conquer.items import PARTS, is_whole, learnt_of
+from conquer.items import PARTS, ItemParts, has_parts, learnt_parts
 from conquer.rows import SparseRows
 from conquer.service.commands.vectors import read_vectors, vector_rows
 from conquer.service.errors import conflict, invalid
@@ -75,7 +74,7 @@ class Reader:
         context: Any = None
         if not alone:
             context = decoded(_context if room is None else _new_context, raw_context, "context")
-            if type(context) is dict and is_whole(context) and (unknown := context.keys() - {*PARTS}):
+            if type(context) is dict and has_parts(context) and (unknown := context.keys() - {*PARTS}):
                 raise invalid(f"context: beside a vector or features there is room for a text, got {min(unknown)!r}")
         values = _values(items, kind)
         try:
@@ -113,7 +112,9 @@ class Reader:
     def kind_of(self, item: Item) -> str:
         """Which parts of an item are learnt, by their names with a + between them; a RefusalError where it is none."""
         try:
-            return "+".join(learnt_of([part for part in PARTS if getattr(item, part) is not None], self.settings.learn))
+            return "+".join(
+                learnt_parts([part for part in PARTS if getattr(item, part) is not None], self.settings.learn)
+            )
         except ValueError as error:
             raise invalid(f"item {item.id!r} {error}") from None
 
@@ -156,7 +157,7 @@ def _values(items: Sequence[Item], kind: str) -> Any:
 
 def _check_context(context: Any) -> None:
     """A RefusalError where it is the context that is wrong."""
-    for name, value in context.items() if type(context) is dict and not is_whole(context) else ():
+    for name, value in context.items() if type(context) is dict and not has_parts(context) else ():
         if isinstance(value, list | dict):
             raise invalid(f"context: {name!r} must be a text, a number or a bool, got {value!r:.80}")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from conquer.items import SHOWN, is_whole
+from conquer.items import SHOWN, has_parts
 from conquer.service.http.schemas import Item
 
 _items = msgspec.json.Decoder(list[Item]).decode
@@ -49,7 +49,7 @@ def prompt_of(raw: Any) -> Any:
     ('a pot for two', 'a pot for two', None)
     """
     context = msgspec.json.decode(bytes(raw))
-    return context["text"] if is_whole(context) and isinstance(context.get("text"), str) else context
+    return context["text"] if has_parts(context) and isinstance(context.get("text"), str) else context
 
 
 def shown_of(item: Item | None) -> list[Any]:

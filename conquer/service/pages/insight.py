@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conquer.features.featurizer import Featurizer
-from conquer.items import PARTS, learnt_of
+from conquer.items import PARTS, learnt_parts
 from conquer.service.commands.reading import decode_items
 from conquer.service.http.schemas import Item
 from conquer.service.log.transaction import Turn
@@ -104,7 +104,7 @@ def _gather(known: _Known, featurizer: Featurizer, rounds: list[bytes]) -> None:
 
 def _name(known: _Known, featurizer: Featurizer, item: Item) -> int:
     """Take in one item's features; return how much there was to read."""
-    parts = learnt_of([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
+    parts = learnt_parts([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
     width = len(item.vector or ()) if "vector" in parts else 0
     known.take({f"feature {column}": (column, 1) for column in range(min(width, 1000))})
     read = 0
