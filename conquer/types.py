@@ -154,7 +154,10 @@ class Learner(Protocol):
 
 
 class Judge(Protocol):
-    """Who answers: `rewards` are the K rewards of the round (raters: the (K, R) ratings). None: nothing was asked."""
+    """Who answers: `rewards` are the K rewards of the round (raters: the (K, R) ratings).
+
+    None is no answer: nothing was asked, or nothing is to be learnt.
+    """
 
     def __call__(self, choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None: ...
 

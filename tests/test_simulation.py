@@ -11,7 +11,7 @@ from conquer.registry import make
 from conquer.rows import Rounds, SparseRows
 from conquer.simulation import simulate
 from conquer.tickets import stream, tickets
-from conquer.types import Query
+from conquer.types import Choice, Query
 
 
 def world(rounds=100, dim=5, count=4, ratings=None, seed=0):
@@ -240,3 +240,20 @@ def test_the_rounds_say_the_dimension():
     rounds = Rounds(np.eye(3), [[0, 1, 2]], [1.0, 0.0, -1.0])
     with pytest.raises(TypeError, match="the rounds have 3 features, so dim is not given, got 5"):
         simulate("gnr", rounds, dim=5)
+
+
+def test_a_judge_without_an_answer_teaches_nothing():
+    """As a session ignores None: the learner ends as one that has learnt the answered rounds alone."""
+    rounds, law = world(rounds=30), LawJudge("linear")
+
+    def reluctant(choice, rewards, ticket):
+        return None if ticket % 3 == 0 else law(choice, rewards, ticket)
+
+    trace = simulate("gnr", rounds, judge=reluctant, model="full")
+    declined = np.isnan(trace.answers)
+    assert 0 < declined.sum() < 30
+    twin = make("gnr", dim=rounds.X.dim, model="full")
+    for t in np.flatnonzero(~declined):
+        twin.learn(rounds[t].items, Choice(tuple(trace.shown[t]), Query.DUEL, 0), trace.answers[t])
+    assert trace.learner.answers == twin.answers
+    np.testing.assert_array_equal(trace.learner.model.weights(), twin.model.weights())

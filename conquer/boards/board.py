@@ -94,7 +94,7 @@ class Board:
             worst = open_[int(self.upper[open_].argmax())]
             bound = f" by up to {self.upper[worst]:.2g}" if np.isfinite(self.upper[worst]) else " by any amount"
             text = f"not yet: {printable(self.name(worst))} may be better than {first}{bound}"
-            text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; no number of answers is enough"
+            text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; a billion answers are not enough"
         return Stop(stop.done, leader, tolerance, more, text)
 
     def to_frame(self) -> Any:

@@ -12,6 +12,8 @@ from conquer.types import Floats
 INTERVALS = ("anytime", "proved", "fixed")
 """`anytime`, Robbins' mixture with a term for the penalty's pull; `proved`, an ellipsoid that holds for every rule of
 choosing pairs; `fixed`, the textbook's, right for one look at answers to pairs planned beforehand."""
+MOST_ANSWERS = 1e9
+"""The most answers a board says are needed: beyond, the gap is rounding error or the number is of no use."""
 _TINY = 1e-300
 
 
@@ -55,7 +57,7 @@ class Width:
         return wide
 
     def more(self, V: Floats, B: Floats, gap: Floats, tests: int) -> Floats:
-        """About how many direct questions would bring the half-widths down to `gap`; infinite where it is 0.
+        """About how many direct questions would bring the half-widths down to `gap`; infinite above `MOST_ANSWERS`.
 
         n questions about the pair itself turn V into V/(1 + nV/4) and A^-1 x into A^-1 x/(1 + nV/4), so both terms are
         known functions of the new V. What the answers will add to `spread` is left out.
@@ -63,7 +65,7 @@ class Width:
         aim = self._aim(np.maximum(V, _TINY), B, np.maximum(gap, 0.0), tests)
         with np.errstate(divide="ignore"):
             needed: Floats = np.maximum(0.0, 4.0 * (1.0 / aim - 1.0 / np.maximum(V, _TINY)))
-        return np.where(gap > 0.0, needed, np.inf)
+        return np.where((gap > 0.0) & (needed <= MOST_ANSWERS), needed, np.inf)
 
     def _factor(self) -> float:
         """The square of the half-width over V, of the two intervals that are roots of V."""

@@ -114,6 +114,9 @@ class Believing(Presentable):
         """The learner's choice."""
         return self.learner.choose(self._wide(X), rng)
 
+    def chance_of(self, X: Any, shown: tuple[int, ...], ticket: int) -> float | None:
+        return self.learner.chance_of(self._wide(X), shown, ticket)
+
     def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
         return self.learner.choose_and_score(self._wide(X), rng)
 

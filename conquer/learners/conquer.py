@@ -211,6 +211,12 @@ class Conquer(ManyRounds, Presentable):
             model.fail(status, rows)
         return chosen(a, b, query, ticket, float(chance))
 
+    def chance_of(self, X: Any, shown: tuple[int, ...], ticket: int) -> float | None:
+        """The chance with which `choose` shows exactly these items of X; None where it has no closed form."""
+        from conquer.learners.plain import chance_of  # only exploration needs it
+
+        return chance_of(self.model, self.policy, self.eta, as_rows(X, self.dim), shown, ticket)
+
     def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
         """`choose` and `scores` for the price of one, wherever the round has scored all items anyway."""
         rows = as_rows(X, self.dim)

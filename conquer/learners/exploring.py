@@ -12,7 +12,7 @@ from conquer.learners.algorithm import Presentable
 from conquer.learners.believing import Believing
 from conquer.learners.voters import Voter
 from conquer.policies import CONFIDIT
-from conquer.rows import as_rows
+from conquer.rows import SparseRows, as_rows
 from conquer.tickets import EXPLORE, Draws
 from conquer.types import Choice, Floats, Learner, Query, Source
 
@@ -20,10 +20,10 @@ from conquer.types import Choice, Floats, Learner, Query, Source
 class Exploring(Presentable):
     """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
 
-    For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo tells whether the items
-    were `explored`, and their `chance` where the learner itself was certain; among equal scores, or of a learner that
-    draws, the chance of an explored pair under its own rule is not known. Whether it is known never depends on the pair
-    that was drawn, so rounds without it can be left out.
+    For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo holds whether the items
+    were `explored`, and their `chance`: the share's and the rule's own, mixed. It is None where the rule's own chance
+    has no closed form (Thompson draws, most rivals that draw). Whether it is known never depends on the items drawn,
+    so rounds without it can be left out.
 
     >>> from conquer.registry import make
     >>> learner = Exploring(make("gnc", dim=3), 0.5)
@@ -82,21 +82,27 @@ class Exploring(Presentable):
         choice = self.learner.choose(rows, rng)
         draws, count = Draws(choice.ticket), len(rows)
         width = min(self.shows, count)
-        uniform = self.share / math.perm(count, width)
-        own = choice.memo.get("chance")
-        # Of one item: where all are equal its own rule draws uniformly too.
-        alike = width == 1 and own == 1.0 / count
-        known = own == 1.0 or alike or self.share == 1.0
         if explored := draws.uniform(EXPLORE) < self.share:
             left = list(range(count))
             shown = tuple(left.pop(draws.below(EXPLORE + 1 + place, count - place)) for place in range(width))
             query = Query.DUEL if self.duels else Query.BEST
         else:
             shown, query = choice.shown, choice.query
-        chance = (uniform if len(shown) == width else 0.0) + (1.0 - self.share if shown == choice.shown else 0.0)
-        chance = 1.0 / count if alike else chance
-        memo = {**choice.memo, "chance": chance if known else None, "explored": explored}
-        return Choice(shown, query, choice.ticket, memo)
+        own = 0.0 if self.share == 1.0 else self._own_chance(rows, choice, shown)
+        drawn = self.share / math.perm(count, width) if len(shown) == width else 0.0
+        chance = None if own is None else drawn + (1.0 - self.share) * own
+        return Choice(shown, query, choice.ticket, {**choice.memo, "chance": chance, "explored": explored})
+
+    def _own_chance(self, rows: SparseRows, choice: Choice, shown: tuple[int, ...]) -> float | None:
+        """The chance of the shown items under the learner's own rule, which has made this choice.
+
+        Whether it is known depends on the round alone, never on the items drawn.
+        """
+        own = choice.memo.get("chance")
+        if own is None or own == 1.0:
+            return None if own is None else float(shown == choice.shown)
+        chance_of = getattr(self.learner, "chance_of", None)
+        return None if chance_of is None else chance_of(rows, shown, choice.ticket)
 
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
         """As the learner learns."""

@@ -63,6 +63,41 @@ def confident(model: Model, eta: float, rows: SparseRows, a: int, b: int) -> boo
     return bool(scores[a] - scores[b] > math.sqrt(eta * model.contrasts(rows, a)[b]))
 
 
+_CODES = (st.GREEDY, st.UCB, st.UNIFORM, st.WORST)
+
+
+def chance_of(
+    compiled: CompiledModel, policy: Policy, eta: float, rows: SparseRows, shown: tuple[int, ...], ticket: int
+) -> float | None:
+    """The chance that the policy shows exactly these items; None where its rules have no closed form.
+
+    A rule draws uniformly among its largest values, so a chance is a product of one over the number of ties.
+    """
+    if policy.first not in _CODES or policy.second not in (*_CODES, st.RELATIVE_UCB, st.ALONE) or callable(policy.gate):
+        return None
+    model, (first, *rest) = InRound(compiled, ticket), shown
+    chance = _shares(_values(model, policy.first, eta, rows, None, ticket), -1)[first]
+    if policy.second == st.ALONE or chance == 0.0:
+        return float(chance)
+    shares = _shares(_values(model, policy.second, eta, rows, first, ticket), first)
+    seconds = [k for k in range(rows.rows.size) if shares[k] > 0.0]
+    gated = policy.gate == st.CONFIDENT
+    silent = [k for k in seconds if gated and confident(model, eta, rows, first, k)]
+    if not rest:
+        return float(chance * shares[silent].sum())
+    return 0.0 if rest[0] in silent else float(chance * shares[rest[0]])
+
+
+def _shares(values: Floats, skip: int) -> Floats:
+    """(K,): the chance of each position to be picked as a largest value, `skip` left out."""
+    found = np.array(values)
+    if skip >= 0:
+        found[skip] = -np.inf
+    ties = found == found.max()
+    shares: Floats = ties / ties.sum()
+    return shares
+
+
 def _values(model: Model, rule: Any, eta: float, rows: SparseRows, first: int | None, ticket: int) -> Floats:
     """(K,): what the rule maximises."""
     if callable(rule):

@@ -79,13 +79,14 @@ def run_plainly(
         values = here.ratings if rates(laws[t]) and choice.query == Query.DUEL else here.rewards
         assert values is not None
         answer = laws[t](choice, values, int(judges[t]))
-        log.reals[t, 1] = 0.0 if answer is None else checked_answer(answer)
+        if choice.query != Query.NONE:
+            log.reals[t, 1] = np.nan if answer is None else checked_answer(answer)
         if on_show and choice.query == Query.DUEL:
             choice = learner.expose(here.items, choice)
         choices.append(choice)
         due = t + 1 - delay if (t + 1) % batch == 0 else 0
         for late in range(learned, total if t + 1 == total else due):
-            if choices[late].query != Query.NONE:
+            if choices[late].query != Query.NONE and not np.isnan(log.reals[late, 1]):
                 learner.learn(rounds[late].items, choices[late], float(log.reals[late, 1]))
             learned = late + 1
         if progress:

@@ -57,7 +57,7 @@ def test_two_items_cost_so_many_answers():
 
 @pytest.mark.parametrize("interval", ["anytime", "proved", "fixed"])
 @given(
-    V=st.floats(1e-6, 1e4), share=st.floats(0, 1), gap=st.floats(1e-4, 1e2), delta=st.floats(1e-6, 0.999),
+    V=st.floats(1e-6, 1e4), share=st.floats(0, 1), gap=st.floats(1e-3, 1e2), delta=st.floats(1e-6, 0.999),
     tests=st.integers(1, 10**6),
 )  # fmt: skip
 def test_more_is_where_bisection_ends(interval, V, share, gap, delta, tests):
