@@ -18,7 +18,6 @@ key            what it is                                        who puts it the
 chance         how likely this very choice was; None: not known  every learner; read by `Offer`, the service's reply,
                                                                  `Trace` and `offpolicy`; Newtron and SOBA learn by it
 greedy         the position of the best score, shown or not      Banditron; read by `Conquer.check` for `learn`
-exposed        True: the widths count the pair already           `expose`; read by `check`, `learn`, session files
 explored       whether the items were drawn uniformly            `Exploring`; read by `offpolicy`
 outside        True: "none of these" teaches something           UCB-MNL, CPPL, partial feedback, a parser (`neither`);
                                                                  read by `Session.tell`, `PickLearner`, `LawJudge`
@@ -115,11 +114,11 @@ class Model(Protocol):
 
 
 class Learner(Protocol):
-    """Ask/tell: `choose` is pure, `learn` and `expose` are the only mutations. What `make` returns; not thread-safe.
+    """Ask/tell: `choose` is pure, `learn` is the only mutation. What `make` returns; not thread-safe.
 
     `name` and `parameters` say how the registry made it; `model` is what it keeps, `answers` how many it has learnt.
     `duels`: it needs at least two items. `shows`: how many it shows at most. `fixed_arms`: items are known by their
-    place in the round. `compiled`: the compiled loop can run it. `fresh`: it has learnt and counted nothing yet.
+    place in the round. `compiled`: the compiled loop can run it. `fresh`: it has learnt nothing yet.
     """
 
     @property
@@ -145,8 +144,6 @@ class Learner(Protocol):
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice: ...
     def check(self, choice: Choice, count: int) -> tuple[int, ...]: ...
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None: ...
-    def begin_exposing(self) -> None: ...
-    def expose(self, X: Any, choice: Choice) -> Choice: ...
     def scores(self, X: Any) -> Floats: ...
     def board(self, X: Any, *arguments: Any, **options: Any) -> Any: ...
     def arrays(self) -> dict[str, NDArray[Any]]: ...

@@ -132,7 +132,6 @@ def test_wrong_calls_are_refused():
     for wrong, message in (
         ({"delay": -1}, "delay"),
         ({"batch": 0}, "batch"),
-        ({"covariance": "never"}, "covariance"),
         ({"judge": "nobody"}, "judge"),
         ({"eta": -1.0}, "eta"),
         ({"lam": 0.0}, "lam"),

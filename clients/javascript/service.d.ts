@@ -321,7 +321,6 @@ export interface NewModel {
   seed?: number;
   window_seconds?: number | null;
   default_answer?: number | null;
-  covariance?: "on-answer" | "on-show";
   per_round?: number;
   quota?: number | null;
   planted?: number;
@@ -369,7 +368,6 @@ export interface ModelSettings {
   seed?: number;
   window_seconds?: number | null;
   default_answer?: number | null;
-  covariance?: "on-answer" | "on-show";
   per_round?: number;
   quota?: number | null;
   planted?: number;

@@ -81,7 +81,7 @@ def refusals_leave_no_trace(row: Algorithm, model: str) -> None:
             continue
         before, told, count = state(learner), 0, choice.memo
         memos = [{}, {**count, "chance": 7.0}, {**count, "layer": 10**6}, {**count, "notes": {}}, {**count, "p": 0.0},
-                 {**count, "weight": math.nan}, {**count, "greedy": 99}, {**count, "exposed": True}]  # fmt: skip
+                 {**count, "weight": math.nan}, {**count, "greedy": 99}]  # fmt: skip
         odd = [Choice(choice.shown, choice.query, choice.ticket, memo) for memo in memos]
         odd += [Choice((0, 9), choice.query, choice.ticket, count), Choice((), choice.query, 0, count)]
         for one, answer in [*((one, 1.0) for one in odd), *((choice, value) for value in (1.5, math.nan, 0.3, 0.77))]:

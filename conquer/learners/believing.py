@@ -133,13 +133,6 @@ class Believing(Presentable):
     def check(self, choice: Choice, count: int) -> tuple[int, int]:
         return self.learner.check(choice, count)
 
-    def expose(self, X: Any, choice: Choice) -> Choice:
-        """Count a shown pair in the widths, as an answer of full weight: who will answer is not known yet."""
-        return self.learner.expose(self._wide(X), choice)
-
-    def begin_exposing(self) -> None:
-        self.learner.begin_exposing()
-
     def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
         """The learner's board: it speaks of the items alone."""
         inner: Any = self.learner
@@ -160,11 +153,10 @@ class Believing(Presentable):
         wide, source = self._wide(X), checked_source(source or _NOBODY)
         pair, answer = self.check(choice, wide.rows.size), checked_answer(answer)
         weight = self._weight(source) if source.weight is None else float(source.weight)
-        exposed = bool(choice.memo.get("exposed"))
         if source.voter is None and source.side:
             # The everyday answer: two items and a side, and nobody to weigh.
             rows = _joined(wide, pair, ((self._side, _HALVES[source.side], 1.0),))
-            self.model.move(rows, _PLACES[:3], np.array([weight / 2, -weight / 2, 1.0]), answer, choice.ticket, exposed)
+            self.model.move(rows, _PLACES[:3], np.array([weight / 2, -weight / 2, 1.0]), answer, choice.ticket)
             return
         two = wide.view(wide.rows[list(pair)])
         extra = self._extra(two, source)
@@ -172,7 +164,7 @@ class Believing(Presentable):
         values = np.array([weight / 2, -weight / 2, *[factor for *_, factor in extra]])
         step = rows, _PLACES[: values.size], values, answer, choice.ticket
         if source.voter is None:
-            self.model.move(*step, exposed)
+            self.model.move(*step)
             return
         voter, net = self.table.find(source), answer
         models = self.halves.ready(voter, self.table)
@@ -180,7 +172,7 @@ class Believing(Presentable):
         known = self._known(two, source)
         if source.side:
             net -= min(1.0, max(-1.0, float(self.model.scores(rows.take([2]))[0])))
-        self.model.move(*step, exposed)
+        self.model.move(*step)
         gained = self._known(two, source) - known
         self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
         self.halves.learn(models, voter, source.kind, step)

@@ -30,11 +30,11 @@ _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a mic
 class Conquer(ManyRounds, Presentable):
     """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
-    `choose` changes nothing but its rng; `learn` and `expose` are the only mutations. The policy's settings belong to
+    `choose` changes nothing but its rng; `learn` is the only mutation. The policy's settings belong to
     the learner, what is learnt to the model: several learners may share one model.
 
     `eta`: the factor of the widths, a number, or "theory" (the paper's bound, needs projection) or "tight" (ours, needs
-    it where Q > 0), both for full and kernel models, with U >= ||u*||, Q and delta, not with `expose`. `gamma`:
+    it where Q > 0), both for full and kernel models, with U >= ||u*||, Q and delta. `gamma`:
     Banditron's share of exploration. `alpha`: Confidit's. `name` and `parameters` say how the registry made it.
 
     >>> from conquer.models.diagonal import Diagonal
@@ -85,7 +85,6 @@ class Conquer(ManyRounds, Presentable):
             raise ValueError("gamma must be above 0, or Banditron would never explore")
 
     def _set_eta(self, eta: float | str | None) -> None:
-        self._bound = ""
         if isinstance(eta, str):
             if eta not in ETA_MODES:
                 raise ValueError(f"eta must be a number, 'theory' or 'tight', got {eta!r}")
@@ -99,27 +98,13 @@ class Conquer(ManyRounds, Presentable):
                     "scores are not bounded, so what the drift adds to the errors is not either; give Q = 0 or project"
                 )
             self.plan[st.ETA_MODE] = ETA_MODES[eta]
-            self._bound = eta
-            self.check_bound()
         else:
             self.plan[st.ETA_MODE] = st.CONSTANT
             self.knobs[st.ETA] = number("eta", 0.0 if eta is None else eta, 0, LARGEST)
 
-    def check_bound(self, exposed: float | None = None) -> None:
-        """Raise if eta follows a bound and `exposed` pairs, by default the model's, count in the widths unanswered.
-
-        Asked before every use of eta: another learner on the same model may count pairs on show.
-        """
-        if self._bound and (self.model.stats[st.EXPOSED] if exposed is None else exposed) > 0:
-            raise ValueError(
-                f"eta={self._bound!r} is a bound for widths of answered pairs, so pairs cannot be counted on show: "
-                "widths would shrink without an answer; give eta as a number, or count pairs when they are answered"
-            )
-
     @property
     def eta(self) -> float:
         """The factor under the root of the widths in the next round."""
-        self.check_bound()
         return float(eta_now(self.plan, self.knobs, self.model.stats))
 
     @property
@@ -129,7 +114,7 @@ class Conquer(ManyRounds, Presentable):
 
     @property
     def fresh(self) -> bool:
-        """Whether it has learnt nothing and counted nothing yet."""
+        """Whether it has learnt nothing yet."""
         return not self.model.stats.any()
 
     @property
@@ -143,14 +128,7 @@ class Conquer(ManyRounds, Presentable):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the state of `arrays()`, checked; a fresh learner only."""
-        stats = arrays.get("stats", self.model.stats)
-        self.check_bound(stats[st.EXPOSED] if stats.shape == self.model.stats.shape else 0)  # else refused below
         self.model.restore(arrays)
-
-    def begin_exposing(self) -> None:
-        """Prepare to count pairs on show; a ValueError where that has no meaning."""
-        self.check_bound(1)
-        self.model.begin_exposing()
 
     def scores(self, X: Any, ticket: int = 0) -> Floats:
         """(K,): the model's scores; the best item is the argmax.
@@ -189,8 +167,6 @@ class Conquer(ManyRounds, Presentable):
         try:
             if model.work.shape[1] < rows.rows.size:
                 model.reserve(rows)
-            if self._bound:
-                self.check_bound()
             model.ticket[0] = ticket
             status, a, b, query, chance = model.calls.choose(
                 rows.indptr,
@@ -235,7 +211,6 @@ class Conquer(ManyRounds, Presentable):
         a, b = self.check(choice, rows.rows.size)
         answer = checked_answer(answer, strengths=choice.query != _BEST)
         model = self.model
-        exposed = bool(choice.memo.get("exposed"))
         model.enter()
         try:
             if model.work.shape[1] < rows.rows.size:
@@ -244,7 +219,7 @@ class Conquer(ManyRounds, Presentable):
             model.ticket[0] = choice.ticket
             status = model.calls.learn(
                 rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
-                model.ticket, a, b, float(answer), exposed,
+                model.ticket, a, b, float(answer),
             )  # fmt: skip
         finally:
             model.user = 0
@@ -264,28 +239,7 @@ class Conquer(ManyRounds, Presentable):
         first, other = operator.index(shown[0]), operator.index(shown[1] if duels else memo.get("greedy", -1))
         if not 0 <= operator.index(choice.ticket) < FULL_RANGE:
             raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
-        if memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
-            raise ValueError("the choice says its pair was counted on show, but this learner has counted none")
         low = -1 if self.policy.second == st.ALONE else 0
         if not (0 <= first < count and low <= other < count):
             raise ValueError(f"shown items must be in [0, {count}), got {(first, other)}")
         return first, other
-
-    def expose(self, X: Any, choice: Choice) -> Choice:
-        """Count a shown pair in the widths before its answer. Learn later from the choice that this returns."""
-        rows = as_rows(X, self.dim)
-        if not self.duels:
-            raise ValueError(f"{self.name} shows one item, so no pair can be counted on show")
-        a, b = self.check(choice, len(rows))
-        if choice.memo.get("exposed"):
-            raise ValueError("this choice has been counted already")
-        model = self.model
-        arrays, status = (rows.indptr, rows.indices, rows.data, rows.rows), st.OK
-        with model.held():
-            self.begin_exposing()
-            if self.policy.reply != st.REPLY_IGNORE:
-                model.reserve(rows)
-                status = model.calls.expose(*arrays, *model.state, self.plan, self.knobs, a, b)
-        if status != st.OK:
-            model.fail(status, rows)
-        return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})

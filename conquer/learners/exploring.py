@@ -128,12 +128,6 @@ class Exploring(Presentable):
     def check(self, choice: Choice, count: int) -> tuple[int, ...]:
         return self.learner.check(choice, count)
 
-    def expose(self, X: Any, choice: Choice) -> Choice:
-        return self.learner.expose(X, choice)
-
-    def begin_exposing(self) -> None:
-        self.learner.begin_exposing()
-
     def scores(self, X: Any) -> Floats:
         return self.learner.scores(X)
 

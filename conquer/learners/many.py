@@ -90,7 +90,6 @@ class ManyRounds:
     plan: Ints
     knobs: Floats
     _compiled: bool
-    _bound: str
 
     @property
     def bulk(self) -> bool:
@@ -114,7 +113,7 @@ class ManyRounds:
         sizes = list(map(operator.sub, ends[1:], ends))
         if ends[0] < 0 or ends[-1] > rows.rows.size or min(sizes, default=0) < 0:
             raise ValueError(f"starts must rise within [0, {rows.rows.size}], got {starts!r}")
-        if count == 0 or (self._bound and self.model.stats[st.EXPOSED] > 0):  # as `check_bound`
+        if count == 0:
             return [None] * count, np.full(rows.rows.size, np.nan)
         strange, words = list[int](), tickets
         if set(map(type, tickets)) != _INTS or min(tickets) < 0 or max(tickets) >= FULL_RANGE:

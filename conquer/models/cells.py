@@ -1,7 +1,7 @@
 """Memory for cells: models of one kind share what none of them has moved; a page becomes a model's own with a step.
 
-The second model of a kind (size, columns, 1/lam) makes a template, a file in memory that holds the fresh cells once.
-It and every later one map it privately: the kernel copies a page when something in it is first written. A kind's
+The second model of a kind (dim, bytes of a cell, 1/lam) makes a template, a file in memory that holds the fresh cells
+once. It and every later one map it privately: the kernel copies a page when something in it is first written. A kind's
 first model has ordinary memory, so whoever has one model alone pays nothing for this.
 """
 
@@ -16,32 +16,32 @@ from numpy.typing import NDArray
 
 from conquer.kernels.models.cells import INVERSE
 
-Kind = tuple[int, int, int, float]
+Kind = tuple[int, int, float]
 _SMALLEST, _LARGEST, _ROOM = 1 << 20, 32 << 20, 64 << 20
 """Bytes of cells that are worth sharing, and of all templates together. Larger cells do better with huge pages."""
 PAGE = mmap.PAGESIZE
 _PAGEMAP = "/proc/self/pagemap"
 
 
-def aligned_cells(dim: int, columns: int = 2, size: int = 8) -> NDArray[Any]:
-    """Zeros (dim, columns), `size` bytes each, that start on a cache line, so that few features straddle two."""
-    room = np.zeros(columns * dim + 64 // size, f"f{size}")
+def aligned_cells(dim: int, size: int = 8) -> NDArray[Any]:
+    """Zeros (dim, 2), `size` bytes each, that start on a cache line, so that few features straddle two."""
+    room = np.zeros(2 * dim + 64 // size, f"f{size}")
     skip = (-room.ctypes.data // size) % (64 // size)
-    return room[skip : skip + columns * dim].reshape(dim, columns)
+    return room[skip : skip + 2 * dim].reshape(dim, 2)
 
 
-def fresh_cells(dim: int, columns: int, size: int, inverse: float) -> NDArray[Any]:
-    """Cells that nothing has moved: w is 0, every other column `inverse`.
+def fresh_cells(dim: int, size: int, inverse: float) -> NDArray[Any]:
+    """Cells that nothing has moved: w is 0, 1/A is `inverse`.
 
-    >>> fresh_cells(2, 3, 8, 0.5).tolist()
-    [[0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]
+    >>> fresh_cells(2, 8, 0.5).tolist()
+    [[0.0, 0.5], [0.0, 0.5]]
     """
-    kind = dim, columns, size, inverse
+    kind = dim, size, inverse
     shared = _shared(kind)
     if shared is not None:
         return shared
-    cells = aligned_cells(dim, columns, size)
-    cells[:, INVERSE:] = inverse
+    cells = aligned_cells(dim, size)
+    cells[:, INVERSE] = inverse
     if _SMALLEST <= cells.nbytes <= _LARGEST:
         _first[kind] = cells
     return cells
@@ -77,14 +77,14 @@ class _Mapping:
     """A private view of a template, for numpy to take; unmapped when the last array over it goes."""
 
     def __init__(self, template: _Template, kind: Kind) -> None:
-        dim, columns, size, _ = kind
+        dim, size, _ = kind
         protection, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE
         address = _libc.mmap(None, template.bytes, protection, flags, template.file, 0)
         if address == ctypes.c_void_p(-1).value:
             raise OSError(ctypes.get_errno(), "cells cannot be mapped")
         self._template, self._address = template, address
         self.__array_interface__ = {
-            "shape": (dim, columns), "typestr": np.dtype(f"f{size}").str, "data": (address, False), "version": 3,
+            "shape": (dim, 2), "typestr": np.dtype(f"f{size}").str, "data": (address, False), "version": 3,
         }  # fmt: skip
 
     def __del__(self) -> None:
@@ -100,8 +100,8 @@ def _shared(kind: Kind) -> NDArray[Any] | None:
             first = _first.get(kind)
             if first is None or not _can_share or first.nbytes + sum(one.bytes for one in _alive()) > _ROOM:
                 return None
-            cells = aligned_cells(*kind[:3])
-            cells[:, INVERSE:] = kind[3]
+            cells = aligned_cells(*kind[:2])
+            cells[:, INVERSE] = kind[2]
             # Two threads may both make one: each lasts as long as it is used.
             template = _templates[kind] = _Template(cells)
         return np.asarray(_Mapping(template, kind))

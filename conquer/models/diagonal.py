@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from conquer.checks import one_of
 from conquer.files import adopt
 from conquer.kernels.models import diagonal_calls
-from conquer.kernels.models.cells import ANSWERED, INVERSE, W
+from conquer.kernels.models.cells import INVERSE, W
 from conquer.kernels.rounds import settings as st
 from conquer.models.cells import fresh_cells
 from conquer.models.model import CompiledModel, check_mergeable
@@ -69,75 +69,45 @@ class Diagonal(CompiledModel):
                 raise ValueError(f"storage='float32' takes at most {_NUMBERED:,} features, got {self.dim:,}")
             # Neither A nor w leaves the range of float32, and the places of features in a step stay whole numbers.
             self.knobs[[st.LARGEST, st.MOST]] = 1e12, _NUMBERED
-        self._hold(fresh_cells(self.dim, 2, size, 1.0 / self.lam))
+        self.cells = fresh_cells(self.dim, size, 1.0 / self.lam)
+        self.state = (self.cells, self.stats)
         self.fresh = float(self.cells[0, INVERSE])
         """1/A of a feature that nothing has moved."""
-
-    def begin_exposing(self) -> None:
-        super().begin_exposing()
-        if self.cells.shape[1] == 2:
-            ids = self._moved()
-            cells = fresh_cells(self.dim, 3, self.cells.itemsize, self.fresh)
-            cells[ids, :ANSWERED], cells[ids, ANSWERED] = self.cells[ids], self.cells[ids, INVERSE]
-            self._hold(cells)
-
-    def _hold(self, cells: NDArray[Any]) -> None:
-        self.cells = cells
-        self.state = (cells, self.stats)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
         return self.cells[:, W].astype(np.float64)
 
     def _inverse_times(self, x: Floats) -> Floats:
-        product: Floats = x * self.cells[:, -1]
+        product: Floats = x * self.cells[:, INVERSE]
         return product
 
     def precision(self) -> Floats:
-        """(D,): the diagonal of A, counting answered pairs."""
-        return 1.0 / self.cells[:, -1].astype(np.float64)
+        """(D,): the diagonal of A."""
+        return 1.0 / self.cells[:, INVERSE].astype(np.float64)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The features that have moved: ids, w and 1/A; "shown" is the widths' own 1/A once pairs count on show."""
-        cells, ids = self.cells, self._moved()
-        w, shown, inverse = (cells[ids, column].astype(np.float64) for column in (W, INVERSE, -1))
-        arrays = {"ids": ids, "weights": w, "inverse": inverse, "stats": self.stats}
-        return arrays | ({"shown": shown} if self.stats[st.EXPOSED] > 0 else {})
-
-    def _moved(self) -> NDArray[np.int32]:
-        """The features whose cells are no longer fresh, rising."""
-        moved = self.cells[:, W] != 0.0
-        for column in range(INVERSE, self.cells.shape[1]):
-            moved |= self.cells[:, column] != self.fresh
-        return np.flatnonzero(moved).astype(np.int32)
+        """The features that have moved, ids ascending: w and 1/A."""
+        moved = (self.cells[:, W] != 0.0) | (self.cells[:, INVERSE] != self.fresh)
+        ids = np.flatnonzero(moved).astype(np.int32)
+        w, inverse = (self.cells[ids, column].astype(np.float64) for column in (W, INVERSE))
+        return {"ids": ids, "weights": w, "inverse": inverse, "stats": self.stats}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         ids = checked_feature_ids(arrays, self.dim)
         shapes = {"weights": ids.shape, "inverse": ids.shape, "stats": self.stats.shape}
         w, inverse, stats = adopt(arrays, shapes, copy=False)
-        shown = adopt(arrays, {"shown": ids.shape}, copy=False) if stats[st.EXPOSED] > 0 else []
-        for column in (inverse, *shown):
-            if (column <= 0).any() or (column > self.fresh).any() or (stats < 0).any():
-                raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")
-        self._check_fits(w, inverse, *shown)
-        if shown and self.cells.shape[1] == 2:
-            size = self.cells.itemsize
-            self._hold(np.empty((0, 2)))  # a fresh model's cells are given back before larger ones are taken
-            try:
-                self._hold(fresh_cells(self.dim, 3, size, self.fresh))
-            except MemoryError:
-                self._hold(fresh_cells(self.dim, 2, size, self.fresh))
-                raise
-        self.cells[ids, W], self.cells[ids, INVERSE:] = w, inverse[:, None]
-        if shown:
-            self.cells[ids, INVERSE] = shown[0]
+        if (inverse <= 0).any() or (inverse > self.fresh).any() or (stats < 0).any():
+            raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")
+        self._check_fits(w, inverse)
+        self.cells[ids, W], self.cells[ids, INVERSE] = w, inverse
         self.stats[:] = stats
 
-    def _check_fits(self, w: Floats, *inverses: Floats) -> None:
+    def _check_fits(self, w: Floats, inverse: Floats) -> None:
         """Raise where the cells cannot hold these weights and 1/A."""
         limits = np.finfo(self.cells.dtype)
         # Written so that NaN does not fit.
-        if not (np.abs(w) <= limits.max).all() or not all((one >= limits.tiny).all() for one in inverses):
+        if not (np.abs(w) <= limits.max).all() or not (inverse >= limits.tiny).all():
             raise ValueError(f"weights and 1/A must fit into {self.cells.dtype}")
 
     def merge(self, other: "Diagonal") -> None:
@@ -149,5 +119,5 @@ class Diagonal(CompiledModel):
         total = mine + (theirs - 1.0 / other.fresh)
         w, inverse = (mine * self.weights() + theirs * other.weights()) / total, 1.0 / total
         self._check_fits(w, inverse)
-        self.cells[:, W], self.cells[:, INVERSE:] = w, inverse[:, None]
+        self.cells[:, W], self.cells[:, INVERSE] = w, inverse
         self.stats += other.stats

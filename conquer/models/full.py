@@ -37,15 +37,11 @@ class Full(CompiledModel):
                 f"a full model with dim {self.dim} needs {size:,.0f} GB: take model='diagonal', or a smaller dim"
             ) from None
         np.fill_diagonal(self.inverse, 1.0 / self.lam)
-        self.shown = self.inverse
         self._resize(2)
 
     def _resize(self, count: int) -> None:
         self.work, self.room = self._work(count), np.zeros((2, count, self.dim))
-        self._bind()
-
-    def _bind(self) -> None:
-        self.state = (self.w, self.inverse, self.shown, self.room, self.stats)
+        self.state = (self.w, self.inverse, self.room, self.stats)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
@@ -60,29 +56,16 @@ class Full(CompiledModel):
 
         return from_inverse(self.inverse, as_rows(X, self.dim))
 
-    def begin_exposing(self) -> None:
-        super().begin_exposing()
-        if self.shown is self.inverse:
-            self.shown = self.inverse.copy()
-            self._bind()
-
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """w, A^-1, and the widths' own A^-1 once pairs count on show."""
-        arrays = {"weights": self.w, "inverse": self.inverse, "stats": self.stats}
-        return arrays | ({"shown": self.shown} if self.stats[st.EXPOSED] > 0 else {})
+        """w, A^-1 and the statistics."""
+        return {"weights": self.w, "inverse": self.inverse, "stats": self.stats}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        square = (self.dim, self.dim)
-        shapes = {"weights": (self.dim,), "inverse": square, "stats": self.stats.shape}
+        shapes = {"weights": (self.dim,), "inverse": (self.dim, self.dim), "stats": self.stats.shape}
         w, inverse, stats = adopt(arrays, shapes, copy=False)
-        shown = adopt(arrays, {"shown": square}, copy=False)[0] if stats[st.EXPOSED] > 0 else inverse
-        for matrix in (inverse, shown):
-            if not np.array_equal(matrix, matrix.T) or (matrix.diagonal() < 0).any() or (stats < 0).any():
-                raise ValueError("A^-1 must be symmetric, its diagonal and the statistics not negative")
-        # A model that has begun to count pairs on show has the widths' own matrix before there is one to restore.
-        apart = self.inverse if shown is inverse and self.shown is self.inverse else shown.copy()
-        self.w[:], self.inverse[:], self.stats[:], self.shown = w, inverse, stats, apart
-        self._bind()
+        if not np.array_equal(inverse, inverse.T) or (inverse.diagonal() < 0).any() or (stats < 0).any():
+            raise ValueError("A^-1 must be symmetric, its diagonal and the statistics not negative")
+        self.w[:], self.inverse[:], self.stats[:] = w, inverse, stats
 
     def merge(self, other: "Full") -> None:
         """Add what `other` learnt from other answers: A - lam I and b = A w add."""
@@ -96,6 +79,6 @@ class Full(CompiledModel):
             raise ArithmeticError(f"the sum of the two has no inverse in sixteen digits; {self.remedy}")
         # The losses' sum is E - Y + w'Aw, where E and Y, sums over answers, add; w'Aw does not.
         gained = w @ total @ w - self.w @ mine @ self.w - other.w @ theirs @ other.w
-        self.w[:], self.inverse[:], self.shown[:] = w, inverse, inverse
+        self.w[:], self.inverse[:] = w, inverse
         self.stats += other.stats
         self.stats[st.SUM_LOSS_H] = max(0.0, self.stats[st.SUM_LOSS_H] + gained)

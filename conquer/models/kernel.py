@@ -124,9 +124,6 @@ class Kernel(CompiledModel):
             own = own if kind == st.LINEAR else -2.0 * np.expm1(-scale * own)  # 2 - 2 k without its cancellation
         return separation.from_factor(factor, once, own, separation.alike(rows), self.lam)
 
-    def begin_exposing(self) -> None:
-        raise ValueError("the kernel model cannot count pairs on show: use covariance='on-answer'")
-
     def weights(self) -> Floats:
         """(D,): w, where the kernel is linear; with projection not the projected one, which depends on a round."""
         owner = self._stored()[1]

@@ -184,10 +184,8 @@ class CompiledModel:
             raise ValueError(f"weights and target must be finite numbers, got {dict(pairs)!r} and {target!r}")
         self.move(rows, picks, values, float(target), ticket)
 
-    def move(
-        self, X: SparseRows, picks: Ints, values: Floats, target: float, ticket: int = 0, exposed: bool = False
-    ) -> None:
-        """`update` with rows of this model and finite numbers; `exposed`: the pair counts in the widths already."""
+    def move(self, X: SparseRows, picks: Ints, values: Floats, target: float, ticket: int = 0) -> None:
+        """`update` with rows of this model and finite numbers."""
         # As `held` does, without its generator: this is a step of every answer.
         before = self.user
         self.enter()
@@ -197,7 +195,7 @@ class CompiledModel:
             self.ticket[0] = ticket
             status = self.calls.update(
                 X.indptr, X.indices, X.data, X.rows, *self.state, self.plan, self.knobs, self.work, self.ticket,
-                X.rows[picks], values, target, exposed,
+                X.rows[picks], values, target,
             )  # fmt: skip
         finally:
             self.user = before
@@ -219,11 +217,6 @@ class CompiledModel:
     def make_room(self, X: SparseRows) -> None:
         """Make room for one more step with these items."""
 
-    def begin_exposing(self) -> None:
-        """Prepare for pairs that count in the widths before they are answered."""
-        if self.projection is not None:
-            raise ValueError("pairs cannot be counted on show with projection: their w is recomputed with the answer")
-
 
 def _longest(X: SparseRows) -> float:
     """The length of the longest of the items."""
@@ -240,5 +233,3 @@ def check_mergeable(one: CompiledModel, two: CompiledModel) -> None:
         raise ValueError(f"models to merge need one dim and lam, got {one.dim}, {one.lam} and {two.dim}, {two.lam}")
     if one.projection is not None or two.projection is not None:
         raise ValueError("with projection the statistics do not add up, so models cannot be merged")
-    if one.stats[st.EXPOSED] > 0 or two.stats[st.EXPOSED] > 0:
-        raise ValueError("models with pairs counted on show cannot be merged")

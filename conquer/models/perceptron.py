@@ -37,9 +37,6 @@ class Perceptron(CompiledModel):
         """(D,): a copy of w."""
         return self.cells[:, W].copy()
 
-    def begin_exposing(self) -> None:
-        raise ValueError("a perceptron has no widths, so nothing can be counted on show")
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The features that have moved: ids and w."""
         ids = np.flatnonzero(self.cells[:, W]).astype(np.int32)

@@ -14,7 +14,6 @@ from conquer.kernels.parsing.numbering import edge_of, row_of
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel
 from conquer.parsing.edges import EdgeRows, Features
-from conquer.parsing.exposing import expose_pair, learn_exposed
 from conquer.parsing.mst import best_tree
 from conquer.parsing.rule import ASK, NEITHER, EdgeRule
 from conquer.tickets import FULL_RANGE, draw_ticket
@@ -22,7 +21,7 @@ from conquer.types import Choice, Floats, Ints, Learner, Query, Source
 
 
 class EdgeLearner:
-    """`choose` is pure but for its rng; `learn`, `rehearse` and `expose` mutate the model. Not thread-safe.
+    """`choose` is pure but for its rng; `learn` and `rehearse` mutate the model. Not thread-safe.
 
     `X` is a sentence (with `features`), or its n * n edges as rows, those of word 1 first, heads ascending. Any model
     with `scores`, `contrasts` and `update` will do; with projection all edges of the sentence are constrained.
@@ -64,7 +63,7 @@ class EdgeLearner:
 
     @property
     def fresh(self) -> bool:
-        """Whether it has learnt and counted nothing yet."""
+        """Whether it has learnt nothing yet."""
         return not self.model.stats.any()
 
     @property
@@ -79,12 +78,6 @@ class EdgeLearner:
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the state of `arrays()`, checked; a fresh learner only."""
         self.model.restore(arrays)
-
-    def begin_exposing(self) -> None:
-        """Prepare to count pairs on show; a ValueError where that has no meaning."""
-        if self.rule.scale == "tree":
-            raise ValueError("with scale='tree' pairs are counted when they are answered, not when they are shown")
-        self.model.begin_exposing()
 
     def _edges(self, X: Any) -> EdgeRows:
         return EdgeRows.read(X, self.dim, self.features)
@@ -159,8 +152,6 @@ class EdgeLearner:
             raise ValueError(f"expected two of {count} edges into one of {size} words, got {shown}")
         if not 0 <= choice.ticket < FULL_RANGE:
             raise ValueError(f"a ticket must be in [0, 2**64), got {choice.ticket!r}")
-        if choice.memo.get("exposed") and self.model.stats[st.EXPOSED] == 0:
-            raise ValueError("the choice says it was counted on show, and this learner has counted none")
         return int(shown[0]), int(shown[1])
 
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
@@ -172,10 +163,7 @@ class EdgeLearner:
             target = kernel.target(kernel.NEITHER, NEITHER[self.rule.neither], np.uint64(choice.ticket))
             if math.isnan(target):
                 return
-        if choice.memo.get("exposed"):
-            learn_exposed(self.model, edges.rows.take(pair), target, choice.ticket)
-        else:
-            self._move(edges, pair, target, choice.ticket)
+        self._move(edges, pair, target, choice.ticket)
 
     def _move(self, edges: EdgeRows, pair: tuple[int, int], target: float, ticket: int) -> None:
         """One step along half the difference of two edges."""
@@ -202,16 +190,6 @@ class EdgeLearner:
         factor = 1.0 / size if self.rule.scale == "tree" else 1.0
         if 0.5 * factor * (line[own] - line[rival]) < 1.0:
             self._move(edges, (first + own, first + rival), 1.0, 0)
-
-    def expose(self, X: Any, choice: Choice) -> Choice:
-        """Count a shown pair in the widths before its answer; returns the choice to learn from later."""
-        edges = self._edges(X)
-        pair = self.check(choice, len(edges.rows))
-        if choice.memo.get("exposed"):
-            raise ValueError("this choice has been counted already")
-        self.begin_exposing()
-        expose_pair(self.model, edges.rows.take(pair))
-        return Choice(choice.shown, choice.query, choice.ticket, {**choice.memo, "exposed": True})
 
 
 if TYPE_CHECKING:

@@ -168,15 +168,6 @@ class Rival(Presentable):
                 f"{self.name} cannot count with these items: the largest value is {most:g}; scale them"
             ) from error
 
-    def expose(self, X: Any, choice: Choice) -> Choice:
-        """Always a ValueError: see `begin_exposing`."""
-        self.begin_exposing()
-        return choice
-
-    def begin_exposing(self) -> None:
-        """A ValueError: the rivals' papers move the covariance with the answer."""
-        raise ValueError(f"{self.name} counts pairs with their answers only: use covariance='on-answer'")
-
     def scores(self, X: Any) -> Floats:
         """(K,): what the method believes the items are worth; the best item is the argmax."""
         return self.model.scores(as_rows(X, self.dim))

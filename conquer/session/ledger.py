@@ -113,9 +113,6 @@ def replay(
             raise ValueError("the ledger must begin with its 'open' row, or a learner must be given")
         elif kind == "ask":
             offers[row["id"]] = (row["rows"], choice_of(row))
-        elif kind == "expose":
-            items, choice = offers[row["id"]]
-            offers[row["id"]] = (items, learner.expose(items, choice))
         elif kind == "tell":
             items, choice = offers.pop(row["id"])
             if row["answer"] is not None:
@@ -123,7 +120,7 @@ def replay(
                 source = (_source_of(row, choice, anew=given or bool(without)),) if heeds else ()
                 learner.learn(items, choice, row["answer"], *source)
         else:
-            raise ValueError(f"a ledger row's kind must be open, ask, expose or tell, got {kind!r}")
+            raise ValueError(f"a ledger row's kind must be open, ask or tell, got {kind!r}")
     if learner is None:
         raise ValueError("the ledger is empty")
     return learner

@@ -57,7 +57,7 @@ def dumps_session(session: Session) -> bytes:
     ]
     # What is rare comes last and only where it is, so that a long session stays small.
     told = {name: _shortened([int(t.query), *t[1:]]) for name, t in session._told.items()}
-    extra = {"seed": session.seed, "ordinal": session.ordinal, "covariance": session.covariance}
+    extra: dict[str, Any] = {"seed": session.seed, "ordinal": session.ordinal}
     extra |= {"pending": pending, "told": told, "featurizer": None}
     if session.stop is not None or session.looks.stored():
         extra |= {"stop": session.stop, "delta": session.delta, **session.looks.stored()}
@@ -92,7 +92,7 @@ def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str,
         featurizer = Featurizer.from_settings(extra["featurizer"], own)
     # Not in earlier versions' files, nor where they are the usual.
     stopping = {name: extra[name] for name in ("stop", "delta", "U", "interval", "tau2") if name in extra}
-    session = Session(learner, featurizer=featurizer, seed=extra["seed"], covariance=extra["covariance"], **stopping)
+    session = Session(learner, featurizer=featurizer, seed=extra["seed"], **stopping)
     if extra.get("known") is not None:
         own = {name.removeprefix("known."): array for name, array in arrays.items() if name.startswith("known.")}
         session.known = Known.from_settings(extra["known"], own, learner.dim)
@@ -131,7 +131,5 @@ def _take_up(session: Session, row: Mapping[str, Any], items: SparseRows) -> Non
         raise ValueError(f"offer {row['id']!r} must name what it showed and remember it in an object")
     if not 0 <= int(row["id"]) < session.ordinal or row["id"] in session._told:
         raise ValueError(f"offer id {row['id']!r} is not one of this session's open ones")
-    if bool(row["memo"].get("exposed")) != (session.covariance == "on-show" and choice.query == Query.DUEL):
-        raise ValueError(f"offer {row['id']!r} does not fit covariance {session.covariance!r}")
     session._append({"kind": "ask", "id": row["id"], "rows": items, **record(choice)})
     session._pending[row["id"]] = Pending(items, choice, shown, others)

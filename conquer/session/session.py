@@ -30,9 +30,9 @@ def _numbered(count: int) -> Sequence[str]:
 class Session:
     """A learner with item ids, tickets from (seed, ordinal) and a ledger. Not thread-safe.
 
-    `covariance="on-show"` counts a pair in the widths as soon as it is shown, for answers that come late. With `stop`,
-    a tolerance, an offer is `done` once at level `delta` no item of the round is better than its leader by more, as the
-    round's board says it; boards have this `delta`, `U`, `interval` and `tau2` wherever nobody says otherwise.
+    With `stop`, a tolerance, an offer is `done` once at level `delta` no item of the round is better than its leader by
+    more, as the round's board says it; boards have this `delta`, `U`, `interval` and `tau2`
+    by default.
 
     >>> from conquer.registry import make
     >>> session = Session(make("gnr", dim=2**10), seed=0)
@@ -50,7 +50,6 @@ class Session:
         featurizer: Featurizer | None = None,
         seed: int = 0,
         ledger: Ledger | None = None,
-        covariance: str = "on-answer",
         stop: float | None = None,
         delta: float = 0.05,
         U: float | None = None,
@@ -59,8 +58,6 @@ class Session:
     ) -> None:
         if isinstance(learner, str):
             raise TypeError(f"a session takes a learner: make({learner!r}, dim=...), not its name")
-        if covariance not in ("on-answer", "on-show"):
-            raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
         if featurizer is not None and featurizer.dim != learner.dim:
             raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
         seed = checked_seed(seed)
@@ -69,9 +66,7 @@ class Session:
         if stop is not None:
             # One that has no board is refused here.
             learner.board(SparseRows([0, 0], [], [], learner.dim), **self.looks.options())
-        if covariance == "on-show":
-            learner.begin_exposing()
-        self.learner, self.featurizer, self.seed, self.covariance = learner, featurizer, seed, covariance
+        self.learner, self.featurizer, self.seed = learner, featurizer, seed
         self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
         self.known: Known | None = None
         """The items its learner was fitted on, by id; `ask` takes their ids alone."""
@@ -82,13 +77,13 @@ class Session:
         self._broken = False
         self._hashing: Featurizer | None = None
         """What reads items where no featurizer was given: made when it is first needed."""
-        self._append({"kind": "open", "seed": seed, "covariance": covariance, **opening(learner)})
+        self._append({"kind": "open", "seed": seed, **opening(learner)})
 
     def _facts(self) -> dict[str, Any]:
         from conquer.learners import notebook
 
         learner = notebook.facts_of(self.learner) if hasattr(self.learner, "made_by") else {}
-        mine = {"rounds": self.ordinal, "open": len(self._pending), "seed": self.seed, "covariance": self.covariance}
+        mine = {"rounds": self.ordinal, "open": len(self._pending), "seed": self.seed}
         return {"learner": getattr(self.learner, "name", "") or "one's own", **learner, **mine}
 
     def __repr__(self) -> str:
@@ -135,13 +130,7 @@ class Session:
         offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
         left = shown[leftmost(ticket, len(shown))]
         row = {"kind": "ask", "id": offer_id, "items": tuple(names), "rows": rows, "left": left, **record(choice)}
-        exposes = self.covariance == "on-show" and choice.query == Query.DUEL
-        if exposes:
-            # Before its rows: what the learner refuses has never been asked.
-            choice = self._moved(self.learner.expose, rows, choice)
         self._append(row)
-        if exposes:
-            self._append({"kind": "expose", "id": offer_id})
         self.ordinal += 1
         if choice.query == Query.NONE:
             self._told[offer_id] = Told(Query.NONE, shown, None)

@@ -24,27 +24,32 @@ def rates(law: Judge) -> bool:
 
 
 def run_compiled(
-    learner: Conquer, rounds: Rounds, world: World, log: Log, on_show: bool, progress: Callable[[int], None] | None
+    learner: Conquer, rounds: Rounds, world: World, log: Log, progress: Callable[[int], None] | None
 ) -> None:
     """Fill the log by the compiled loop, a stretch of rounds at a time."""
     model, X, total = learner.model, rounds.X, len(rounds)
     if total == 0:
         return
-    plan = learner.plan.copy()
-    plan[st.COVARIANCE] = on_show and learner.duels
     with model.held():
         model.reserve(rounds[int(rounds.sizes.argmax())].items)
-        if on_show and learner.duels:
-            learner.begin_exposing()
     # A few rounds at first: whatever the tier, the next call may find the loop compiled. Then as many as take a moment.
     chunk, most = 4, max(1, total // 200) if progress else total
     limit = min(chunk, most)
     while log.cursor.min() < total:
         began = time.perf_counter()
         with model.held():
-            learner.check_bound()
             status = model.calls.run(
-                X.indptr, X.indices, X.data, X.rows, *model.state, plan, learner.knobs, model.work, world, log, limit
+                X.indptr,
+                X.indices,
+                X.data,
+                X.rows,
+                *model.state,
+                learner.plan,
+                learner.knobs,
+                model.work,
+                world,
+                log,
+                limit,
             )
             if status == st.FULL:
                 model.make_room(rounds[int(log.cursor.min())].items)
@@ -64,7 +69,6 @@ def run_plainly(
     tickets: tuple[Any, Any],
     log: Log,
     pace: tuple[int, int],
-    on_show: bool,
     progress: Callable[[int], None] | None,
 ) -> None:
     """The same, call by call: rules and judges written in Python, and the definition of the compiled loop."""
@@ -81,8 +85,6 @@ def run_plainly(
         answer = laws[t](choice, values, int(judges[t]))
         if choice.query != Query.NONE:
             log.reals[t, 1] = np.nan if answer is None else checked_answer(answer)
-        if on_show and choice.query == Query.DUEL:
-            choice = learner.expose(here.items, choice)
         choices.append(choice)
         due = t + 1 - delay if (t + 1) % batch == 0 else 0
         for late in range(learned, total if t + 1 == total else due):

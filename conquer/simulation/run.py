@@ -27,7 +27,6 @@ def simulate(
     seed: int | np.random.Generator = 0,
     delay: int = 0,
     batch: int = 1,
-    covariance: str = "on-answer",
     compiled: bool = True,
     progress: Callable[[int], None] | None = None,
     **parameters: Any,
@@ -56,20 +55,19 @@ def simulate(
     else:
         learner = algorithm
     law = make_judge(judge) if isinstance(judge, str | LawJudge) else judge
-    _check(learner, rounds, law, delay, batch, covariance)
+    _check(learner, rounds, law, delay, batch)
     delay, batch = int(delay), int(batch)
     size, (own, judges) = len(rounds), _tickets(seed, len(rounds))
     # Traces have a column for a second item even where one is shown.
     picks = np.full((size, max(2, learner.shows)), -1, np.int64)
     log = Log(picks, np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
-    on_show = covariance == "on-show"
     if compiled and isinstance(law, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
         order, scale = np.array([law.code, delay, batch], np.int64), float(law.scale)
         world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judges, order, scale)
-        run_compiled(learner, rounds, world, log, on_show, progress)
+        run_compiled(learner, rounds, world, log, progress)
     else:
         laws = law if isinstance(law, Sequence) else [law] * size
-        run_plainly(learner, rounds, laws, (own, judges), log, (delay, batch), on_show, progress)
+        run_plainly(learner, rounds, laws, (own, judges), log, (delay, batch), progress)
     return trace_of(learner, rounds, log)
 
 
@@ -79,8 +77,6 @@ def rehearse() -> None:
     for model in MODELS:
         for compiled in (True, False):
             simulate("gnr", rounds, model=model, compiled=compiled)
-        if model != "kernel":
-            simulate("gnr", rounds, model=model, covariance="on-show", compiled=False)
         learner = make("gnr", dim=3, model=model)
         learner.scores(np.eye(3))
         learner.model.update(np.eye(3), {0: 1.0}, 1.0)
@@ -96,9 +92,7 @@ def warm() -> Iterator[tuple[str, float]]:
     yield from building.settle()
 
 
-def _check(
-    learner: Learner, rounds: Rounds, law: Judge | Sequence[Judge], delay: int, batch: int, covariance: str
-) -> None:
+def _check(learner: Learner, rounds: Rounds, law: Judge | Sequence[Judge], delay: int, batch: int) -> None:
     if learner.dim != rounds.X.dim:
         raise ValueError(f"the learner has {learner.dim} features, the rounds {rounds.X.dim}")
     if learner.duels and len(rounds) and rounds.sizes.min() < 2:
@@ -112,8 +106,6 @@ def _check(
         raise ValueError("judge='raters' needs rounds with ratings")
     if delay < 0 or delay != int(delay) or batch < 1 or batch != int(batch):
         raise ValueError(f"delay must be a whole number >= 0 and batch >= 1, got {delay!r} and {batch!r}")
-    if covariance not in ("on-answer", "on-show"):
-        raise ValueError(f"covariance must be 'on-answer' or 'on-show', got {covariance!r}")
 
 
 def _tickets(seed: int | np.random.Generator, count: int) -> tuple[Any, Any]:

@@ -106,10 +106,6 @@ def learn(rng):
                 here = rounds_of(rng, 5, 7, 4, dense=bool(rng.integers(2)))
                 simulate(name, here, model=model, judge=next(laws), seed=3, delay=2, **setting)
                 simulate(name, here, model=model, judge="linear", seed=4, compiled=False, **setting)
-    for model in ("diagonal", "full"):
-        for compiled in (True, False):
-            here = rounds_of(rng, 6, 8, 3, dense=True)
-            simulate("gnc", here, model=model, covariance="on-show", delay=2, compiled=compiled)
     for model in MODELS:
         learner = make("gnc", dim=6, model=model)
         X = rng.normal(size=(3, 6)) / 3

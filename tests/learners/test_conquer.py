@@ -25,7 +25,6 @@ X = np.eye(4)
         Choice((0, 1), Query.DUEL, -1),
         Choice((0, 1), Query.DUEL, 2**64),
         Choice((0, 1), Query.DUEL, "1"),
-        Choice((0, 1), Query.DUEL, 1, {"exposed": True}),
     ],
 )
 def test_a_choice_that_is_none_changes_nothing(choice):

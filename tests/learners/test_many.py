@@ -12,7 +12,7 @@ from strategies import histories
 from conquer.learners.conquer import Conquer
 from conquer.learners.many import in_bulk
 from conquer.models.full import Full
-from conquer.policies import GNC, GNR, GREEDY, Policy
+from conquer.policies import GREEDY, Policy
 from conquer.registry import algorithms, make
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Query, Source
@@ -154,18 +154,6 @@ def test_rows_in_any_order_and_arrays_with_more_than_the_rows_are_read_alike(bel
     check_choices(two, X, starts, list(range(len(starts) - 1)))
 
 
-@pytest.mark.parametrize("model", ["diagonal", "full"])
-def test_pairs_counted_on_show_stay_counted(model):
-    one, two = (make("gnc", dim=DIM, model=model) for _ in range(2))
-    X, starts = rounds(2, wild=1.0)
-    for learner in (one, two):
-        learner.expose(X.take([0, 1]), Choice((0, 1), Query.DUEL, 3))
-    answers = duels(starts, 2)
-    assert learn_many(two, X, *answers) == learn_each(one, X, *answers) == []
-    same(one, two)
-    check_choices(two, X, starts, list(range(len(starts) - 1)))
-
-
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -228,14 +216,6 @@ def test_learners_that_cannot_say_so():
     assert [in_bulk(learner) for learner in unable] == [None] * len(unable)
     with pytest.raises(ValueError, match="see bulk"):
         kernel.choose_all(as_rows(np.eye(DIM), DIM), [0, 2], [1])
-
-
-def test_a_bound_that_no_longer_holds_is_heard_one_by_one():
-    model, X = Full(DIM), as_rows(np.eye(DIM), DIM)
-    bound, other = Conquer(model, GNC, eta="tight"), Conquer(model, GNR)
-    assert check_choices(bound, X, [0, 3, 6], [1, 2]) == 2
-    other.expose(X, Choice((0, 1), Query.DUEL, 1))
-    assert check_choices(bound, X, [0, 3, 6], [1, 2]) == 0
 
 
 def test_another_thread_is_told():

@@ -105,9 +105,7 @@ def test_a_policy_of_ones_own_shows_itself_and_says_why_it_has_no_parameters():
 def test_sessions_traces_and_algorithms_show_themselves():
     session = Session(make("gnr", dim=8), seed=3)
     offer = session.ask(["a", "b", "c"])
-    assert repr(session) == (
-        "<Session: learner gnr, dim 8, model diagonal, answers 0, rounds 1, open 1, seed 3, covariance on-answer>"
-    )
+    assert repr(session) == "<Session: learner gnr, dim 8, model diagonal, answers 0, rounds 1, open 1, seed 3>"
     session.tell(offer.id, "first")
     assert "<th>answers</th><td>1</td>" in session._repr_html_()
     rounds = Rounds(np.eye(3), [[0, 1, 2]] * 50, [1.0, 0.0, -1.0])

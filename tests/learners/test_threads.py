@@ -8,7 +8,6 @@ from scipy.sparse import csr_array
 
 from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
-from conquer.parsing.exposing import expose_pair, learn_exposed
 from conquer.policies import GNC
 from conquer.registry import make
 from conquer.rows import Rounds, as_rows
@@ -77,15 +76,12 @@ def test_a_second_thread_is_told_whatever_it_calls():
     calls = [
         lambda: learner.choose(X, 1),
         lambda: learner.learn(X, choice, 1.0),
-        lambda: learner.expose(X, choice),
         lambda: learner.scores(X),
         lambda: learner.choose_and_score(X, 1),
         lambda: learner.model.projected(X),
         lambda: learner.model.update(X, {0: 1.0}, 1.0),
-        lambda: expose_pair(learner.model, as_rows(X[:2], 3)),
-        lambda: learn_exposed(learner.model, as_rows(X[:2], 3), 1.0, 1),
         lambda: simulate(learner, Rounds(np.eye(3), [[0, 1, 2]], [1, 0, -1])),
-        lambda: simulate(learner, Rounds(np.eye(3), [[0, 1, 2, 0] * 5], [1, 0, -1]), covariance="on-show"),
+        lambda: simulate(learner, Rounds(np.eye(3), [[0, 1, 2, 0] * 5], [1, 0, -1])),
     ]
     arrays = [*learner.model.state, learner.model.work]
     for call in calls:

@@ -34,8 +34,7 @@ def several(count, **settings):
 
 @linux
 @pytest.mark.parametrize("settings", [{}, {"lam": 0.3}, {"storage": "float32", "lam": 7.0}])
-@pytest.mark.parametrize("exposing", [False, True])
-def test_shared_cells_are_those_of_ordinary_memory_bit_for_bit(settings, exposing):
+def test_shared_cells_are_those_of_ordinary_memory_bit_for_bit(settings):
     alone, shared = several(2, **settings)
     assert cells.own_bytes(alone.cells) == alone.cells.nbytes
     assert cells.own_bytes(shared.cells) == 0
@@ -44,8 +43,6 @@ def test_shared_cells_are_those_of_ordinary_memory_bit_for_bit(settings, exposin
         features = np.sort(rng.choice(DIM, 5, replace=False))
         for model in (alone, shared):
             step(model, features, (-1.0) ** turn)
-            if exposing and turn == 10:
-                model.begin_exposing()
         assert alone.cells.tobytes() == shared.cells.tobytes()
     assert 0 < cells.own_bytes(shared.cells) <= 2 * 100 * cells.PAGE < shared.cells.nbytes
     for name, array in alone.arrays().items():

@@ -239,13 +239,12 @@ def test_values_too_large_are_refused_and_change_nothing(kind):
 
 
 @pytest.mark.parametrize("update", ["implicit", "margin", "coordinate"])
-def test_every_update_and_exposure_refuses_them(update):
+def test_every_update_refuses_them(update):
     learner = make("gnr", dim=2, update=update)
     X = np.array([[1e200, 0.0], [0.0, 1.0]])
     choice = learner.choose(X, 1)
-    for act in (lambda: learner.learn(X, choice, 1.0), lambda: learner.expose(X, choice)):
-        with pytest.raises(ArithmeticError, match="too large"):
-            act()
+    with pytest.raises(ArithmeticError, match="too large"):
+        learner.learn(X, choice, 1.0)
     assert learner.fresh
 
 
@@ -253,27 +252,3 @@ def test_the_perceptron_only_adds():
     model = Perceptron(3)
     model.update([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]], {0: 2.0, 1: -1.0}, -1.0)
     np.testing.assert_array_equal(model.weights(), [2.0, -1.0, 4.0])
-
-
-@pytest.mark.parametrize("kind", [Diagonal, Full])
-def test_exposed_pairs_count_in_the_widths_and_not_in_w(kind):
-    from conquer.learners.conquer import Conquer
-    from conquer.policies import GNC
-
-    rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
-    shown, plain = Conquer(kind(4), GNC), Conquer(kind(4), GNC)
-    choice = shown.choose(X, 1)
-    later = shown.expose(X, choice)
-    assert not shown.model.weights().any()
-    assert (shown.model.variances(Y) < plain.model.variances(Y)).all()
-    other = shown.choose(Y, 2)
-    shown.learn(Y, other, -1.0)
-    plain.learn(Y, other, -1.0)
-    np.testing.assert_allclose(shown.model.weights(), plain.model.weights(), atol=1e-14)
-    shown.learn(X, later, 1.0)
-    plain.learn(X, choice, 1.0)
-    np.testing.assert_allclose(shown.model.weights(), plain.model.weights(), atol=1e-14)
-    np.testing.assert_allclose(shown.model.variances(Y), plain.model.variances(Y), atol=1e-14)
-    with pytest.raises(ValueError, match="already"):
-        shown.expose(X, later)

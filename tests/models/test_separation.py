@@ -106,16 +106,6 @@ def test_what_all_items_share_costs_no_digits(kind):
         assert one == pytest.approx(two, rel=1e-12, abs=1e-15)
 
 
-def test_pairs_on_show_do_not_count():
-    model = Full(DIM)
-    X, _ = taught(model)
-    before = model.pairs(X)
-    model.begin_exposing()
-    model.shown *= 0.01
-    for one, two in zip(before, model.pairs(X), strict=True):
-        assert (one == two).all()
-
-
 @pytest.mark.parametrize("model", [Diagonal(DIM), Perceptron(DIM)])
 def test_a_model_without_the_variance_of_a_difference_says_so(model):
     with pytest.raises(ValueError, match="only the full and the kernel model"):

@@ -181,17 +181,6 @@ def test_in_a_session_and_from_its_ledger():
     assert learner.answers > 10
 
 
-def test_on_show():
-    learner = fresh()
-    session = Session(learner, seed=4, covariance="on-show")
-    offer = session.ask(FEATURES.rows(BANK[0]))
-    assert offer.choice.memo["exposed"]
-    session.tell(offer.id, "first")
-    assert (replay(session.ledger, fresh()).model.cells == learner.model.cells).all()
-    with pytest.raises(ValueError, match="already"):
-        learner.expose(FEATURES.rows(BANK[0]), offer.choice)
-
-
 def test_refusals_leave_the_state():
     learner = trained()
     before = learner.model.cells.copy()

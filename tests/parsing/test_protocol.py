@@ -173,19 +173,11 @@ def test_a_simulation_with_a_judge_of_ones_own(delay):
     assert trace.query_rate == np.mean([choice.query == Query.DUEL for choice in choices])
 
 
-def test_pairs_of_tree_scale_cannot_be_counted_on_show():
-    learner = fresh(scale="tree")
-    with pytest.raises(ValueError, match="counted when they are answered"):
-        Session(learner, covariance="on-show")
-    assert learner.fresh
-
-
 def test_a_choice_from_outside_is_checked():
     learner = fresh()
     for wrong, message in (
         (Choice((0, 1), Query.DUEL, 2**64), "a ticket must be"),
         (Choice((0, 1), Query.DUEL, -1), "a ticket must be"),
-        (Choice((0, 1), Query.DUEL, 7, {"exposed": True}), "has counted none"),
     ):
         with pytest.raises(ValueError, match=message):
             learner.check(wrong, 9)

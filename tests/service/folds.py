@@ -37,9 +37,6 @@ def slow_fold(address: str, name: str) -> np.ndarray:
             X = served.read(bytes(body.items), bytes(body.context)).rows
             choices[row.event] = X, Choice(tuple(body.shown), Query(body.query), body.ticket, body.memo)
             sides[row.event] = 0 if len(body.names) != 2 else 1 if body.left == body.names[0] else -1
-        elif row.kind == "expose":
-            X, choice = choices[row.event]
-            choices[row.event] = X, learner.expose(X, choice)
         elif row.kind in ("answer", "expiry") and row.body.value is not None and row.position not in undone:
             source = None
             if row.kind == "answer":

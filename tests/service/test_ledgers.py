@@ -66,7 +66,6 @@ ROWS = {
     "a word without its sentence": ({"memo": {"word": 1}}, {}),
     "an unknown memo": ({"memo": {"something": 1}}, {}),
     "a deep memo": ({"memo": {"notes": {"x": [[[[1]]]]}}}, {}),
-    "an exposed pair": ({"memo": {"exposed": True}}, {}),
     "a long planted": ({"planted": "x" * 1000}, {}),
     "a large vector": ({"items": [{"id": "a", "vector": [1e300]}, {"id": "b", "vector": [1]}]}, {}),
     "a deep context": ({"context": [[[[]]]]}, {}),

@@ -25,9 +25,7 @@ def taught(learner, turns):
         read = learner.read(items(turn), b"null")
         choice, _ = learner.choose(read, ticket)
         if choice.query:
-            learner.learn(
-                read, learner.expose(read, choice) if learner.settings.covariance == "on-show" else choice, 1.0
-            )
+            learner.learn(read, choice, 1.0)
     return learner
 
 
@@ -35,7 +33,7 @@ def settings(**others):
     return ModelSettings(**{"algorithm": "gnr", "features": FeatureSettings(), **others})
 
 
-@pytest.mark.parametrize("others", [{}, {"algorithm": "gnc"}, {"algorithm": "gnu", "covariance": "on-show"}])
+@pytest.mark.parametrize("others", [{}, {"algorithm": "gnc"}, {"algorithm": "gnu"}])
 def test_a_size_is_at_least_what_is_taken_and_at_most_all(others):
     first, second = (build(settings(**others), None)[0] for _ in range(2))
     whole = first.size

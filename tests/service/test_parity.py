@@ -71,9 +71,9 @@ async def over_http(app, rounds: Rounds, winners: list, delay: int, settings: di
         return shown, left, statuses, app.server.writer.models["m"].learner.learner
 
 
-def in_session(learner, rounds: Rounds, winners: list, delay: int, covariance: str = "on-answer"):
+def in_session(learner, rounds: Rounds, winners: list, delay: int):
     """The same with a Session, which the learner is trained in."""
-    session, offers, statuses = Session(learner, seed=0, covariance=covariance), {}, []
+    session, offers, statuses = Session(learner, seed=0), {}, []
     for what, t in order(delay):
         if what == "ask":
             offers[t] = session.ask(rounds[t].items, ids=[str(k) for k in range(ITEMS)])
@@ -94,8 +94,7 @@ def same_state(one, two) -> bool:
         {"algorithm": "gnc", "parameters": {"eta": 1.0}},
         {"algorithm": "gnt"},
         {"algorithm": "ttg", "model": "full"},
-        {"algorithm": "gnu", "covariance": "on-show"},
-        {"algorithm": "confidit", "covariance": "on-show"},
+        {"algorithm": "gnu"},
         {"algorithm": "confidit"},
         {"algorithm": "banditron"},
         *(
@@ -113,11 +112,8 @@ def same_state(one, two) -> bool:
 def test_bit_identical(local, settings, delay):
     rounds = world()
     parameters = {"model": settings.get("model", "diagonal"), **settings.get("parameters", {})}
-    covariance = settings.get("covariance", "on-answer")
     judge = LawJudge("linear", outside=True)
-    trace = simulate(
-        settings["algorithm"], rounds, judge=judge, seed=0, delay=delay, covariance=covariance, **parameters
-    )
+    trace = simulate(settings["algorithm"], rounds, judge=judge, seed=0, delay=delay, **parameters)
     winners = [said(trace, t) for t in range(COUNT)]
     if settings["algorithm"] in ("ucb-mnl", "cppl"):
         assert "both_bad" in winners
@@ -127,7 +123,7 @@ def test_bit_identical(local, settings, delay):
     assert shown == expected
     assert same_state(learner, trace.learner)
     own = make(settings["algorithm"], dim=DIM, **parameters)
-    assert in_session(own, rounds, winners, delay, covariance) == (expected, left, statuses)
+    assert in_session(own, rounds, winners, delay) == (expected, left, statuses)
     assert same_state(own, learner)
 
 

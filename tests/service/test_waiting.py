@@ -220,7 +220,7 @@ def test_rounds_that_a_fold_reads_are_counted(local, tmp_path) -> None:
     async def go():
         app = local(snapshot_every=10**6)
         async with app.running() as client:
-            await client.post("/v1/models", json={**MADE, "covariance": "on-show"})
+            await client.post("/v1/models", json=MADE)
             items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "abc"]
             for _ in range(5):
                 assert (await client.post("/v1/models/m/choose", json={"items": items})).status_code == 200

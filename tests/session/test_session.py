@@ -46,38 +46,6 @@ def test_a_session_is_bit_identical_to_simulate_and_to_its_replay(name, delay):
                 np.testing.assert_array_equal(copy.arrays()[key], array, err_msg=key)
 
 
-@pytest.mark.parametrize("model", ["diagonal", "full"])
-def test_on_show_equals_simulate_and_its_replay(model):
-    rounds = world()
-    trace = simulate("gnc", rounds, model=model, seed=2, delay=7, covariance="on-show")
-    plain = simulate("gnc", rounds, model=model, seed=2, delay=7, covariance="on-show", compiled=False)
-    np.testing.assert_array_equal(trace.shown, plain.shown)
-    session = Session(make("gnc", dim=6, model=model), seed=2, covariance="on-show")
-    offers = []
-    for t in range(len(rounds) + 7):
-        if t < len(rounds):
-            offers.append(session.ask(rounds[t].items))
-        if t >= 7:
-            offer = offers[t - 7]
-            session.tell(offer.id, float(trace.answers[t - 7]) if offer.choice.query else None)
-    again = replay(session.ledger)
-    for key, array in trace.learner.arrays().items():
-        np.testing.assert_array_equal(session.learner.arrays()[key], array, err_msg=key)
-        np.testing.assert_array_equal(again.arrays()[key], array, err_msg=key)
-    differs = simulate("gnc", rounds, model=model, seed=2, delay=7)
-    assert not np.array_equal(trace.shown, differs.shown)
-
-
-def test_on_show_is_refused_where_it_has_no_meaning():
-    for learner in (
-        make("gnc", dim=3, projection="exact"),
-        make("gnc", dim=3, model="kernel"),
-        make("banditron", dim=3),
-    ):
-        with pytest.raises(ValueError, match="on show"):
-            Session(learner, covariance="on-show")
-
-
 @given(
     st.lists(
         st.tuples(st.integers(0, 9), st.sampled_from(["first", "second", "tie", "skip", "0.5", "id"])), max_size=40

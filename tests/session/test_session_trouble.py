@@ -96,9 +96,8 @@ def test_an_interruption_in_mid_learning_stops_the_session(monkeypatch):
         session.tell(offer.id, "first")
 
 
-@pytest.mark.parametrize("covariance", ["on-answer", "on-show"])
-def test_a_loaded_session_replays_with_its_open_offers(covariance):
-    session = Session(make("gnc", dim=4), seed=0, covariance=covariance)
+def test_a_loaded_session_replays_with_its_open_offers():
+    session = Session(make("gnc", dim=4), seed=0)
     offers = [session.ask(np.eye(4) * k) for k in (1.0, 2.0, 3.0)]
     twin = restore(session.dumps())
     for one in (session, twin):
@@ -133,7 +132,6 @@ def broken_sessions():
         ("ordinal", 2**70),
         ("ordinal", 1.5),
         ("seed", "x"),
-        ("covariance", "on-show"),
         ("told", {"0": [1, ["tie", "x"], 1.0]}),
         ("told", {"0": [1, ["a", "b"], 7.0]}),
         ("told", {"zero": [1, ["a", "b"], 1.0]}),
@@ -146,7 +144,6 @@ def broken_sessions():
         ("ticket", "abc"),
         ("ticket", None),
         ("memo", 5),
-        ("memo", {"exposed": True}),
         ("shown", [0.2, 1.7]),
         ("shown", [0, 0]),
         ("shown", [0, 9]),
@@ -190,8 +187,6 @@ def test_seeds_are_numbers_of_any_type():
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(ValueError, match="covariance"):
-        Session(make("gnc", dim=3), covariance="sometimes")
     with pytest.raises(TypeError, match="seed"):
         Session(make("gnc", dim=3), seed="x")
 

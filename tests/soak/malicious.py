@@ -19,7 +19,7 @@ from .traffic import KEEPERS, raw
 
 HOSTILE: tuple[Any, ...] = (
     None, True, 0, -1, -5, 1, 2**31, 2**63, 2**64, 10**18, 10**30, 1e308, -1e308, 1e-320, 0.5, "", "x", "\x00", "a\n",
-    "x" * 100_000, [], {}, [[]], [0] * 1000, [-1, 2**64], {"a": {}}, "gnr", "parser", "full", "kernel", "on-show",
+    "x" * 100_000, [], {}, [[]], [0] * 1000, [-1, 2**64], {"a": {}}, "gnr", "parser", "full", "kernel",
 )  # fmt: skip
 NUMBERS = (0.0, -0.0, 1e308, -1e308, np.inf, -np.inf, np.nan, 5e-324, -1.0, 2.0**63)
 _CELLS = (

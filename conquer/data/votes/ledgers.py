@@ -8,7 +8,7 @@ from conquer.data.votes.winners import Answer
 from conquer.items import parts_of
 from conquer.rows import SparseRows
 
-_OTHERS = ("open", "expose", "activate", "expiry", "correction", "flag", "fit", "measure", "erasure", "erased")
+_OTHERS = ("open", "activate", "expiry", "correction", "flag", "fit", "measure", "erasure", "erased")
 """Rows that hold no votes."""
 _LARGEST = 4096
 """Features of a session's rows that are made whole vectors."""

@@ -11,7 +11,7 @@ from conquer.kernels.core import tickets
 from conquer.kernels.core.compile import part
 from conquer.kernels.core.sparse import ONE, TWO, ZERO, feature, row_bounds
 
-W, INVERSE, ANSWERED = range(3)
+W, INVERSE = range(2)
 BELOW = np.uint64(2**29 - 1)  # the bits of a float64 that a float32 has not
 OF_W, OF_INVERSE = np.uint64(0), np.uint64(35)  # which bits of a hash round which column
 
@@ -30,7 +30,7 @@ def place(inverse):
 
 
 @part
-def gather(items, i, weight, cells, column, u, v, spare, last):
+def gather(items, i, weight, cells, u, v, spare, last):
     """Append weight * phi_i and 1/A to the lists whose last place is `last`; returns phi_i . w.
 
     A cell of 1/A then holds minus the place of its feature. A feature that is there already moves to its new place and
@@ -44,16 +44,16 @@ def gather(items, i, weight, cells, column, u, v, spare, last):
     for j in range(start, two, TWO):
         r, s = feature(items, j), feature(items, j + ONE)
         a += data[j] * cells[r, W]
-        v[shift + j] = cells[r, column]
-        cells[r, column] = -float(np.int64(shift + j))
+        v[shift + j] = cells[r, INVERSE]
+        cells[r, INVERSE] = -float(np.int64(shift + j))
         b += data[j + ONE] * cells[s, W]
-        v[shift + j + ONE] = cells[s, column]
-        cells[s, column] = -float(np.int64(shift + j + ONE))
+        v[shift + j + ONE] = cells[s, INVERSE]
+        cells[s, INVERSE] = -float(np.int64(shift + j + ONE))
     for j in range(two, stop):
         r = feature(items, j)
         a += data[j] * cells[r, W]
-        v[shift + j] = cells[r, column]
-        cells[r, column] = -float(np.int64(shift + j))
+        v[shift + j] = cells[r, INVERSE]
+        cells[r, INVERSE] = -float(np.int64(shift + j))
     for j in range(start, stop):
         u[shift + j] = weight * data[j]
     if last > ZERO:
@@ -72,13 +72,13 @@ def gather(items, i, weight, cells, column, u, v, spare, last):
 
 
 @part
-def release(items, cells, column, v):
+def release(items, cells, v):
     """Put 1/A back; what has moved within the list is put at its last place."""
     n = ONE
     for k in range(items.rows.size):
         start, stop = row_bounds(items, k)
         for j in range(start, stop):
-            cells[feature(items, j), column] = v[n + j - start]
+            cells[feature(items, j), INVERSE] = v[n + j - start]
         n += stop - start
 
 
@@ -107,21 +107,6 @@ def add_weights(items, cells, sign, values):
         for j in range(start, stop):
             values[n] += sign * cells[feature(items, j), W]
             n += ONE
-
-
-@part
-def widen_shown(items, cells, u, v, count):
-    """Count u in the widths; v is overwritten."""
-    n = ONE
-    for k in range(items.rows.size):
-        start, stop = row_bounds(items, k)
-        for j in range(start, stop):
-            inverse = float(cells[feature(items, j), INVERSE])
-            v[n] = inverse / (1.0 + u[n] * u[n] * inverse)
-            n += ONE
-    if cells.itemsize == 4:
-        dither(items, v, count, OF_INVERSE)
-    release(items, cells, INVERSE, v)
 
 
 @part

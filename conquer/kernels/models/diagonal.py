@@ -20,7 +20,6 @@ from conquer.kernels.core.sparse import (
 )
 from conquer.kernels.models import contrasts as differing
 from conquer.kernels.models.cells import (
-    ANSWERED,
     INVERSE,
     OF_INVERSE,
     OF_W,
@@ -30,7 +29,6 @@ from conquer.kernels.models.cells import (
     empty_lists,
     gather,
     release,
-    widen_shown,
     width,
 )
 from conquer.kernels.models.differences import by_place, index_row, place
@@ -188,14 +186,14 @@ def advance(u, v, step, update, rate):
 
 
 @part
-def settle(items, i, cells, column, v, step, last):
+def settle(items, i, cells, v, step, last):
     """Move w and put 1/A back."""
     start, stop = row_bounds(items, i)
     n = last + ONE - start
     for j in range(start, stop):
         r = feature(items, j)
         cells[r, W] += step[n + j]
-        cells[r, column] = v[n + j]
+        cells[r, INVERSE] = v[n + j]
 
 
 @part
@@ -210,29 +208,27 @@ def step_each(items, cells, u, v, target, step):
 
 
 @implements(primitives.step, DiagonalState)
-def step(state, items, weights, target, plan, knobs, exposed):
+def step(state, items, weights, target, plan, knobs):
     room = empty_lists(items)
-    status = step_with(state, items, weights, target, plan, knobs, exposed, borrowed(room))
+    status = step_with(state, items, weights, target, plan, knobs, borrowed(room))
     keep(room)
     return status
 
 
 @part
-def step_with(state, items, weights, target, plan, knobs, exposed, room):
+def step_with(state, items, weights, target, plan, knobs, room):
     cells, stats = state.cells, state.stats
     update = plan[st.UPDATE]
-    # The widths' own column counts pairs on show; without it there is one 1/A for everything.
-    column = ANSWERED if cells.shape[1] > ANSWERED else INVERSE
     u, v, change = room[0], room[1], room[2]
     last = ZERO
     margin = 0.0
     for k in range(items.rows.size):
-        margin += weights[k] * gather(items, k, weights[k], cells, column, u, v, change, last)
+        margin += weights[k] * gather(items, k, weights[k], cells, u, v, change, last)
         last += width(items, k)
     loss = target - margin
     confidence = quadratic(u, v)
     if not (abs(loss) < 1e10 * knobs[st.LARGEST] and confidence < 1e200):
-        release(items, cells, column, v)
+        release(items, cells, v)
         return st.DIVERGED
     advance(u, v, change, update, loss / (1.0 + confidence) if update == st.IMPLICIT else loss)
     after = quadratic(u, v)
@@ -246,26 +242,9 @@ def step_with(state, items, weights, target, plan, knobs, exposed, room):
         dither(items, v, count, OF_INVERSE)
     last = ZERO
     for k in range(items.rows.size):
-        settle(items, k, cells, column, v, change, last)
+        settle(items, k, cells, v, change, last)
         last += width(items, k)
-    if column != INVERSE and not exposed:
-        widen_shown(items, cells, u, v, count)
     stats[st.LEARNT] += 1.0
     stats[st.SUM_H] += after
     stats[st.SUM_LOSS_H] += loss * loss * after
-    return st.OK
-
-
-@implements(primitives.expose, DiagonalState)
-def expose(state, items, weights, plan, knobs):
-    cells = state.cells
-    room = empty_lists(items)
-    u, v, spare = room[0], room[1], room[2]
-    last = ZERO
-    for k in range(items.rows.size):
-        gather(items, k, weights[k], cells, INVERSE, u, v, spare, last)
-        last += width(items, k)
-    release(items, cells, INVERSE, v)
-    widen_shown(items, cells, u, v, ~np.uint64(state.stats[st.EXPOSED]))
-    state.stats[st.EXPOSED] += 1.0
     return st.OK

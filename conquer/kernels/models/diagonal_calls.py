@@ -6,7 +6,7 @@ from conquer.kernels.models import diagonal  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import DiagonalState, Items
 
-__all__ = ["choose", "choose_all", "diagonal", "expose", "learn", "learn_all", "measure", "run", "update"]
+__all__ = ["choose", "choose_all", "diagonal", "learn", "learn_all", "measure", "run", "update"]
 
 
 @jit
@@ -24,16 +24,16 @@ def choose_all(indptr, indices, data, rows, cells, stats, plan, knobs, work, dra
 
 
 @jit
-def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, a, b, answer, exposed):
+def learn(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, a, b, answer):
     state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
     plan, knobs, work = borrowed((plan, knobs, work))
-    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer)
 
 
 @jit
-def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, moved, weights, target, exposed):
+def update(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket, moved, weights, target):
     state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
-    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0])
 
 
 @sized(steps.work_of_answers)
@@ -41,12 +41,6 @@ def learn_all(indptr, indices, data, rows, cells, stats, plan, knobs, work, draw
     state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
     plan, knobs, work = borrowed((plan, knobs, work))
     return steps.learn_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
-
-
-@jit
-def expose(indptr, indices, data, rows, cells, stats, plan, knobs, a, b):
-    state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
-    return steps.show(state, items, plan, knobs, a, b)
 
 
 @jit

@@ -207,7 +207,7 @@ def unshift(state, items, plan, knobs, mu, before):
 
 
 @implements(primitives.step, DualState)
-def step(state, items, weights, target, plan, knobs, exposed):
+def step(state, items, weights, target, plan, knobs):
     if plan[st.KERNEL] != st.LINEAR:
         return extend(state, items, weights, target, plan, knobs)
     # One row with what the items share gone: the products of two items of 1e9 would leave nothing of the rest.
@@ -264,10 +264,4 @@ def extend(state, items, weights, target, plan, knobs):
     state.stats[st.LEARNT] += 1.0
     state.stats[st.SUM_H] += after
     state.stats[st.SUM_LOSS_H] += loss * loss * after
-    return st.OK
-
-
-@implements(primitives.expose, DualState)
-def expose(state, items, weights, plan, knobs):
-    """Never reached: the kernel model refuses to count pairs before their answers."""
     return st.OK

@@ -61,13 +61,12 @@ def learn(
     a,
     b,
     answer,
-    exposed,
 ):
     state, items = (
         DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
+    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer)
 
 
 @jit
@@ -94,13 +93,12 @@ def update(
     moved,
     weights,
     target,
-    exposed,
 ):
     state, items = (
         DualState(counts, stored_indptr, stored_indices, stored_data, owner, item, factor, pair, room, dense, stats),
         Items(indptr, indices, data, rows),
     )
-    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0])
 
 
 @jit

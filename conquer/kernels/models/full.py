@@ -79,7 +79,7 @@ def widen(state, items, plan, knobs):
         start, stop = row_bounds(items, i)
         for j in range(start, stop):
             x[i, feature(items, j)] = items.data[j]
-    add_rows(state.shown, x, y, items.rows.size)
+    add_rows(state.inverse, x, y, items.rows.size)
 
 
 @implements(primitives.variances, FullState)
@@ -177,39 +177,21 @@ def shrink(matrix, gain, confidence):
 
 
 @implements(primitives.step, FullState)
-def step(state, items, weights, target, plan, knobs, exposed):
+def step(state, items, weights, target, plan, knobs):
     u, gain = state.room[0], state.room[1]
     confidence = direction(state.inverse, items, weights, u, gain)
-    # The widths' own matrix moves with the other as soon as there is one, or it would not be the one a file restores.
-    apart = state.shown is not state.inverse and not exposed
-    shown = direction(state.shown, items, weights, u[1:], gain[1:]) if apart else 0.0
     loss = target - inner(u[0], state.w, state.w.size)
     if not (abs(loss) < 1e100 and confidence < 1e200):
         return st.DIVERGED
     if not holds(state.inverse, u[0], gain[0], confidence):
-        return st.UNHELD
-    if apart and not holds(state.shown, u[1], gain[1], shown):
         return st.UNHELD
     confidence = max(0.0, confidence)
     rate = loss / (1.0 + confidence)
     for r in range(state.w.size):
         state.w[r] += rate * gain[0, r]
     shrink(state.inverse, gain[0], confidence)
-    if apart:
-        shrink(state.shown, gain[1], max(0.0, shown))
     after = confidence / (1.0 + confidence)
     state.stats[st.LEARNT] += 1.0
     state.stats[st.SUM_H] += after
     state.stats[st.SUM_LOSS_H] += loss * loss * after
-    return st.OK
-
-
-@implements(primitives.expose, FullState)
-def expose(state, items, weights, plan, knobs):
-    u, gain = state.room[0], state.room[1]
-    confidence = direction(state.shown, items, weights, u, gain)
-    if not (confidence < 1e200 and holds(state.shown, u[0], gain[0], confidence)):
-        return st.UNHELD
-    shrink(state.shown, gain[0], max(0.0, confidence))
-    state.stats[st.EXPOSED] += 1.0
     return st.OK

@@ -5,12 +5,12 @@ from conquer.kernels.models import full  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import FullState, Items
 
-__all__ = ["choose", "choose_all", "expose", "full", "learn", "learn_all", "measure", "run", "update"]
+__all__ = ["choose", "choose_all", "full", "learn", "learn_all", "measure", "run", "update"]
 
 
 @jit
-def choose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+def choose(indptr, indices, data, rows, w, inverse, room, stats, plan, knobs, work, ticket):
+    state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
     return steps.choose(state, items, rows[:0], plan, knobs, work, ticket[0])
 
 
@@ -22,7 +22,6 @@ def choose_all(
     rows,
     w,
     inverse,
-    shown,
     room,
     stats,
     plan,
@@ -34,7 +33,7 @@ def choose_all(
     chances,
     scores,
 ):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
     steps.choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, scores)
 
 
@@ -46,7 +45,6 @@ def learn(
     rows,
     w,
     inverse,
-    shown,
     room,
     stats,
     plan,
@@ -56,10 +54,9 @@ def learn(
     a,
     b,
     answer,
-    exposed,
 ):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer, exposed)
+    state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
+    return steps.learn(state, items, plan, knobs, work, ticket[0], a, b, answer)
 
 
 @jit
@@ -70,7 +67,6 @@ def update(
     rows,
     w,
     inverse,
-    shown,
     room,
     stats,
     plan,
@@ -80,10 +76,9 @@ def update(
     moved,
     weights,
     target,
-    exposed,
 ):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0], exposed)
+    state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
+    return steps.move(state, items, moved, weights, target, plan, knobs, work, ticket[0])
 
 
 @sized(steps.work_of_answers)
@@ -94,7 +89,6 @@ def learn_all(
     rows,
     w,
     inverse,
-    shown,
     room,
     stats,
     plan,
@@ -105,23 +99,17 @@ def learn_all(
     extra,
     targets,
 ):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+    state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
     return steps.learn_all(state, items, plan, knobs, work, drawn, pairs, extra, targets)
 
 
 @jit
-def expose(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, a, b):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
-    return steps.show(state, items, plan, knobs, a, b)
-
-
-@jit
-def measure(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, ticket, pivot, out):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+def measure(indptr, indices, data, rows, w, inverse, room, stats, plan, knobs, work, ticket, pivot, out):
+    state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
     return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
 @heavy
-def run(indptr, indices, data, rows, w, inverse, shown, room, stats, plan, knobs, work, world, log, limit):
-    state, items = FullState(w, inverse, shown, room, stats), Items(indptr, indices, data, rows)
+def run(indptr, indices, data, rows, w, inverse, room, stats, plan, knobs, work, world, log, limit):
+    state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

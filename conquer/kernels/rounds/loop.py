@@ -11,7 +11,7 @@ from conquer.kernels.core.hints import prefetch
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.judge import is_best, prefer
-from conquer.kernels.rounds.steps import choose, learn, show
+from conquer.kernels.rounds.steps import choose, learn
 
 CHOSEN, LEARNED = range(2)
 
@@ -83,9 +83,8 @@ def loop(state, items, plan, knobs, work, world, log, limit):
                 now = round_items(items, world, t)
                 if not primitives.has_room(state, now, plan):
                     return st.FULL
-                exposed = plan[st.COVARIANCE] == 1 and log.query[t] == st.DUEL
                 a, b, answer = log.picks[t, 0], log.picks[t, 1], log.reals[t, 1]
-                status = learn(state, now, plan, knobs, work, world.tickets[t], a, b, answer, exposed)
+                status = learn(state, now, plan, knobs, work, world.tickets[t], a, b, answer)
                 if status != st.OK:
                     return status
             cursor[LEARNED] = t + 1
@@ -102,9 +101,5 @@ def loop(state, items, plan, knobs, work, world, log, limit):
                 return status
             log.picks[t, 0], log.picks[t, 1], log.query[t], log.reals[t, 0] = a, b, query, chance
             log.reals[t, 1] = answer_round(world, t, a, b, query)
-            if plan[st.COVARIANCE] == 1 and query == st.DUEL:
-                status = show(state, now, plan, knobs, a, b)
-                if status != st.OK:
-                    return status
             cursor[CHOSEN] = t + 1
     return st.OK

@@ -20,18 +20,17 @@ class Items(NamedTuple):
 
 
 class DiagonalState(NamedTuple):
-    """cells (D, 2): w and 1/A; or (D, 3), where pairs count on show: w, 1/A of all shown, 1/A of the answered."""
+    """cells (D, 2): w and 1/A."""
 
     cells: NDArray[float64]
     stats: NDArray[float64]
 
 
 class FullState(NamedTuple):
-    """w (D,), inverse and shown (D, D): A^-1 of answered and of shown pairs; room (2, K, D) for the round's items."""
+    """w (D,), inverse (D, D): A^-1; room (2, K, D) for the round's items."""
 
     w: NDArray[float64]
     inverse: NDArray[float64]
-    shown: NDArray[float64]
     room: NDArray[float64]
     stats: NDArray[float64]
 
@@ -101,13 +100,8 @@ def unshift(state, items, plan, knobs, mu, before):
 
 
 @primitive
-def step(state, items, weights, target, plan, knobs, exposed):
+def step(state, items, weights, target, plan, knobs):
     """Move along u = sum_k weights[k] phi_k towards `target`; returns a status, state untouched unless OK."""
-
-
-@primitive
-def expose(state, items, weights, plan, knobs):
-    """Count u in the widths and not in w; returns a status, state untouched unless OK."""
 
 
 @primitive

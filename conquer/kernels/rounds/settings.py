@@ -1,14 +1,14 @@
 """What a policy and its parameters come to in compiled code: positions, codes and statuses, each named once."""
 
 # Positions in `plan` (whole numbers) and `knobs` (reals): what a policy and its parameters come to.
-RULE_FIRST, RULE_SECOND, GATE, REPLY, ETA_MODE, PROJECTION, UPDATE, COVARIANCE, KERNEL, BUDGET = range(10)
-PLAN_SIZE = 10
+RULE_FIRST, RULE_SECOND, GATE, REPLY, ETA_MODE, PROJECTION, UPDATE, KERNEL, BUDGET = range(9)
+PLAN_SIZE = 9
 ETA, LAM, RADIUS, DRIFT, DELTA, GAMMA, ALPHA, TOLERANCE, SWEEPS, SCALE, DEGREE, LARGEST, MOST = range(13)
 KNOBS_SIZE = 13
 
 # Positions in `stats`, the running sums that the widths need.
-LEARNT, SUM_H, SUM_LOSS_H, EXPOSED = range(4)
-STATS_SIZE = 4
+LEARNT, SUM_H, SUM_LOSS_H = range(3)
+STATS_SIZE = 3
 
 GREEDY, UCB, RELATIVE_UCB, THOMPSON, UNIFORM, WORST, ALONE, EXPLORE, CHALLENGER, SEPARATION = range(10)
 ALWAYS, CONFIDENT = range(2)

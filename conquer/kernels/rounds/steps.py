@@ -138,7 +138,7 @@ def choose_all(state, items, plan, knobs, work, drawn, starts, picks, chances, s
 
 
 @part
-def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
+def learn(state, items, plan, knobs, work, ticket, a, b, answer):
     """Turn the answer to (a, b) into one step of the model; returns a status, state untouched unless OK."""
     reply = plan[st.REPLY]
     if reply == st.REPLY_IGNORE:
@@ -160,7 +160,7 @@ def learn(state, items, plan, knobs, work, ticket, a, b, answer, exposed):
         chance = (1.0 - gamma if a == b else 0.0) + gamma / items.rows.size
         weights[0], weights[1] = (1.0 / chance if answer > 0.0 else 0.0), -1.0
     mine = borrowed((rows, weights))
-    status = move(state, items, mine[0], mine[1], target, plan, knobs, work, ticket, exposed)
+    status = move(state, items, mine[0], mine[1], target, plan, knobs, work, ticket)
     keep((rows, weights))
     return status
 
@@ -179,7 +179,7 @@ def tame(moved, weights, knobs):
 
 
 @part
-def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed):
+def move(state, items, rows, weights, target, plan, knobs, work, ticket):
     """The model's step along sum_k weights[k] phi of rows[k], from the w projected for `items`; returns a status.
 
     The state is untouched unless it is OK.
@@ -198,13 +198,13 @@ def move(state, items, rows, weights, target, plan, knobs, work, ticket, exposed
         if moves:
             before = primitives.shift(state, items, plan, knobs, work[st.MULTIPLIERS])
             primitives.prepare(state, moved, plan, knobs)
-            status = primitives.step(state, moved, weights, target, plan, knobs, exposed)
+            status = primitives.step(state, moved, weights, target, plan, knobs)
             if status != st.OK:
                 primitives.unshift(state, items, plan, knobs, work[st.MULTIPLIERS], before)
             return status
     # Only the moved items matter, and preparing the others costs the kernel model most of its time.
     primitives.prepare(state, moved, plan, knobs)
-    return primitives.step(state, moved, weights, target, plan, knobs, exposed)
+    return primitives.step(state, moved, weights, target, plan, knobs)
 
 
 @part
@@ -223,22 +223,10 @@ def learn_all(state, items, plan, knobs, work, drawn, pairs, extra, targets):
         rows[0], rows[1], rows[2] = items.rows[a], items.rows[b], extra[t]
         size = 3 if extra[t] >= 0 else 2
         if plan[st.REPLY] != st.REPLY_IGNORE:
-            status = move(state, items, rows[:size], weights[:size], targets[t], plan, knobs, work, drawn[t], False)
+            status = move(state, items, rows[:size], weights[:size], targets[t], plan, knobs, work, drawn[t])
             if status != st.OK:
                 return t
     return drawn.size
-
-
-@part
-def show(state, items, plan, knobs, a, b):
-    """Count the pair in the widths before its answer; returns a status, state untouched unless OK."""
-    rows, weights = np.empty(2, np.int64), np.empty(2)
-    rows[0], rows[1], weights[0], weights[1] = items.rows[a], items.rows[b], 0.5, -0.5
-    moved = primitives.Items(items.indptr, items.indices, items.data, rows)
-    status = tame(moved, weights, knobs)
-    if status == st.OK:
-        status = primitives.expose(state, moved, weights, plan, knobs)
-    return status
 
 
 @part

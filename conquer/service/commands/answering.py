@@ -68,7 +68,7 @@ def hear(turn: Turn, event_id: str, request: AnswerRequest) -> Heard | AnswerRep
 def hear_plain(turn: Turn, event: Event, request: AnswerRequest) -> Answered | None:
     """What `hear` gives for the everyday answer: nobody in particular says which of the two held items is better.
 
-    None: it is not one, and `hear` tells. Events hold the two items of a duel that was neither planted nor exposed.
+    None: it is not one, and `hear` tells. Events hold the two items of a duel that was not planted.
     """
     names = event.chosen.names
     if (

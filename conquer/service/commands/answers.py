@@ -79,7 +79,6 @@ def _is_plain(heard: Heard) -> bool:
         and said.kind == "person"
         and choice.query is Query.DUEL
         and len(choice.shown) == 2
-        and not choice.memo.get("exposed")
         and event.about is None
         and (event.pair is not None or is_small(chosen.items, chosen.context))
     )

@@ -95,11 +95,6 @@ class VectorBulk:
 def bulk_of(settings: ModelSettings, learner: Learner, memory: Memory) -> VectorBulk | None:
     """What does many rounds of this model at once; None where each of them has more to it."""
     many = in_bulk(learner)
-    if (
-        many is None
-        or settings.features.learn is not None
-        or settings.covariance == "on-show"
-        or settings.stop is not None
-    ):
+    if many is None or settings.features.learn is not None or settings.stop is not None:
         return None
     return VectorBulk(many, settings.features.dim, memory)

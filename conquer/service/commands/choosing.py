@@ -1,6 +1,6 @@
 """A choose and what follows at once: decide, append the row, count the pair where widths count what is shown."""
 
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -9,11 +9,9 @@ from conquer.service.commands.reading import same_round
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import ChooseReply, ChooseRequest, Raw, Shown
 from conquer.service.log.event import Event
-from conquer.service.log.fold import Folded
-from conquer.service.log.records import ABSENT, Activated, Decision, Exposed
+from conquer.service.log.records import ABSENT, Activated, Decision
 from conquer.service.log.transaction import Turn
 from conquer.service.settings import Limits
-from conquer.types import Query
 
 _QUERIES: tuple[Literal["none", "duel", "best"], ...] = ("none", "duel", "best")
 """By the number of a `Query`."""
@@ -119,10 +117,7 @@ def decide(turn: Turn, request: ChooseRequest, items: bytes, context: bytes, rea
         deferred=request.deferred,
         done=room.done(turn, read),
     )
-    event = turn.open(chosen, request.event_id, request.voter, read)
-    if not request.deferred:
-        expose(turn, event)
-    return event
+    return turn.open(chosen, request.event_id, request.voter, read)
 
 
 def activate(turn: Turn, event_id: str) -> ChooseReply:
@@ -130,22 +125,7 @@ def activate(turn: Turn, event_id: str) -> ChooseReply:
     event = turn.known(event_id)
     if not event.active:
         turn.append(Activated(), event_id)
-        expose(turn, event)
     return reply(event)
-
-
-class Appends(Protocol):
-    """What a shown pair needs of a turn, or of the rehearsal of one."""
-
-    folded: Folded
-
-    def append(self, body: msgspec.Struct, event: str | None) -> Event | None: ...
-
-
-def expose(turn: Appends, event: Event) -> None:
-    """Where widths count pending pairs, a shown pair gets its row."""
-    if turn.folded.settings.covariance == "on-show" and event.choice.query is Query.DUEL:
-        turn.append(Exposed({}), event.id)
 
 
 def reply(event: Event) -> ChooseReply:

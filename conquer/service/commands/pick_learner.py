@@ -151,9 +151,6 @@ class PickLearner:
             return source
         return replace(source, voter=None, kind="person")
 
-    def expose(self, read: ReadItems, choice: Choice) -> Choice:
-        return self.learner.expose(read.rows, choice)
-
     def draw(
         self,
         rng: random.Random,
@@ -221,7 +218,7 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str
 def fresh_learner(settings: ModelSettings) -> Learner:
     """A fresh learner, or a RefusalError that says which setting is wrong."""
     try:
-        learner = registry.make(
+        return registry.make(
             settings.algorithm,
             dim=settings.features.dim,
             model=settings.model,
@@ -230,12 +227,6 @@ def fresh_learner(settings: ModelSettings) -> Learner:
         )
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise invalid(f"{settings.algorithm} with {settings.parameters!r:.200}: {error}") from None
-    if settings.covariance == "on-show":
-        try:
-            learner.begin_exposing()
-        except ValueError as error:
-            raise invalid(str(error)) from None
-    return learner
 
 
 def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featurizer | None:

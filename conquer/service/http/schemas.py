@@ -85,7 +85,6 @@ class ModelSettings(Strict):
     """An answer later than this is logged as late and not learnt. None: answers are welcome for ever."""
     default_answer: Annotated[float, Meta(ge=-1, le=1)] | None = None
     """Learnt when the window closes without an answer."""
-    covariance: Literal["on-answer", "on-show"] = "on-answer"
     per_round: Annotated[int, Meta(ge=2, le=100)] = 5
     """How many items of an uploaded pool take part in one question."""
     quota: Annotated[int, Meta(ge=1, le=1000)] | None = None

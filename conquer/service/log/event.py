@@ -1,6 +1,5 @@
 """One question's life, rebuilt from its own rows: chosen, perhaps activated, answered, expired, corrected."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,7 +12,6 @@ from conquer.service.log.records import (
     Decision,
     Entry,
     Expired,
-    Exposed,
     Voted,
 )
 from conquer.types import Choice, Query, Source
@@ -29,7 +27,7 @@ Pair = tuple[bytes, bytes, int]
 class Event(msgspec.Struct, eq=False, gc=False):
     """A decision and what became of it.
 
-    `choice` is what is learnt from: that of `chosen`, with another memo once it has been exposed. `answers` holds each
+    `choice` is what is learnt from: that of `chosen`. `answers` holds each
     voter's standing answer and its position, `seen` the last row taken in. While the event is cached it may hold what
     was read of the items: all of it in `round`, or of a plain duel the two that were shown in `pair`.
     """
@@ -95,8 +93,6 @@ class Event(msgspec.Struct, eq=False, gc=False):
                 self.active = True
             case Expired():
                 self.expired = True
-            case Exposed(memo=memo):
-                self.choice = replace(self.choice, memo=memo)
             case _:
                 pass
 

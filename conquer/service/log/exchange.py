@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Meta
 
 from conquer.service.commands.answering import weigh
-from conquer.service.commands.choosing import expose
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.http.decoding import decoded
 from conquer.service.http.schemas import EventId, Identifier, ModelSettings, Raw
@@ -240,9 +239,7 @@ def _choose(turn: Turn | Rehearsal, row: Line) -> None:
     if ("word" in chosen.memo) != ("sentence" in chosen.memo):
         raise invalid(f"row {row.position} must remember a word with its sentence")
     chosen.ordinal = turn.folded.tally.ordinal
-    event = turn.open(chosen, row.event_id, row.voter, read)
-    if event.active and chosen.planted is None:
-        expose(turn, event)
+    turn.open(chosen, row.event_id, row.voter, read)
 
 
 def _answer(turn: Turn | Rehearsal, row: Line) -> bool:

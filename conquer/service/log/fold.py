@@ -20,7 +20,6 @@ from conquer.service.log.records import (
     Entry,
     Erasure,
     Expired,
-    Exposed,
     Voted,
 )
 from conquer.service.log.served import ServedLearner
@@ -151,11 +150,6 @@ class Folded(Counted):
         match entry.body:
             case Decision():
                 pass
-            case Exposed():
-                event = needed(event, entry)
-                # Only the fold knows the memo; a replayed row gets the one it already has. Later rows of the event
-                # may have been read already, so its first choice is counted, not its present one.
-                entry.body.memo = dict(self.learner.expose(self.round_of(event), event.chosen.choice).memo)
             case Answered(value=value) if value is not None and entry.position not in self.undone:
                 self._learn(needed(event, entry), value, entry.voter, entry.body)
             case Voted(value=value) if value is not None and entry.position not in self.undone:

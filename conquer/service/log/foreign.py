@@ -17,7 +17,6 @@ class ForeignMemo(msgspec.Struct, forbid_unknown_fields=True):
 
     chance: Annotated[float, Meta(ge=0, le=1)] | None = None
     greedy: Whole | None = None
-    exposed: bool = False
     explored: bool = False
     outside: bool = False
     ties: bool = True

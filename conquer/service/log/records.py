@@ -62,12 +62,6 @@ class Decision(msgspec.Struct, omit_defaults=True, gc=False):
         return chance
 
 
-class Exposed(msgspec.Struct):
-    """`expose`: the pair has been shown and widths count it from now on; `memo` is the choice's new memo."""
-
-    memo: dict[str, Any]
-
-
 class Activated(msgspec.Struct):
     """`activate`: a deferred event has been shown."""
 
@@ -172,7 +166,6 @@ class Unreadable:
 
 KINDS: dict[str, type[msgspec.Struct]] = {
     "choose": Decision,
-    "expose": Exposed,
     "activate": Activated,
     "answer": Answered,
     "expiry": Expired,

@@ -70,7 +70,7 @@ class Bulk(Protocol):
 
 
 class ServedLearner(Protocol):
-    """Built from a model's settings, fed by the fold. `choose` is pure; `learn`, `expose` and `fit` are not.
+    """Built from a model's settings, fed by the fold. `choose` is pure; `learn` and `fit` are not.
 
     A round's items are read once (`read`), into whatever this learner takes, and handed back with every call.
     """
@@ -136,10 +136,6 @@ class ServedLearner(Protocol):
 
     def weigh(self, read: Any, choice: Choice, source: Source) -> float | None:
         """The weight with which an answer of this source would enter now; None where voters are not weighed."""
-        ...
-
-    def expose(self, read: Any, choice: Choice) -> Choice:
-        """Count a shown pair in the widths before its answer; the choice to learn from later."""
         ...
 
     def draw(

@@ -12,7 +12,7 @@ from conquer.service.errors import conflict, invalid, unknown_event
 from conquer.service.log.event import Event
 from conquer.service.log.fold import Folded
 from conquer.service.log.loading import Build
-from conquer.service.log.records import Answered, Decision, Entry, Exposed, seal, seal_known
+from conquer.service.log.records import Answered, Decision, Entry, seal, seal_known
 from conquer.service.store import log_table, snapshots
 from conquer.service.store.appending import append
 from conquer.service.store.secrecy import retired_events
@@ -125,13 +125,8 @@ class Turn:
         What could not be read again is refused before anything has moved.
         """
         entry = Entry(self.folded.position + 1, self.now, event, voter, body)
-        # What an exposed pair's row holds is known once it has been counted.
-        late = isinstance(body, Exposed)
-        if not late:
-            _sealed(entry)
+        _sealed(entry)
         found = self.folded.apply(entry, read)
-        if late:
-            _sealed(entry, tainted=True)
         self._unwritten.append(entry)
         return found
 
@@ -198,10 +193,8 @@ class Turn:
         self._looked_up = set()
 
 
-def _sealed(entry: Entry, tainted: bool = False) -> None:
+def _sealed(entry: Entry) -> None:
     try:
         seal(entry)
     except (ValueError, OverflowError, RecursionError) as error:
-        refusal = invalid(f"this cannot be stored: {error}")
-        refusal.tainted = tainted
-        raise refusal from None
+        raise invalid(f"this cannot be stored: {error}") from None

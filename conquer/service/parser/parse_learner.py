@@ -131,9 +131,6 @@ class ParseLearner:
         """A parser believes everyone alike."""
         return None
 
-    def expose(self, read: ReadSentence, choice: Choice) -> Choice:
-        return self.learner.expose(read.sentence, choice)
-
     def draw(
         self,
         rng: random.Random,
@@ -197,8 +194,6 @@ def check_settings(settings: ModelSettings) -> None:
     """Refuse what could not be built, before anything is stored."""
     if settings.algorithm != "parser":
         raise invalid(f"a model for the task 'parse' has the algorithm 'parser', got {settings.algorithm!r}")
-    if settings.covariance != "on-answer":
-        raise invalid("a parser counts pairs when they are answered: covariance must be 'on-answer'")
     build(settings, None)
 
 

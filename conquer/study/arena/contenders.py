@@ -23,7 +23,6 @@ class Contender:
     algorithm: str
     grid: tuple[Point, ...]
     fixed: Point = field(default_factory=dict)
-    covariance: str = "on-answer"
     ours: bool = False
     worlds: tuple[str, ...] | None = None
     published: bool = False
@@ -53,14 +52,9 @@ _LINEAR = {"model": "full", "estimator": "linear"}
 _FORGET, _ROBUST = (0.98, 0.99, 0.995, 0.998), (0.05, 0.1, 0.2, 0.4)
 
 
-def _counted_on_show(name: str) -> Contender:
-    return Contender(f"{name}+on-show", name, find(name).grid, covariance="on-show", ours=True, worlds=("delayed",))
-
-
 VARIANTS = {
     row.name: row
     for row in (
-        *map(_counted_on_show, ("gnc", "gnu", "gnt", "ttu")),
         Contender(
             "ttg+forget",
             "toptwo",

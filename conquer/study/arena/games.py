@@ -29,10 +29,8 @@ class Game:
     seconds: float
 
 
-def play(learner: Learner, world: ArenaWorld, seed: int, *, covariance: str = "on-answer") -> Game:
+def play(learner: Learner, world: ArenaWorld, seed: int) -> Game:
     """Meet all rounds in order, call by call; answers come as late as the world says.
-
-    `covariance="on-show"` counts a pair in the widths as soon as it is shown, as a Session does.
 
     >>> from conquer.study.arena.worlds import SETTINGS
     >>> world = SETTINGS["linear"].make(0, "doctest", 0)
@@ -41,9 +39,7 @@ def play(learner: Learner, world: ArenaWorld, seed: int, *, covariance: str = "o
     True
     """
     start = time.perf_counter()
-    trace = simulate(
-        learner, world.rounds, judge=world.judges, seed=seed, delay=world.delay, covariance=covariance, compiled=False
-    )
+    trace = simulate(learner, world.rounds, judge=world.judges, seed=seed, delay=world.delay, compiled=False)
     return _game(trace, time.perf_counter() - start)
 
 
@@ -69,11 +65,9 @@ def meet(entry: Contender, point: Mapping[str, Any], world: ArenaWorld, seed: in
     learner = make(entry.algorithm, dim=world.rounds.X.dim, **point)
     law = world.judge
     if timed or not learner.compiled or world.matrix is not None or world.flipped.any():
-        return play(learner, world, seed, covariance=entry.covariance)
-    trace = simulate(
-        learner, world.rounds, judge=LawJudge(law.law, law.scale), seed=seed, delay=world.delay,
-        covariance=entry.covariance,
-    )  # fmt: skip
+        return play(learner, world, seed)
+    judge = LawJudge(law.law, law.scale)
+    trace = simulate(learner, world.rounds, judge=judge, seed=seed, delay=world.delay)
     return _game(trace, math.nan)
 
 

@@ -42,7 +42,7 @@ class Match:
     def name(self) -> str:
         """What the cell's numbers depend on."""
         entry, setting = contender(self.algorithm), self.setting
-        fixed = [entry.options(setting), entry.covariance, *entry.grid]
+        fixed = [entry.options(setting), *entry.grid]
         options = {"seed": self.seed, "repetitions": self.repetitions}
         return key("arena", _METHOD, _described(setting), self.algorithm, fixed, options)
 

@@ -20,7 +20,6 @@ from conquer.study.progress import RUNNING
 from conquer.types import Choice, Query
 
 SMALL = ArenaSpec(worlds=("linear", "copeland"), algorithms=("ttg", "gnt", "colstim", "rucb"), rounds=60, repetitions=3)
-COVARIANCES = ("on-answer", "on-show")
 
 
 def test_a_small_arena_end_to_end_and_again_from_its_cells(tmp_path):
@@ -125,7 +124,6 @@ def test_ratio_intervals_cover_the_ratio_of_paired_costs():
 
 def test_options_of_ours_enter_only_where_they_matter():
     fits = {name: {w for w, setting in SETTINGS.items() if row.fits(setting)} for name, row in VARIANTS.items()}
-    assert fits["gnc+on-show"] == {"delayed"}
     assert fits["ttg+forget"] == fits["gnc+forget"] == {"drifting"}
     assert fits["gnc+robust"] == {"corrupted"}
     assert fits["pairucb+aurora"] == set(SETTINGS)
@@ -133,15 +131,8 @@ def test_options_of_ours_enter_only_where_they_matter():
         assert len(row.grid) == 8
         for point in row.grid:
             make(row.algorithm, dim=3, **{**row.options(SETTINGS["linear"]), **point})
-    assert set(names_of(("paper",))) >= {"ttg", "gnc+on-show"}
+    assert set(names_of(("paper",))) >= {"ttg", "ttg+forget"}
     assert "pairucb+forget" not in names_of(("paper",))
-
-
-def test_counting_on_show_changes_choices_only_where_answers_are_late():
-    plain, late = (SETTINGS[name].make(0, "run", 0) for name in ("linear", "delayed"))
-    for world, same in ((plain, True), (late, False)):
-        one, two = (play(make("gnu", dim=10, model="full", eta=1.0), world, 0, covariance=c) for c in COVARIANCES)
-        assert np.array_equal(one.weak, two.weak) == same
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -209,7 +200,7 @@ def test_groups_cover_the_registry():
         names_of(("ttg", "nobody"))
 
 
-@pytest.mark.parametrize(("world", "name"), [("drifting", "gnt"), ("delayed", "gnc+on-show"), ("logistic", "ttu")])
+@pytest.mark.parametrize(("world", "name"), [("drifting", "gnt"), ("delayed", "gnc"), ("logistic", "ttu")])
 def test_the_compiled_loop_gives_the_arenas_own_regrets(world, name):
     made, entry = replace(SETTINGS[world], rounds=200).make(0, "run", 0), contender(name)
     one, two = (meet(entry, {"model": "full"}, made, 3, timed=timed) for timed in (True, False))
