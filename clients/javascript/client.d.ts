@@ -8,51 +8,51 @@ import type {
 export type * from "./service.d.ts";
 
 export interface Options {
-  /** For servers that want one. */
+  /** The secret of an API key, for servers that require one. */
   key?: string | undefined;
-  /** Seconds that one try may take, 30 unless told. */
+  /** Seconds to wait for each reply; 30 by default. */
   timeout?: number;
-  /** How often a call is sent again that failed on the way or found the server busy, 5 unless told. */
+  /** How many times a request is sent again; 5 by default. */
   retries?: number;
 }
 
 export interface Sent {
-  /** Ends the call, whatever it waits for, with the signal's own reason: `AbortSignal.timeout(5000)`, for instance. */
+  /** Cancels the call, for instance `AbortSignal.timeout(5000)`. */
   signal?: AbortSignal | undefined;
 }
 
-/** What the query of a route may hold. */
+/** The query parameters of a route. */
 type Query<Route extends keyof Routes> = Routes[Route]["given"] extends { query?: infer Words } ? Words & Sent : Sent;
-/** A request's fields but for those that are given by name. */
+/** A request's fields without those that are arguments. */
 type More<Request, Given extends keyof Request> = Omit<Request, Given> & Sent;
 type Reading<What extends string> = What extends "" ? "GET /v1/models/{name}" : `GET /v1/models/{name}/${What}`;
 
 export declare class ServiceError extends Error {
   constructor(status: number, code: string, detail: string);
-  /** Of the reply; in a batch, what the reply would have had. */
+  /** The HTTP status; in a batch, the status of the part. */
   readonly status: number;
-  /** "unknown_model", "answered", ...: for programs. */
+  /** The error's code, for programs: "unknown_model", "answered", ... */
   readonly code: string;
-  /** The service's own words. `message` is all three in one line. */
+  /** The service's message. `message` joins status, code and detail. */
   readonly detail: string;
 }
 
 export declare class Client {
   constructor(address: string | URL, options?: Options);
 
-  /** Any route of the service. `repeats`: sending it twice does what sending it once does; of GET it is known. */
+  /** Send a request to any route. `repeats`: the request is idempotent, as GET always is. */
   send<Route extends keyof Routes>(
     route: Route,
     given: Routes[Route]["given"] & Sent & { repeats?: boolean },
   ): Promise<Routes[Route]["reply"]>;
 
-  /** The models that this key may read. */
+  /** List the models that the key may read. */
   models(more?: Sent): Promise<ModelInfo[]>;
 
-  /** Make a model, of "gnc" unless told. */
+  /** Create a model; the default algorithm is "gnr". */
   create(name: string, algorithm?: string, settings?: More<NewModel, "name" | "algorithm">): Promise<ModelInfo>;
 
-  /** What `GET /v1/models/NAME/what` says: the model itself, "task", "features", "latest", ... */
+  /** Get `/v1/models/NAME/what`: the model itself, "task", "features", "latest", ... */
   get<What extends string = "">(
     name: string,
     what?: What,
@@ -62,42 +62,42 @@ export declare class Client {
   /** Delete the model and its log. */
   delete(name: string, more?: Sent): Promise<undefined>;
 
-  /** Which items to show. Without an `event_id` it is given one, so that it can be sent again. */
-  choose(name: string, items: NewItem[], more?: More<ChooseDocument, "items">): Promise<ChooseReply>;
+  /** Ask which items to show. An `event_id` is added where there is none. */
+  ask(name: string, items: NewItem[], more?: More<ChooseDocument, "items">): Promise<ChooseReply>;
 
-  /** Many rounds in one commit: a reply or a ServiceError for each, in order. */
-  chooseBatch(name: string, rounds: ChooseDocument[], more?: Sent): Promise<(ChooseReply | ServiceError)[]>;
+  /** Ask for many rounds in one commit: a reply or a ServiceError for each, in order. */
+  askBatch(name: string, rounds: ChooseDocument[], more?: Sent): Promise<(ChooseReply | ServiceError)[]>;
 
-  /** Say which item won: its id, "tie", "both_bad" or "skip". */
-  answer(name: string, event_id: string, winner: string, more?: More<AnswerRequest, "winner">): Promise<AnswerReply>;
+  /** Answer a question: an item's id, "tie", "both_bad" or "skip". */
+  tell(name: string, event_id: string, winner: string, more?: More<AnswerRequest, "winner">): Promise<AnswerReply>;
 
-  /** Many answers in one commit: a reply or a ServiceError for each, in order. */
-  answerBatch(name: string, answers: BatchAnswer[], more?: Sent): Promise<(AnswerReply | ServiceError)[]>;
+  /** Answer many questions in one commit: a reply or a ServiceError for each, in order. */
+  tellBatch(name: string, answers: BatchAnswer[], more?: Sent): Promise<(AnswerReply | ServiceError)[]>;
 
-  /** Take an answer back; the reply comes when the model has been folded without it. */
+  /** Withdraw an answer; the reply comes after the model has been replayed without it. */
   undo(name: string, event_id: string, more?: UndoRequest & Sent): Promise<AnswerReply>;
 
-  /** The next question of an uploaded pool for this person: the one they hold, or a new one. */
+  /** Get a person's next question about the uploaded items: the open one, or a new one. */
   next(name: string, voter: string, more?: More<NextRequest, "voter">): Promise<Question>;
 
-  /** These items by score, best first; no round is used. */
+  /** Rank items by score, best first, without using a round. */
   rank(name: string, items: NewItem[], more?: More<RankingDocument, "items">): Promise<RankingReply>;
 
-  /** Who wins, how sure that is, and whether one may stop. null stands for infinity. */
+  /** Get the board: scores with intervals, and whether asking may stop. null means infinity. */
   board(name: string, query?: Query<"GET /v1/models/{name}/board">): Promise<BoardReply>;
 
-  /** Each voter's pull to a side, agreement and weight. */
+  /** Get each voter's bias towards a side, agreement and weight. */
   voters(name: string, more?: Sent): Promise<VotersReply>;
 
-  /** Learn a file of votes from elsewhere; the same file is learnt once. */
+  /** Learn a file of votes; the same file is learnt once. */
   votes(name: string, contents: Contents, query?: Query<"POST /v1/models/{name}/votes">): Promise<VotesReply>;
 
   /** Add a file of items to ask people about. */
   upload(name: string, contents: Contents, query?: Query<"POST /v1/models/{name}/items">): Promise<Uploaded>;
 
-  /** Add a picture: PNG, JPEG, WebP or GIF. Its `image` is what an item says to show it. */
+  /** Upload a PNG, JPEG, WebP or GIF image; the reply's `image` is the value for an item's `image` field. */
   image(name: string, contents: Contents, query?: Query<"POST /v1/models/{name}/images">): Promise<UploadedImage>;
 
-  /** The log as text: `format` jsonl, preferences, ledger, answers or csv. */
+  /** Get the log as text: `format` jsonl, preferences, ledger, answers or csv. */
   log(name: string, query?: Query<"GET /v1/models/{name}/log">): Promise<string>;
 }

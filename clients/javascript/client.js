@@ -1,14 +1,14 @@
 // A client of the CONQUER service for browsers, Node (18 or later) and Deno: one file, no dependencies.
-// Every call can be sent again without being counted twice.
+// A request that is sent again is neither asked nor learnt twice.
 
-// After these the same call may be sent again: nothing has happened, or it is safe to repeat.
+// Statuses after which a request may be sent again: it had no effect, or it is idempotent.
 const AGAIN = new Set([429, 502, 503, 504]);
-// Those of them that do not say whether it has happened.
+// Those that leave open whether the request had an effect.
 const UNSURE = new Set([502, 504]);
-// Seconds between two tries at most.
+// Seconds between two attempts at most.
 const LONGEST = 30;
 
-/** What the service said no to: its status, the code of the error and its own words. */
+/** A request that the service refused: the HTTP status, the error's code and its message. */
 export class ServiceError extends Error {
   constructor(status, code, detail) {
     super(`${status} ${code}: ${detail}`);
@@ -16,7 +16,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The service at `address`. Calls that fail on the way, or find it busy, are sent again up to `retries` times. */
+/** A connection to the service at `address`. A request that meets a lost connection or a busy server is sent again. */
 export class Client {
   #address;
   #headers;
@@ -35,7 +35,7 @@ export class Client {
     this.#retries = retries;
   }
 
-  /** Send to any route until it is answered; a ServiceError for a no, fetch's own error where nobody can be reached. */
+  /** Send a request to any route. Throws a ServiceError when it is refused, fetch's error when there is no connection. */
   async send(route, { path = {}, query = {}, body, repeats = route.startsWith("GET "), signal } = {}) {
     const [method, template] = route.split(" ");
     const place = template.replace(/\{(\w+)\}/g, (_, name) => segment(name, path[name]));
@@ -52,11 +52,11 @@ export class Client {
         if (tried >= this.#retries || !repeats) throw error;
       }
       if (reply) {
-        if (reply.ok) return told(reply);
-        // A call that may not be repeated goes again only where the server says that nothing has happened.
-        // Who is told to stay away for long is told so at once, and does not knock in between.
+        if (reply.ok) return contentOf(reply);
+        // A request that is not idempotent is sent again only when the server says that it had no effect.
+        // A long Retry-After is raised at once.
         const final = !AGAIN.has(reply.status) || (UNSURE.has(reply.status) && !repeats) || reply.after > LONGEST;
-        if (final || tried >= this.#retries) throw refusal(reply.status, told(reply));
+        if (final || tried >= this.#retries) throw refusal(reply.status, contentOf(reply));
       }
       await pause(Math.max(waiting(tried), reply?.after ?? 0), signal);
     }
@@ -66,17 +66,17 @@ export class Client {
     return this.send(`${method} /v1/models/{name}${rest}`, { ...given, path: { name, ...given.path } });
   }
 
-  /** The models that this key may read. */
+  /** List the models that the key may read. */
   async models({ signal } = {}) {
     return (await this.send("GET /v1/models", { signal })).models;
   }
 
-  /** Make a model. `settings`: parameters, features, seed, stop and the other fields of `POST /v1/models`. */
-  create(name, algorithm = "gnc", { signal, ...settings } = {}) {
+  /** Create a model; `settings` are the other fields of `POST /v1/models`, such as parameters and stop. */
+  create(name, algorithm = "gnr", { signal, ...settings } = {}) {
     return this.send("POST /v1/models", { body: { name, algorithm, ...settings }, signal });
   }
 
-  /** What `GET /v1/models/NAME/what` says: "" the model itself, "task", "features", "latest", ... */
+  /** Get `/v1/models/NAME/what`: "" for the model itself, "task", "features", "latest", ... */
   get(name, what = "", { signal, ...query } = {}) {
     return this.#on(name, "GET", what && `/${what}`, { query, signal });
   }
@@ -86,54 +86,54 @@ export class Client {
     return this.#on(name, "DELETE", "", { signal });
   }
 
-  /** Which items to show. Without an `event_id` it is given one here, so that it can be sent again. */
-  choose(name, items, { signal, ...more } = {}) {
+  /** Ask which items to show. An `event_id` is added where there is none, so that the request can be repeated. */
+  ask(name, items, { signal, ...more } = {}) {
     return this.#on(name, "POST", "/choose", { body: named({ items, ...more }), repeats: true, signal });
   }
 
-  /** Which items to show in many rounds, in one commit: a reply or a ServiceError for each, in order. */
-  async chooseBatch(name, rounds, { signal } = {}) {
+  /** Ask for many rounds in one commit: a reply or a ServiceError for each, in order. */
+  async askBatch(name, rounds, { signal } = {}) {
     const body = { rounds: rounds.map(named) };
     return each(await this.#on(name, "POST", "/choose/batch", { body, repeats: true, signal }));
   }
 
-  /** Say which item won: its id, "tie", "both_bad" or "skip". */
-  answer(name, event_id, winner, { signal, ...more } = {}) {
+  /** Answer a question: `winner` is an item's id, "tie", "both_bad" or "skip". */
+  tell(name, event_id, winner, { signal, ...more } = {}) {
     const given = { path: { event_id }, body: { winner, ...more }, repeats: true, signal };
     return this.#on(name, "POST", "/events/{event_id}/answer", given);
   }
 
-  /** Answer many events in one commit: a reply or a ServiceError for each, in order. */
-  async answerBatch(name, answers, { signal } = {}) {
+  /** Answer many questions in one commit: a reply or a ServiceError for each, in order. */
+  async tellBatch(name, answers, { signal } = {}) {
     return each(await this.#on(name, "POST", "/answers", { body: { answers }, repeats: true, signal }));
   }
 
-  /** Take an answer back; the reply comes when the model has been folded without it. */
+  /** Withdraw an answer; the reply comes after the model has been replayed without it. */
   undo(name, event_id, { signal, ...more } = {}) {
     return this.#on(name, "POST", "/events/{event_id}/undo", { path: { event_id }, body: more, signal });
   }
 
-  /** The next question of an uploaded pool for this person: the one they hold, or a new one. */
+  /** Get a person's next question about the uploaded items: the open one, or a new one. */
   next(name, voter, { signal, ...more } = {}) {
     return this.#on(name, "POST", "/next", { body: { voter, ...more }, repeats: true, signal });
   }
 
-  /** These items by score, best first; no round is used. */
+  /** Rank items by score, best first, without using a round. */
   rank(name, items, { signal, ...more } = {}) {
     return this.#on(name, "POST", "/rank", { body: { items, ...more }, repeats: true, signal });
   }
 
-  /** Who wins, how sure that is, and whether one may stop. null stands for infinity. */
+  /** Get the board: scores with intervals, and whether asking may stop. null means infinity. */
   board(name, { signal, ...query } = {}) {
     return this.#on(name, "GET", "/board", { query, signal });
   }
 
-  /** Each voter's pull to a side, agreement and weight. */
+  /** Get each voter's bias towards a side, agreement and weight. */
   voters(name, { signal } = {}) {
     return this.#on(name, "GET", "/voters", { signal });
   }
 
-  /** Learn a file of votes from elsewhere; the same file is learnt once. */
+  /** Learn a file of votes; the same file is learnt once. */
   votes(name, contents, { signal, ...query } = {}) {
     return this.#on(name, "POST", "/votes", { query, body: contents, repeats: true, signal });
   }
@@ -143,12 +143,12 @@ export class Client {
     return this.#on(name, "POST", "/items", { query, body: contents, signal });
   }
 
-  /** Add a picture: PNG, JPEG, WebP or GIF. Its `image` is what an item says to show it. */
+  /** Upload a PNG, JPEG, WebP or GIF image; the reply's `image` is the value for an item's `image` field. */
   image(name, contents, { signal, ...query } = {}) {
     return this.#on(name, "POST", "/images", { query, body: contents, repeats: true, signal });
   }
 
-  /** The log as text: `format` jsonl, preferences, ledger, answers or csv. */
+  /** Get the log as text: `format` jsonl, preferences, ledger, answers or csv. */
   log(name, { signal, ...query } = {}) {
     return this.#on(name, "GET", "/log", { query, signal });
   }
@@ -157,13 +157,13 @@ export class Client {
 const isFile = (body) => body == null || typeof body === "string" || body instanceof Blob
   || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
 
-// A name as one part of a path; URLs read dots alone as "here" and "up", also where they are escaped.
+// A name as one segment of a path. URLs resolve "." and "..", also when they are escaped.
 function segment(name, value) {
   if (value == null || /^\.*$/.test(value)) throw new RangeError(`${name} must be more than dots, got ${value}`);
   return encodeURIComponent(value);
 }
 
-// One try: its status, what it said, and in how many seconds to come back. All of it has `seconds`.
+// One attempt of at most `seconds`: status, content and Retry-After.
 async function once(url, request, seconds, signal) {
   signal?.throwIfAborted();
   const both = new AbortController(), stop = () => both.abort(signal.reason);
@@ -181,8 +181,8 @@ async function once(url, request, seconds, signal) {
   }
 }
 
-// What a reply says: JSON as it is meant, files as bytes, everything else as text. The service sends no HTML here.
-function told({ status, ok, kind, content }) {
+// The content of a reply: JSON decoded, files as bytes, anything else as text. The service sends no HTML here.
+function contentOf({ status, ok, kind, content }) {
   if (status === 204) return undefined;
   if (kind.startsWith("application/octet-stream")) return content;
   try {
@@ -191,11 +191,11 @@ function told({ status, ok, kind, content }) {
   } catch {
     if (!ok) return content;
   }
-  const words = "this is no reply of the service; does its address lead there? It says: ";
-  throw new ServiceError(status, "unreadable", words + (content.slice(0, 200) || "nothing"));
+  const words = "this is not a reply of the service; check the address. It begins: ";
+  throw new ServiceError(status, "unreadable", words + (content.slice(0, 200) || "(empty)"));
 }
 
-// Seconds until the next try. Half of it by chance: many clients that failed together do not come back together.
+// Seconds before the next attempt, half of them random so that clients that failed together spread out.
 const waiting = (tried) => Math.min(LONGEST, 0.1 * 2 ** tried) * (0.5 + Math.random() / 2);
 
 function pause(seconds, signal) {
@@ -207,7 +207,7 @@ function pause(seconds, signal) {
   });
 }
 
-// An error as the service told it, or as whatever stands before it did.
+// The error of the service, or of a proxy before it.
 function refusal(status, said) {
   const error = said?.error;
   if (!error || typeof error !== "object") return new ServiceError(status, "unknown", String(said ?? "").slice(0, 200));

@@ -42,7 +42,7 @@ class Busy(http.server.BaseHTTPRequestHandler):
 server = http.server.HTTPServer(("127.0.0.1", 0), Busy)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 with Client(f"http://127.0.0.1:{server.server_port}") as client:
-    assert client.answer("teas", "e", "a").status == "learnt"
+    assert client.tell("teas", "e", "a").status == "learnt"
 """
 _ROOT = Path(__file__).parents[2]
 

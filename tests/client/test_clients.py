@@ -1,6 +1,5 @@
-"""What the clients make of replies and failures, without a server: which calls go again, and what is said."""
+"""The client's reading of replies and failures, without a server: which requests are sent again, and the errors."""
 
-import asyncio
 import pickle
 import subprocess
 import sys
@@ -8,7 +7,7 @@ import sys
 import httpx
 import pytest
 
-from conquer.client import AsyncClient, Client, ServiceError
+from conquer.client import Client, ServiceError
 
 ITEMS = [{"id": "a", "vector": [1.0, 0.0]}, {"id": "b", "vector": [0.0, 1.0]}]
 POSED = {"event_id": "e", "query": "duel", "shown": [{"id": "a"}, {"id": "b"}], "left": "a", "scores": [0, 0]}
@@ -16,7 +15,7 @@ POSED = {"event_id": "e", "query": "duel", "shown": [{"id": "a"}, {"id": "b"}], 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch):
-    monkeypatch.setattr("conquer.client.plain.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("conquer.client.time.sleep", lambda seconds: None)
 
 
 def client_of(*replies, **options):
@@ -31,7 +30,7 @@ def client_of(*replies, **options):
         return reply
 
     client = Client("http://there", **options)
-    client._http = httpx.Client(transport=httpx.MockTransport(handle), **client._sending.options)
+    client._http = httpx.Client(transport=httpx.MockTransport(handle), base_url=client.address)
     return client, seen
 
 
@@ -50,15 +49,14 @@ def test_without_its_extra_it_says_what_to_install():
 
 @pytest.mark.parametrize("address", ["127.0.0.1:8000", "ftp://there", "", None])
 def test_an_address_that_leads_nowhere_is_refused_at_once(address):
-    for client in (Client, AsyncClient):
-        with pytest.raises(ValueError, match="address must begin with http:// or https://, got"):
-            client(address)
+    with pytest.raises(ValueError, match="address must begin with http:// or https://, got"):
+        Client(address)
 
 
 def test_what_the_call_itself_does_wrong_is_not_sent_again():
     client, seen = client_of(httpx.LocalProtocolError("Illegal header value"))
     with pytest.raises(httpx.LocalProtocolError):
-        client.choose("teas", ITEMS)
+        client.ask("teas", ITEMS)
     assert len(seen) == 1
 
 
@@ -69,14 +67,14 @@ def test_what_the_call_itself_does_wrong_is_not_sent_again():
         (b'{"ok": true}', "ok"),
         (b"[1]", "1"),
         (b'{"event_id": 1, "query": "duel", "shown": [7], "left": "a", "scores": []}', "shown"),
-        (b"", "nothing"),
+        (b"", "empty"),
     ],
     ids=["page", "other", "list", "odd", "empty"],
 )
-def test_a_success_that_is_no_reply_of_the_service_is_told_as_one(content, says):
+def test_a_success_that_is_not_a_reply_of_the_service_is_an_error(content, says):
     client, _ = client_of(httpx.Response(200, content=content))
-    for call in (lambda: client.choose("teas", ITEMS), lambda: client.answer("teas", "e", "a")):
-        with pytest.raises(ServiceError, match=r"200 unreadable: this is no reply of the service.*" + says):
+    for call in (lambda: client.ask("teas", ITEMS), lambda: client.tell("teas", "e", "a")):
+        with pytest.raises(ServiceError, match=r"200 unreadable: this is not a reply of the service.*" + says):
             call()
 
 
@@ -87,7 +85,7 @@ def test_what_may_have_been_done_goes_again_only_where_it_repeats(status):
         client.create("teas")
     assert len(seen) == 1
     client, seen = client_of(httpx.Response(status), httpx.Response(200, json=POSED))
-    assert client.choose("teas", ITEMS).event_id == "e"
+    assert client.ask("teas", ITEMS).id == "e"
     assert seen[0].content == seen[1].content  # the same event id, so that nothing is asked twice
 
 
@@ -98,23 +96,23 @@ def test_where_nothing_was_done_every_call_goes_again(status):
     assert len(seen) == 2
 
 
-def test_who_is_told_to_stay_away_for_long_does_not_knock_in_between(monkeypatch):
+def test_a_long_retry_after_is_raised_at_once(monkeypatch):
     busy = {"error": {"code": "too_many_requests", "message": "come back later"}}
     client, seen = client_of(httpx.Response(429, json=busy, headers={"retry-after": "31"}))
     with pytest.raises(ServiceError, match="429 too_many_requests: come back later"):
-        client.choose("teas", ITEMS)
+        client.ask("teas", ITEMS)
     assert len(seen) == 1
     waited = []
-    monkeypatch.setattr("conquer.client.plain.time.sleep", waited.append)
+    monkeypatch.setattr("conquer.client.time.sleep", waited.append)
     client, _ = client_of(httpx.Response(429, headers={"retry-after": "7"}), httpx.Response(200, json=POSED))
-    client.choose("teas", ITEMS)
+    client.ask("teas", ITEMS)
     assert waited == [7.0]
 
 
 def test_names_of_dots_do_not_lead_elsewhere():
     client, seen = client_of(httpx.Response(200, json={"status": "learnt"}))
-    client.answer("..", "..", "a")
-    client.answer("teas", ".", "a")
+    client.tell("..", "..", "a")
+    client.tell("teas", ".", "a")
     assert [request.url.raw_path for request in seen] == [
         b"/v1/models/%2E%2E/events/%2E%2E/answer",
         b"/v1/models/teas/events/%2E/answer",
@@ -123,23 +121,5 @@ def test_names_of_dots_do_not_lead_elsewhere():
 
 def test_an_event_id_that_was_given_is_sent_as_it_is():
     client, seen = client_of(httpx.Response(200, json=POSED))
-    client.choose("teas", ITEMS, event_id="")
+    client.ask("teas", ITEMS, event_id="")
     assert b'"event_id":""' in seen[0].content.replace(b" ", b"")
-
-
-def test_awaiting_decides_the_same():
-    async def go():
-        client = AsyncClient("http://there", retries=3)
-        seen = []
-
-        def handle(request):
-            seen.append(request)
-            raise httpx.UnsupportedProtocol("not this one")
-
-        client._http = httpx.AsyncClient(transport=httpx.MockTransport(handle), **client._sending.options)
-        with pytest.raises(httpx.UnsupportedProtocol):
-            await client.choose("teas", ITEMS)
-        await client.close()
-        return len(seen)
-
-    assert asyncio.run(go()) == 1

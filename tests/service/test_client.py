@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from conquer.client import Acknowledged, AsyncClient, Client, ServiceError
+from conquer.client import Client, Receipt, ServiceError
 
 ITEMS = [{"id": "a", "vector": [1.0, 0.0]}, {"id": "b", "vector": [0.0, 1.0]}]
 
@@ -31,16 +31,17 @@ def test_a_model_from_its_making_to_its_end(start):
     with Client(start().address) as client:
         assert client.create("teas", "gnr", features={"dim": 2})["name"] == "teas"
         assert client.log("teas") == ""
-        question = client.choose("teas", ITEMS, event_id="one", voter="ann")
+        question = client.ask("teas", ITEMS, event_id="one", voter="ann")
         assert question.query == "duel"
+        assert question.asks
         assert sorted(question.shown) == ["a", "b"]
         assert question.left in question.shown
-        assert client.choose("teas", ITEMS, event_id="one", voter="ann") == question
-        assert client.answer("teas", "one", "a", voter="ann", seconds=1.5).status == "learnt"
-        assert client.answer("teas", "one", "a", voter="ann", seconds=1.5).status == "repeat"
+        assert client.ask("teas", ITEMS, event_id="one", voter="ann") == question
+        assert client.tell("teas", "one", "a", voter="ann", seconds=1.5).status == "learnt"
+        assert client.tell("teas", "one", "a", voter="ann", seconds=1.5).status == "repeat"
         assert client.get("teas")["summary"]["answers"]["learnt"] == 1
         with pytest.raises(ServiceError, match="409 answered") as refused:
-            client.answer("teas", "one", "b", voter="ann")
+            client.tell("teas", "one", "b", voter="ann")
         assert (refused.value.status, refused.value.code) == (409, "answered")
         client.delete("teas")
         with pytest.raises(ServiceError, match="404 unknown_model"):
@@ -50,17 +51,17 @@ def test_a_model_from_its_making_to_its_end(start):
 def test_many_at_once_each_standing_for_itself(start):
     with Client(start().address) as client:
         client.create("teas", "gnr", features={"dim": 2})
-        first, second, refused = client.choose_batch(
+        first, second, refused = client.ask_batch(
             "teas", [{"items": ITEMS, "event_id": "one"}, {"items": ITEMS}, {"items": []}]
         )
-        assert first.event_id == "one"
-        assert len(second.event_id) == 32
+        assert first.id == "one"
+        assert len(second.id) == 32
         assert isinstance(refused, ServiceError)
         assert (refused.status, refused.code) == (422, "invalid")
-        told = client.answer_batch(
-            "teas", [{"event_id": "one", "winner": "a"}, {"event_id": second.event_id, "winner": "skip"}]
+        told = client.tell_batch(
+            "teas", [{"event_id": "one", "winner": "a"}, {"event_id": second.id, "winner": "skip"}]
         )
-        assert told == [Acknowledged("learnt"), Acknowledged("ignored", "skip")]
+        assert told == [Receipt("learnt"), Receipt("ignored", "skip")]
         assert [one["name"] for one in client.models()] == ["teas"]
         assert client.log("teas", format="csv").count("\n") == 3
         assert isinstance(client.get("teas", "file"), bytes)
@@ -86,20 +87,20 @@ def test_votes_make_a_board_and_people_are_asked(start):
         question = client.next("teas", "ann")
         assert client.next("teas", "ann")["event"] == question["event"]
         event = question["event"]
-        assert client.answer("teas", event["event_id"], event["left"], voter="gpt", kind="judge").status == "learnt"
+        assert client.tell("teas", event["event_id"], event["left"], voter="gpt", kind="judge").status == "learnt"
 
 
 def test_an_answer_is_taken_back_and_a_picture_added(start):
     with Client(start().address) as client:
         client.create("teas", "gnr", features={"dim": 2})
-        question = client.choose("teas", ITEMS)
-        client.answer("teas", question.event_id, question.shown[0], voter="ann")
-        assert client.undo("teas", question.event_id, voter="ann").reason == "undone"
+        question = client.ask("teas", ITEMS)
+        client.tell("teas", question, question.shown[0], voter="ann")
+        assert client.undo("teas", question.id, voter="ann").reason == "undone"
         with pytest.raises(ServiceError, match="409 not_answered"):
-            client.undo("teas", question.event_id)
+            client.undo("teas", question.id)
         picture = client.image("teas", b"GIF89a", file="dot.gif")
         assert client.image("teas", b"GIF89a") == picture == "610f5ae4d76e332636a17bd357fd6ce9.gif"
-        assert client.choose("teas", [{**item, "image": picture} for item in ITEMS]).shown
+        assert client.ask("teas", [{**item, "image": picture} for item in ITEMS]).shown
 
 
 def test_a_flaky_network_asks_and_learns_once(start):
@@ -107,10 +108,10 @@ def test_a_flaky_network_asks_and_learns_once(start):
     with Client(server.address) as client:
         client.create("teas", "gnr", features={"dim": 2})
     with Client(server.address, retries=8) as client:
-        client._http = httpx.Client(transport=Flaky(), **client._sending.options)
+        client._http = httpx.Client(transport=Flaky(), base_url=client.address)
         for _ in range(6):
-            question = client.choose("teas", ITEMS)
-            assert client.answer("teas", question.event_id, question.shown[0]).status in ("learnt", "repeat")
+            question = client.ask("teas", ITEMS)
+            assert client.tell("teas", question.id, question.shown[0]).status in ("learnt", "repeat")
         summary = client.get("teas")["summary"]
     assert summary["answers"]["learnt"] == 6
     assert summary["rounds"] == 6
@@ -119,7 +120,7 @@ def test_a_flaky_network_asks_and_learns_once(start):
 def test_what_may_not_be_repeated_is_sent_once(start):
     with Client(start().address, retries=8) as client:
         flaky = Flaky()
-        client._http = httpx.Client(transport=flaky, **client._sending.options)
+        client._http = httpx.Client(transport=flaky, base_url=client.address)
         with pytest.raises(httpx.ConnectError):
             client.create("teas")
         assert flaky.calls == 1
@@ -130,7 +131,7 @@ def test_a_call_that_may_not_be_repeated_goes_again_only_where_nothing_has_happe
     asked = []
     answers = httpx.MockTransport(lambda request: asked.append(request) or httpx.Response(status, text="<h1>no</h1>"))
     with Client("http://shop.example", retries=2) as client:
-        client._http = httpx.Client(transport=answers, **client._sending.options)
+        client._http = httpx.Client(transport=answers, base_url=client.address)
         with pytest.raises(ServiceError, match=f"{status} unknown: <h1>no"):
             client.create("teas")
         assert len(asked) == sent
@@ -139,19 +140,18 @@ def test_a_call_that_may_not_be_repeated_goes_again_only_where_nothing_has_happe
         assert len(asked) == sent + 3
 
 
-def test_awaiting(start):
-    async def go():
-        async with AsyncClient(start().address) as client:
-            await client.create("teas", "gnr", features={"dim": 2})
-            questions = await asyncio.gather(*(client.choose("teas", ITEMS) for _ in range(20)))
-            answers = await asyncio.gather(
-                *(client.answer("teas", one.event_id, one.shown[0], strength=0.5) for one in questions)
-            )
-            assert {one.status for one in answers} == {"learnt"}
-            assert (await client.get("teas"))["summary"]["answers"]["learnt"] == 20
-            await client.delete("teas")
+def test_an_asynchronous_program_calls_it_in_threads(start):
+    async def answered(client):
+        question = await asyncio.to_thread(client.ask, "teas", ITEMS)
+        return await asyncio.to_thread(client.tell, "teas", question, question.shown[0], strength=0.5)
 
-    asyncio.run(go())
+    async def play(client):
+        return await asyncio.gather(*(answered(client) for _ in range(20)))
+
+    with Client(start().address) as client:
+        client.create("teas", "gnr", features={"dim": 2})
+        assert {receipt.status for receipt in asyncio.run(play(client))} == {"learnt"}
+        assert client.get("teas")["summary"]["answers"]["learnt"] == 20
 
 
 def test_settings_are_checked():

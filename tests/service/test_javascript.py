@@ -94,8 +94,8 @@ IN_A_PAGE = """async ({ server, key }) => {
   const { Client, ServiceError } = await import("/client.js");
   const client = new Client(server, { key, timeout: 120 });
   await client.create("teas", "gnr", { features: { dim: 2 } });
-  const question = await client.choose("teas", [{ id: "a", vector: [1, 0] }, { id: "b", vector: [0, 1] }]);
-  const { status } = await client.answer("teas", question.event_id, question.left);
+  const question = await client.ask("teas", [{ id: "a", vector: [1, 0] }, { id: "b", vector: [0, 1] }]);
+  const { status } = await client.tell("teas", question.event_id, question.left);
   const refused = await client.get("none").catch((error) => error);
   const stranger = await new Client(server, { key: "wrong" }).get("teas").catch((error) => error);
   return [status, refused instanceof ServiceError, refused.code, stranger.status];

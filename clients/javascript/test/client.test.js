@@ -27,15 +27,15 @@ const refused = (status, code) => (error) => {
 test("a model from its making to its end", async () => {
   const name = await fresh();
   assert.equal(await client.log(name), "");
-  const question = await client.choose(name, ITEMS, { event_id: "one", voter: "ann" });
+  const question = await client.ask(name, ITEMS, { event_id: "one", voter: "ann" });
   assert.equal(question.query, "duel");
   assert.deepEqual(question.shown.map((one) => one.id).sort(), ["a", "b"]);
-  assert.deepEqual(await client.choose(name, ITEMS, { event_id: "one", voter: "ann" }), question);
-  assert.equal((await client.answer(name, "one", "a", { voter: "ann", seconds: 1.5 })).status, "learnt");
-  assert.equal((await client.answer(name, "one", "a", { voter: "ann", seconds: 1.5 })).status, "repeat");
+  assert.deepEqual(await client.ask(name, ITEMS, { event_id: "one", voter: "ann" }), question);
+  assert.equal((await client.tell(name, "one", "a", { voter: "ann", seconds: 1.5 })).status, "learnt");
+  assert.equal((await client.tell(name, "one", "a", { voter: "ann", seconds: 1.5 })).status, "repeat");
   assert.equal((await client.get(name)).summary.answers.learnt, 1);
   assert.ok((await client.models()).some((one) => one.name === name));
-  await assert.rejects(client.answer(name, "one", "b", { voter: "ann" }), refused(409, "answered"));
+  await assert.rejects(client.tell(name, "one", "b", { voter: "ann" }), refused(409, "answered"));
   assert.equal(await client.delete(name), undefined);
   await assert.rejects(client.get(name), refused(404, "unknown_model"));
 });
@@ -43,9 +43,9 @@ test("a model from its making to its end", async () => {
 test("what the service refuses is told once, with its status, code and words", async () => {
   const name = await fresh(), middle = await proxy(SERVER);
   const through = new Client(middle.address);
-  await assert.rejects(through.choose(name, []), refused(422, "invalid"));
-  await assert.rejects(through.choose(name, [{ id: "a", vector: [1, 2, 3] }, ITEMS[1]]), refused(422, "invalid"));
-  await assert.rejects(through.answer(name, "never", "a"), refused(404, "unknown_event"));
+  await assert.rejects(through.ask(name, []), refused(422, "invalid"));
+  await assert.rejects(through.ask(name, [{ id: "a", vector: [1, 2, 3] }, ITEMS[1]]), refused(422, "invalid"));
+  await assert.rejects(through.tell(name, "never", "a"), refused(404, "unknown_event"));
   await assert.rejects(through.create(name, "no-such"), (error) => error.status === 422 && error.detail.includes("no-such"));
   assert.equal(middle.requests.length, 4);
   middle.close();
@@ -54,11 +54,11 @@ test("what the service refuses is told once, with its status, code and words", a
 test("many at once, each standing for itself", async () => {
   const name = await fresh();
   const rounds = [{ items: ITEMS, event_id: "b-1" }, { items: ITEMS }, { items: [] }];
-  const results = await client.chooseBatch(name, rounds);
+  const results = await client.askBatch(name, rounds);
   assert.deepEqual(results.map((one) => one instanceof ServiceError), [false, false, true]);
   refused(422, "invalid")(results[2]);
   assert.match(results[1].event_id, /^[0-9a-f]{32}$/);
-  const told = await client.answerBatch(name, [
+  const told = await client.tellBatch(name, [
     { event_id: "b-1", winner: "a" }, { event_id: results[1].event_id, winner: "skip" }, { event_id: "b-3", winner: "a" },
   ]);
   assert.deepEqual(told.slice(0, 2).map((one) => one.status), ["learnt", "ignored"]);
@@ -83,8 +83,8 @@ test("votes make a board, a ranking and voters", async () => {
 
 test("an answer is taken back, a picture added", async () => {
   const name = await fresh("gnr", { features: { dim: 2 } });
-  const { event_id, shown } = await client.choose(name, [{ id: "a", vector: [1, 0] }, { id: "b", vector: [0, 1] }]);
-  await client.answer(name, event_id, shown[0].id, { voter: "ann" });
+  const { event_id, shown } = await client.ask(name, [{ id: "a", vector: [1, 0] }, { id: "b", vector: [0, 1] }]);
+  await client.tell(name, event_id, shown[0].id, { voter: "ann" });
   assert.equal((await client.undo(name, event_id, { voter: "ann" })).reason, "undone");
   await assert.rejects(client.undo(name, event_id), refused(409, "not_answered"));
   const told = await client.image(name, new TextEncoder().encode("GIF89a"), { file: "dot.gif" });
@@ -95,8 +95,8 @@ test("a board of groups", async () => {
   const name = await fresh("gnr", { model: "full", features: { dim: 64 } });
   const items = ["x", "y", "x"].map((brand, k) => ({ id: `i${k}`, features: { brand, place: k } }));
   for (let k = 0; k < 5; k++) {
-    const { event_id, shown } = await client.choose(name, items);
-    await client.answer(name, event_id, shown.some((one) => one.id === "i1") ? "i1" : "tie");
+    const { event_id, shown } = await client.ask(name, items);
+    await client.tell(name, event_id, shown.some((one) => one.id === "i1") ? "i1" : "tie");
   }
   const board = await client.board(name, { groups: "brand" });
   assert.deepEqual(board.items.map((one) => [one.id, one.count]), [["y", 1], ["x", 2]]);
@@ -109,7 +109,7 @@ test("people are asked about an uploaded pool", async () => {
   const question = await client.next(name, "ann");
   assert.deepEqual((await client.next(name, "ann")).event, question.event);
   const { event_id, left } = question.event;
-  assert.equal((await client.answer(name, event_id, left, { voter: "ann" })).status, "learnt");
+  assert.equal((await client.tell(name, event_id, left, { voter: "ann" })).status, "learnt");
   const path = { name, event_id };
   const undone = await client.send("POST /v1/models/{name}/events/{event_id}/undo", { path, body: { voter: "ann" } });
   assert.equal(undone.reason, "undone");
@@ -129,9 +129,9 @@ describe("a network that fails", () => {
     const spoilt = ["lost", "unheard", "cut", "indeterminate", "busy", "gateway"];
     for (const fault of spoilt) {
       middle.faults.push(fault);
-      const question = await through.choose(name, ITEMS);
+      const question = await through.ask(name, ITEMS);
       middle.faults.push(fault);
-      const { status } = await through.answer(name, question.event_id, question.shown[0].id);
+      const { status } = await through.tell(name, question.event_id, question.shown[0].id);
       assert.equal(status, ["unheard", "cut", "indeterminate"].includes(fault) ? "repeat" : "learnt", fault);
     }
     const { summary } = await client.get(name);
@@ -141,10 +141,10 @@ describe("a network that fails", () => {
 
   test("a batch and a file of votes are learnt once", async () => {
     middle.faults.push("unheard");
-    const rounds = await through.chooseBatch(name, [{ items: ITEMS }, { items: ITEMS }]);
+    const rounds = await through.askBatch(name, [{ items: ITEMS }, { items: ITEMS }]);
     middle.faults.push("indeterminate", "lost");
     const answers = rounds.map((one) => ({ event_id: one.event_id, winner: "a" }));
-    assert.deepEqual((await through.answerBatch(name, answers)).map((one) => one.status), ["repeat", "repeat"]);
+    assert.deepEqual((await through.tellBatch(name, answers)).map((one) => one.status), ["repeat", "repeat"]);
     const other = await fresh("gnr", { model: "full", features: { dim: 64 } });
     middle.faults.push("cut");
     assert.equal((await through.votes(other, "left,right,winner\nx,y,left\n")).repeated, 1);
@@ -194,7 +194,7 @@ describe("a network that fails", () => {
     await assert.rejects(new Client(middle.address, { timeout: 0.1, retries: 0 }).get(name), { name: "TimeoutError" });
     const leaving = new AbortController(), gone = new Error("the reader has gone");
     middle.faults.push("silent");
-    const call = through.choose(name, ITEMS, { signal: leaving.signal });
+    const call = through.ask(name, ITEMS, { signal: leaving.signal });
     setTimeout(() => leaving.abort(gone), 50);
     await assert.rejects(call, gone);
     await assert.rejects(through.get(name, "", { signal: leaving.signal }), gone);
@@ -206,6 +206,6 @@ test("settings are checked", async () => {
   assert.throws(() => new Client(SERVER, { timeout: 0 }), /timeout must be .* got 0/);
   assert.throws(() => new Client("no address"), TypeError);
   assert.throws(() => new Client("ftp://shop.example"), /address must be of http/);
-  await assert.rejects(client.answer("teas", "..", "a"), /event_id must be more than dots, got \.\./);
+  await assert.rejects(client.tell("teas", "..", "a"), /event_id must be more than dots, got \.\./);
   await assert.rejects(client.get(undefined), /name must be more than dots, got undefined/);
 });

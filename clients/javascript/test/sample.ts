@@ -5,16 +5,16 @@ import type { BoardReply, ChooseReply, NewItem } from "conquer-client";
 const items: NewItem[] = [{ id: "a", text: "green tea" }, { id: "b", features: { kind: "black", price: 3 } }];
 
 export async function asked(client: Client): Promise<string> {
-  const offer: ChooseReply = await client.choose("teas", items, { voter: "ann", signal: AbortSignal.timeout(5000) });
+  const offer: ChooseReply = await client.ask("teas", items, { voter: "ann", signal: AbortSignal.timeout(5000) });
   if (offer.query !== "duel") return "none";
   const [first] = offer.shown;
-  const { status } = await client.answer("teas", offer.event_id, first?.id ?? "skip", { strength: 0.5, kind: "judge" });
+  const { status } = await client.tell("teas", offer.event_id, first?.id ?? "skip", { strength: 0.5, kind: "judge" });
   return status;
 }
 
 export async function many(client: Client): Promise<number> {
-  const results = await client.chooseBatch("teas", [{ items }, { items, event_id: "e", context: { hour: "late" } }]);
-  const told = await client.answerBatch("teas", [{ event_id: "e", winner: "tie" }]);
+  const results = await client.askBatch("teas", [{ items }, { items, event_id: "e", context: { hour: "late" } }]);
+  const told = await client.tellBatch("teas", [{ event_id: "e", winner: "tie" }]);
   return results.filter((one) => !(one instanceof ServiceError)).length + told.length;
 }
 
@@ -36,13 +36,13 @@ export async function looked(client: Client): Promise<(number | null)[]> {
 
 export async function refused(client: Client): Promise<void> {
   // @ts-expect-error a winner must be named
-  await client.answer("teas", "e");
+  await client.tell("teas", "e");
   // @ts-expect-error a misspelt field
-  await client.choose("teas", items, { vote: "ann" });
+  await client.ask("teas", items, { vote: "ann" });
   // @ts-expect-error an item has an id
-  await client.choose("teas", [{ text: "green tea" }]);
+  await client.ask("teas", [{ text: "green tea" }]);
   // @ts-expect-error no such kind of voter
-  await client.answer("teas", "e", "a", { kind: "robot" });
+  await client.tell("teas", "e", "a", { kind: "robot" });
   // @ts-expect-error no such route
   await client.send("GET /v1/model", {});
   // @ts-expect-error the board has no such option
