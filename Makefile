@@ -86,7 +86,7 @@ alone: $(VENV)/.test
 	$(BIN)/python -m tests.alone $(EXTRAS)
 
 bench: $(VENV)/.bench
-	$(BIN)/conquer bench --out out/bench
+	$(BIN)/python -m benchmarks --out out/bench
 
 serve: $(VENV)/.serve
 	$(BIN)/conquer serve

@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from conquer.cli import data, parse, service, study, votes
 from conquer.cli.board import board
-from conquer.cli.extras import need, remedy
+from conquer.cli.extras import remedy
 
 RESUMING = (
     ("study",),
@@ -66,27 +65,6 @@ for command in (
     board,
 ):
     app.command()(command)
-
-
-@app.command()
-def bench(
-    quick: Annotated[bool, typer.Option(help="A minute instead of ten; wider spreads.")] = False,
-    service: Annotated[bool, typer.Option(help="Measure the service as well.")] = False,
-    out: Annotated[Path, typer.Option(help="Where bench.json and the plots go.")] = Path("bench"),
-    algorithms: Annotated[
-        str | None, typer.Option(help="Only these algorithms beside each other, comma-separated; no files.")
-    ] = None,
-) -> None:
-    """Measure speed beside other packages, as ratios in one run."""
-    if algorithms is not None:
-        from conquer.bench.named import table
-
-        typer.echo(table(tuple(algorithms.split(",")), quick=quick))
-        return
-    need("bench")
-    from conquer.bench.command import run_bench
-
-    raise typer.Exit(run_bench(quick=quick, service=service, out=out))
 
 
 @app.command("algorithms")

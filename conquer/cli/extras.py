@@ -10,7 +10,6 @@ EXTRAS = {
     "serve": ("conllu", "itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "uvicorn"),
     "postgres": ("psycopg",),
     "parse": ("conllu",),
-    "bench": ("matplotlib", "polars", "sklearn"),
 }
 """The packages that the commands of an extra import, by their names in Python."""
 

@@ -166,8 +166,7 @@ def a_cluster(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
 
 
 def bench_imports(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
-    code = "from conquer.cli.extras import need; need('bench'); import conquer.bench.command"
-    return _works(programs, room, environ, "python", "-c", code)
+    return _works(programs, room, {**environ, "PYTHONPATH": str(_ROOT)}, "python", "-m", "benchmarks", "--help")
 
 
 def client_calls(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:

@@ -14,7 +14,6 @@ from conquer import tickets
 from conquer.features.dicts import hash_dicts
 from conquer.features.hashing import hash_texts
 from conquer.features.vocabulary import restrict, tabulate
-from conquer.kernels.bench.streaming import read_rows
 from conquer.kernels.core.tiers import TwoTier
 from conquer.learners.many import in_bulk
 from conquer.models.diagonal import Diagonal
@@ -161,11 +160,9 @@ def parse():
 
 
 def draw(rng):
-    """The numbers that everything else is drawn from, and the bench's own kernel."""
+    """The numbers that everything else is drawn from."""
     draws = tickets.Draws(7)
     draws.uniforms(3), draws.normals(3), draws.largest(np.array([1.0, 2.0, 2.0]))
-    here = rounds_of(rng, 5, 4, 3, dense=False)
-    read_rows(here.X.indptr, here.X.indices, here.X.data, here.sets, True)
 
 
 def test_every_kernel_gives_the_same_bits_in_both_tiers(monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conquer.bench.work import zipf_items
+from benchmarks.workload import zipf_items
 from conquer.kernels.core import normals, sparse, tickets
 from conquer.kernels.core.compile import toolchain
 from conquer.kernels.rounds.primitives import Items

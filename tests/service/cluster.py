@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conquer.bench import cluster
-from conquer.bench.cluster import programs
+from benchmarks import postgres as cluster
+from benchmarks.postgres import programs
 
 from .conftest import free_port
 

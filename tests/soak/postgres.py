@@ -13,7 +13,7 @@ from pathlib import Path
 from service.conftest import free_port
 from service.nursery import Nursery, Process
 
-from conquer.bench.cluster import Cluster
+from benchmarks.postgres import Cluster
 
 from .proxy import Cutter
 

@@ -1,4 +1,4 @@
-"""Servers that the bench starts as processes of their own, and the load that it puts on them."""
+"""Servers in processes of their own, and the load generator that talks to them."""
 
 import json
 import os
@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+_ROOT = Path(__file__).parents[1]
 _SERVE = "import sys; from conquer.service.serve import serve; serve(store=sys.argv[1], port=int(sys.argv[2]))"
 
 
 def free_port() -> int:
-    """A port that nobody has now."""
+    """A port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -24,42 +25,32 @@ def free_port() -> int:
 
 @contextmanager
 def running(
-    folder: Path, tree: Path | None = None, store: str | None = None, environ: Mapping[str, str] | None = None
+    folder: Path, store: str | None = None, environ: Mapping[str, str] | None = None
 ) -> Iterator[tuple[int, int]]:
-    """(port, process id) of a server on a store, by default a SQLite file in the folder, which keeps its log lines.
-
-    `tree` runs another version, by its sources; `environ` is added to the environment.
-    """
+    """(port, process id) of a server on a store, by default a SQLite file in the folder."""
     port = free_port()
     command = ["-c", _SERVE, store or f"sqlite:///{folder / 'bench.db'}", str(port)]
-    with _started(command, port, folder / f"server-{port}.log", "/readyz", tree, environ) as process:
+    with _started(command, port, folder / f"server-{port}.log", environ or {}) as process:
         yield port, process
 
 
 @contextmanager
-def echoing(folder: Path) -> Iterator[tuple[int, int]]:
-    """(port, process id) of an echo (`conquer.bench.echo`)."""
+def peer(folder: Path) -> Iterator[tuple[int, int]]:
+    """(port, process id) of the plain service (`benchmarks.peer`)."""
     port = free_port()
-    with _started(["-m", "conquer.bench.echo", str(port)], port, folder / "echo.log", "") as process:
+    command = ["-m", "benchmarks.peer", str(folder / "peer.db"), str(port)]
+    with _started(command, port, folder / "peer.log", {}) as process:
         yield port, process
 
 
 @contextmanager
-def _started(
-    command: list[str],
-    port: int,
-    log: Path,
-    ready: str,
-    tree: Path | None = None,
-    extra: Mapping[str, str] | None = None,
-) -> Iterator[int]:
-    """The id of a Python process, once it answers GET `ready`, or (with none) takes connections."""
-    own = Path(__file__).parents[2]
-    environ = {**os.environ, "PYTHONPATH": str(tree or own), "PYTHONSAFEPATH": "1", **(extra or {})}
+def _started(command: list[str], port: int, log: Path, environ: Mapping[str, str]) -> Iterator[int]:
+    """The id of a Python process, once it answers GET /readyz."""
+    environ = {**os.environ, "PYTHONPATH": str(_ROOT), "PYTHONSAFEPATH": "1", **environ}
     with log.open("w") as lines:
         server = subprocess.Popen([sys.executable, *command], stderr=lines, stdout=lines, env=environ)
     try:
-        while not _answers(port, ready):
+        while not _answers(port):
             if server.poll() is not None:
                 raise RuntimeError(f"the server ended with {server.returncode}: {log.read_text()}")
             time.sleep(0.02)
@@ -69,12 +60,9 @@ def _started(
         server.wait()
 
 
-def _answers(port: int, path: str) -> bool:
+def _answers(port: int) -> bool:
     try:
-        if path:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}{path}").close()
-        else:
-            socket.create_connection(("127.0.0.1", port)).close()
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").close()
     except OSError:
         return False
     return True
@@ -101,9 +89,8 @@ def cpu_seconds(process: int) -> float:
 def load(process: int, **order: Any) -> dict[str, Any]:
     """Run the load generator as a process of its own; its result with the server's share of a core and time a pair."""
     before = cpu_seconds(process)
-    done = subprocess.run(
-        [sys.executable, "-m", "conquer.bench.load", json.dumps(order)], check=True, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "benchmarks.load", json.dumps(order)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=_ROOT)
     result: dict[str, Any] = json.loads(done.stdout)
     taken = cpu_seconds(process) - before
     return {**result, "server_cpu": taken / result["seconds"], "server_us": 1e6 * taken / max(1, result["done"])}

@@ -1,4 +1,4 @@
-"""The work that every contender does: sparse items with Zipf-distributed features, in rounds drawn once from a seed."""
+"""The work of every contender: sparse items with Zipf-distributed features, in rounds drawn from a seed."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,10 @@ PAPER_DIM = 6_255_811
 """Features of the paper's 33 domains together."""
 
 
-def zipf_items(items: int, nonzeros: int, dim: int, *, seed: int, ordered: bool = True) -> SparseRows:
+def zipf_items(items: int, nonzeros: int, dim: int, *, seed: int) -> SparseRows:
     """(items, dim) unit rows of `nonzeros` distinct features each; feature r occurs in proportion to 1/(r + 1).
 
-    `ordered`: frequent features have small ids, as a vocabulary numbers them; otherwise the ids are shuffled, as a
-    hash function would. Entries are in random order within a row either way, as the words of a text are.
+    Frequent features have small ids, as a vocabulary numbers them; entries are in random order within a row.
 
     >>> zipf_items(3, 5, 100, seed=0).indptr.tolist()
     [0, 5, 10, 15]
@@ -29,8 +28,6 @@ def zipf_items(items: int, nonzeros: int, dim: int, *, seed: int, ordered: bool 
         part = np.empty((todo.size, nonzeros), np.int32)
         short = _distinct(rng, todo.size, nonzeros, dim, part)
         indices[todo] = part
-    if not ordered:
-        indices = rng.permutation(dim).astype(np.int32)[indices]
     data = rng.random((items, nonzeros)) + 0.1
     data /= np.sqrt((data * data).sum(axis=1, keepdims=True))
     indptr = np.arange(items + 1, dtype=np.int64) * nonzeros
@@ -54,18 +51,6 @@ def _distinct(
     taken = fresh & (count <= nonzeros) & enough[:, None]
     out[enough] = ranks[taken].reshape(-1, nonzeros)
     return ~enough
-
-
-def named_items(rounds: Rounds, limit: int) -> list[list[dict[str, float]]]:
-    """The items of the first rounds as a user has them before any library: dicts of named numbers."""
-    X = rounds.X
-    return [
-        [
-            {f"f{r}": v for r, v in zip(X.indices[s].tolist(), X.data[s].tolist(), strict=True)}
-            for s in (slice(X.indptr[row], X.indptr[row + 1]) for row in members)
-        ]
-        for members in rounds.sets[:limit].tolist()
-    ]
 
 
 def draw_rounds(X: SparseRows, rounds: int, count: int, *, seed: int) -> Rounds:

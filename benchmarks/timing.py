@@ -1,11 +1,12 @@
-"""Fair timing: contenders take turns, processor time is counted, and a ratio without a stable value is refused."""
+"""Fair timing: contenders take turns, processor time is counted, and an unstable ratio has no verdict."""
 
 import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ _WIDEST = 0.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Race:
-    """Microseconds of processor time per round, one value for each turn of each contender."""
+    """Microseconds of processor time a round, one value for each turn of each contender."""
 
     turns: Mapping[str, Floats]
 
@@ -26,13 +27,15 @@ class Race:
 
     def spread(self, name: str) -> "Ratio":
         """The median and the quartiles of a contender's turns, in microseconds."""
-        low, middle, high = np.quantile(self.turns[name], (0.25, 0.5, 0.75))
-        return Ratio(float(middle), float(low), float(high))
+        return Ratio.of(self.turns[name])
 
     def ratio(self, slow: str, fast: str) -> "Ratio":
         """How many times longer `slow` takes than `fast`, turn by turn."""
-        low, middle, high = np.quantile(self.turns[slow] / self.turns[fast], (0.25, 0.5, 0.75))
-        return Ratio(float(middle), float(low), float(high))
+        return Ratio.of(self.turns[slow] / self.turns[fast])
+
+    def rows(self) -> dict[str, dict[str, float]]:
+        """{contender: median and quartiles}, as JSON takes it."""
+        return {name: asdict(self.spread(name)) for name in self.turns}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,12 @@ class Ratio:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, turns: Floats) -> "Ratio":
+        """The median and the quartiles of these values."""
+        low, middle, high = np.quantile(turns, (0.25, 0.5, 0.75))
+        return cls(float(middle), float(low), float(high))
+
     @property
     def stable(self) -> bool:
         return bool(self.high - self.low <= _WIDEST * self.median)
@@ -54,6 +63,36 @@ class Ratio:
     def __str__(self) -> str:
         spread = f"{self.low:.2f} to {self.high:.2f}"
         return f"{self.median:.2f} ({spread})" if self.stable else f"no stable value: {spread}"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A ratio and its target; `larger`: whether a larger ratio is better."""
+
+    what: str
+    ratio: Ratio
+    must: float
+    larger: bool
+
+    @property
+    def verdict(self) -> str:
+        """reached or missed by the median; "barely" when a quartile contradicts it; unstable without a median."""
+        if not self.ratio.stable:
+            return "unstable"
+        low, median, high = (self._reached(value) for value in (self.ratio.low, self.ratio.median, self.ratio.high))
+        word = "reached" if median else "missed"
+        return word if low == high else f"{word}, barely"
+
+    def _reached(self, value: float) -> bool:
+        return value >= self.must if self.larger else value <= self.must
+
+    def row(self) -> dict[str, Any]:
+        """The goal as JSON takes it."""
+        return {**asdict(self), "verdict": self.verdict}
+
+    def line(self) -> str:
+        """A row of a Markdown table."""
+        return f"| {self.what} | {self.ratio} | {'>=' if self.larger else '<='} {self.must:g} | {self.verdict} |"
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
@@ -70,13 +109,13 @@ def processor_seconds(work: Callable[[], object]) -> float:
 
 
 def cores() -> set[int]:
-    """The cores this thread and those it starts may run on; none where the system does not let one choose."""
+    """The cores that this thread may run on; empty where the system has no affinity."""
     return os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
 
 
 @contextmanager
 def running_on(chosen: set[int]) -> Iterator[None]:
-    """This thread, and those it starts, run on these cores within; wherever they like where `chosen` is empty.
+    """Restrict this thread and those it starts to these cores; no restriction when `chosen` is empty.
 
     >>> with running_on({max(cores())} if cores() else set()):
     ...     len(cores()) <= 1
@@ -93,10 +132,9 @@ def running_on(chosen: set[int]) -> Iterator[None]:
 
 
 def race(contenders: Mapping[str, Callable[[], float]], turns: int) -> Race:
-    """Let every contender take `turns` turns, one after the other, after one that does not count.
+    """Give every contender `turns` turns in random order, after a first turn that does not count.
 
-    Every turn has an order of its own, so that nobody always follows the same one's traces in the caches. A contender
-    does its work and returns the microseconds of processor time that a round took.
+    A contender does its work and returns the microseconds of processor time that a round took.
 
     >>> sorted(race({"a": lambda: 1.0, "b": lambda: 2.0}, 3).turns)
     ['a', 'b']

@@ -16,7 +16,7 @@ def request(path: str, body: bytes) -> bytes:
 
 
 def between(data: bytes, before: bytes, start: int = 0) -> bytes:
-    """What stands after `before` up to the next quotation mark."""
+    """The text after `before` up to the next quotation mark."""
     first = data.index(before, start) + len(before)
     return data[first : data.index(b'"', first)]
 
@@ -59,14 +59,14 @@ class Connection(asyncio.Protocol):
         return self._waiting
 
 
-def bodies(count: int, items: int, width: int, seed: int, digits: int = 2) -> list[bytes]:
-    """Rounds of vectors as JSON; about 20 bytes per item and 6 per number of two digits, 20 of all of them."""
+def bodies(count: int, items: int, width: int, seed: int) -> list[bytes]:
+    """Rounds of vectors as JSON: about 20 bytes an item and 6 a number."""
     rng = random.Random(seed)
     return [
         json.dumps(
             {
                 "items": [
-                    {"id": f"i{k}", "vector": [round(rng.gauss(0, 1), digits) for _ in range(width)]}
+                    {"id": f"i{k}", "vector": [round(rng.gauss(0, 1), 2) for _ in range(width)]}
                     for k in range(items)
                 ]
             },
@@ -74,35 +74,6 @@ def bodies(count: int, items: int, width: int, seed: int, digits: int = 2) -> li
         ).encode()
         for _ in range(count)
     ]
-
-
-async def echoes(port: int, seconds: float, connections: int, width: int) -> dict[str, Any]:
-    """The bodies of `pairs` to a server that sends them back; what is counted are requests."""
-    return await _repeated([request("/", body) for body in bodies(200, 5, width, 1)], port, seconds, connections)
-
-
-async def rounds(port: int, seconds: float, items: int, width: int) -> dict[str, Any]:
-    """Rounds of vectors with all their digits, chosen among one after the other; nothing is answered."""
-    ready = [request(f"/v1/models/bench-{width}/choose", body) for body in bodies(20, items, width, 1, 17)]
-    return await _repeated(ready, port, seconds, 1)
-
-
-async def _repeated(ready: list[bytes], port: int, seconds: float, connections: int) -> dict[str, Any]:
-    loop = asyncio.get_running_loop()
-    took: list[float] = []
-    end = time.perf_counter() + seconds
-
-    async def client(number: int) -> int:
-        _, link = await loop.create_connection(Connection, "127.0.0.1", port)
-        rng, done = random.Random(number), 0
-        while (start := time.perf_counter()) < end or not done:
-            await link.ask(rng.choice(ready))
-            took.append(time.perf_counter() - start)
-            done += 1
-        link.close()
-        return done
-
-    return await _counted([client(number) for number in range(connections)], took, len(ready[0]))
 
 
 async def pairs(
@@ -197,7 +168,7 @@ def main() -> None:
     import uvloop
 
     order = json.loads(sys.argv[1])
-    works: dict[str, Callable[..., Any]] = {"pairs": pairs, "batches": batches, "echoes": echoes, "rounds": rounds}
+    works: dict[str, Callable[..., Any]] = {"pairs": pairs, "batches": batches}
     print(json.dumps(uvloop.run(works[order.pop("work")](**order))))
 
 

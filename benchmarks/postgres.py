@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster in a temporary folder, for as long as something is measured or tested on it."""
+"""A PostgreSQL cluster in a temporary folder, for benchmarks and tests."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ def programs() -> Path | None:
 
 
 class Cluster:
-    """A cluster in a folder, which may be there already; PostgreSQL refuses to run as root: root becomes `postgres`."""
+    """A cluster in a new or existing folder. PostgreSQL refuses to run as root, so root runs it as `postgres`."""
 
     def __init__(self, port: int, folder: Path | None = None) -> None:
         found = programs()

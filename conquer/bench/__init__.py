@@ -1,1 +1,0 @@
-"""Speed beside other packages, the machine and our own growth: measured in one run, reported as ratios."""
