@@ -29,7 +29,7 @@ def first_block(page: str, containing: str) -> str:
     >>> "session.ask" in first_block("README.md", "session.ask")
     True
     """
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     return next(block for block in blocks if containing in block)
 
 

@@ -66,8 +66,7 @@ def bodies(count: int, items: int, width: int, seed: int) -> list[bytes]:
         json.dumps(
             {
                 "items": [
-                    {"id": f"i{k}", "vector": [round(rng.gauss(0, 1), 2) for _ in range(width)]}
-                    for k in range(items)
+                    {"id": f"i{k}", "vector": [round(rng.gauss(0, 1), 2) for _ in range(width)]} for k in range(items)
                 ]
             },
             separators=(",", ":"),

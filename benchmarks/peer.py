@@ -1,6 +1,6 @@
 """A plain service for comparison: FastAPI, pydantic, numpy, SQLite with full sync, one commit a request.
 
-    python -m benchmarks.peer STORE PORT
+python -m benchmarks.peer STORE PORT
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The command line: parse, call one function, print. Heavy imports stay inside the commands."""
+"""The command line. Each command parses its options, calls one function and prints; heavy imports stay inside it."""
 
 import sys
 from collections.abc import Sequence
@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conquer.cli import data, parse, service, study, votes
-from conquer.cli.board import board
+from conquer.cli import parse, service, study, votes
 from conquer.cli.extras import remedy
 
 RESUMING = (
@@ -17,7 +16,7 @@ RESUMING = (
     ("parse", "study"),
     ("data", "get"),
 )
-"""Commands that keep what they have done, and go on from there when they are given again."""
+"""Commands that resume when they are run again."""
 
 app = typer.Typer(
     name="conquer",
@@ -43,13 +42,13 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Learn what people want from which of two things they pick."""
 
 
-app.add_typer(data.commands, name="data")
+app.add_typer(study.data, name="data")
 app.add_typer(parse.commands, name="parse")
 app.add_typer(service.keys, name="keys")
 app.add_typer(study.measure, name="measure")
@@ -62,7 +61,7 @@ for command in (
     votes.fit,
     study.study,
     study.arena,
-    board,
+    votes.board,
 ):
     app.command()(command)
 
@@ -91,19 +90,19 @@ def check_algorithm(name: Annotated[str, typer.Argument(help="Its name, as `conq
     """Run the conformance suite against one algorithm, yours or ours."""
     from conquer.conformance.suite import check_algorithm
 
-    broken = 0
+    failed = 0
     for found in check_algorithm(name):
-        typer.echo(f"{'broken' if found.problem else 'kept':7} {found.model:10} {found.promise}")
+        typer.echo(f"{'failed' if found.problem else 'passed':7} {found.model:10} {found.promise}")
         if found.problem:
             typer.echo(f"        {found.problem}")
-            broken += 1
-    typer.echo(f"{name} keeps every promise" if not broken else f"{name} breaks {broken}")
-    raise typer.Exit(1 if broken else 0)
+            failed += 1
+    typer.echo(f"{name} fails {failed} checks" if failed else f"{name} passes every check")
+    raise typer.Exit(1 if failed else 0)
 
 
 @app.command()
 def warmup() -> None:
-    """Compile every kernel now, so that no later command waits for it."""
+    """Compile every kernel now instead of when it is first used."""
     from conquer.simulation import warm
 
     for name, seconds in warm():
@@ -111,7 +110,7 @@ def warmup() -> None:
 
 
 def main() -> int:
-    """Run the command line: mistakes in a call are one line and exit code 2, never a traceback."""
+    """Run the command line. A usage error is one line and exit code 2, never a traceback."""
     try:
         status = app(standalone_mode=False)
     except ImportError as error:
@@ -129,13 +128,13 @@ def main() -> int:
             raise
         show()
         return int(getattr(error, "exit_code", 2))
-    if status == 130:  # typer's own word for Ctrl-C
+    if status == 130:  # typer's exit code for Ctrl-C
         typer.echo(_stopped(sys.argv[1:]), err=True)
     return status if isinstance(status, int) else 0
 
 
 def _plain(error: Exception) -> str:
-    """What went wrong, in one line for a person.
+    """An error as one line.
 
     >>> _plain(FileNotFoundError(2, "No such file or directory", "teas.csv")), _plain(ValueError("three teas"))
     ('teas.csv: no such file or directory', 'three teas')
@@ -148,10 +147,10 @@ def _plain(error: Exception) -> str:
 
 
 def _stopped(given: Sequence[str]) -> str:
-    """What to say after Ctrl-C, by the words of the command.
+    """The message after Ctrl-C.
 
     >>> _stopped(["data", "get", "reviews"]), _stopped(["serve"])
-    ('conquer: stopped; the same command goes on from here', 'conquer: stopped')
+    ('conquer: stopped; run the same command to continue', 'conquer: stopped')
     """
     resumes = any(tuple(given[: len(words)]) == words for words in RESUMING)
-    return "conquer: stopped; the same command goes on from here" if resumes else "conquer: stopped"
+    return "conquer: stopped; run the same command to continue" if resumes else "conquer: stopped"

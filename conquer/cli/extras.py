@@ -1,4 +1,4 @@
-"""Optional parts: what each needs, and a clear word where it is missing."""
+"""Optional extras: the packages each needs, and the command that installs a missing one."""
 
 import shlex
 import sys
@@ -11,11 +11,11 @@ EXTRAS = {
     "postgres": ("psycopg",),
     "parse": ("conllu",),
 }
-"""The packages that the commands of an extra import, by their names in Python."""
+"""The import names of the packages that the commands of an extra use."""
 
 
 def need(*extras: str) -> None:
-    """Stop before the work, and say how to go on, where an optional part is not installed."""
+    """Raise an ImportError with the install command when an extra is not installed."""
     from importlib.util import find_spec
 
     absent = {extra: [name for name in EXTRAS[extra] if find_spec(name) is None] for extra in extras}
@@ -25,7 +25,7 @@ def need(*extras: str) -> None:
 
 
 def remedy(error: ImportError) -> str:
-    """What to say of an import that failed: a package of an extra is named with the extra that brings it."""
+    """The message for a failed import; a package of an extra comes with the install command."""
     package = (error.name or "").partition(".")[0]
     extra = next((extra for extra, names in EXTRAS.items() if package in names), None)
     if extra is None or not isinstance(error, ModuleNotFoundError):
@@ -34,20 +34,20 @@ def remedy(error: ImportError) -> str:
 
 
 def pip_line(*extras: str) -> str:
-    """The command that installs these extras for the Python that is running, from where this package came from."""
+    """The pip command that installs these extras for the running Python, from this package's own source."""
     place, names = _origin(), ",".join(extras)
     wanted = ["-e", f"{place}[{names}]"] if isinstance(place, Path) else [place.replace("[]", f"[{names}]")]
     return shlex.join([_python(), "-m", "pip", "install", *wanted])
 
 
 def _python() -> str:
-    """The running Python, as short as it can be named from here."""
+    """The running Python, relative to the current folder where possible."""
     python, here = Path(sys.executable), Path.cwd()
     return str(python.relative_to(here)) if python.is_relative_to(here) else str(python)
 
 
 def _origin() -> Path | str:
-    """The folder of a clone, or else a requirement with a place for the extras, as pip keeps it."""
+    """The folder of a clone, or a requirement with empty brackets for the extras."""
     import json
     from importlib import metadata
     from urllib.parse import unquote, urlsplit

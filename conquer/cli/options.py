@@ -1,4 +1,4 @@
-"""Options of a command from the frozen dataclass they fill: names, types, defaults and help texts are written once.
+"""Command-line options generated from a frozen dataclass: names, types, defaults and help texts are written once.
 
 A field is an option where its metadata has a help text. A tuple is a text with commas on the command line.
 """
@@ -13,17 +13,17 @@ import typer
 
 
 def filled(
-    record: type, *, only: Collection[str] | None = None, unset: bool = False, told: bool = False
+    record: type, *, only: Collection[str] | None = None, unset: bool = False, defaults: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `record`; its first argument is then what they say, by field.
+    """Decorate a command with the options of `record`; its first argument receives their values by field.
 
-    `only` names the fields that are options. `unset`: options that are not given are left out, because their values
-    come from elsewhere; with `told` the help shows the record's defaults all the same.
+    `only` names the fields that are options. `unset` leaves options that are not given out of the values; `defaults`
+    then still shows the record's defaults in the help.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [each.replace(kind=each.KEYWORD_ONLY) for each in inspect.signature(command).parameters.values()][1:]
-        parameters = [*options_of(record, only=only, unset=unset, told=told), *own]
+        parameters = [*options_of(record, only=only, unset=unset, defaults=defaults), *own]
 
         def run(**given: Any) -> None:
             rest = {parameter.name: given.pop(parameter.name) for parameter in own}
@@ -38,13 +38,13 @@ def filled(
 
 
 def options_of(
-    record: type, *, only: Collection[str] | None = None, unset: bool = False, told: bool = False
+    record: type, *, only: Collection[str] | None = None, unset: bool = False, defaults: bool = False
 ) -> list[inspect.Parameter]:
     """A keyword parameter, as typer reads it, for each field of a dataclass that has a help text."""
     known = {field.name: field for field in _options(record)}
     if unknown := sorted(set(only or ()) - set(known)):
         raise TypeError(f"{record.__name__} has no option {', '.join(unknown)}; there are {', '.join(known)}")
-    return [_parameter(known[name], unset, told) for name in (known if only is None else only)]
+    return [_parameter(known[name], unset, defaults) for name in (known if only is None else only)]
 
 
 def help_of(record: type, name: str) -> str:
@@ -53,7 +53,7 @@ def help_of(record: type, name: str) -> str:
 
 
 def read(record: type, given: dict[str, Any]) -> dict[str, Any]:
-    """What options say, by field: texts of lists become tuples, and what was not given is left out."""
+    """The values of the options by field: comma-separated texts become tuples, and missing options are left out."""
     found = {}
     for field in _options(record):
         value = given.get(field.name)
@@ -67,18 +67,18 @@ def _options(record: type) -> list[Field[Any]]:
 
 
 def _kind(field: Field[Any]) -> Any:
-    """The field's type without None; a type known by name alone is a text."""
+    """The field's type without None; a type given as a string is a text."""
     if isinstance(field.type, UnionType):
         return next(kind for kind in get_args(field.type) if kind is not type(None))
     return str if isinstance(field.type, str) else field.type
 
 
-def _parameter(field: Field[Any], unset: bool, told: bool) -> inspect.Parameter:
+def _parameter(field: Field[Any], unset: bool, defaults: bool) -> inspect.Parameter:
     kind = str if get_origin(_kind(field)) is tuple else _kind(field)
     default = None if unset else field.default
     if isinstance(default, tuple):
         default = ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in default)
-    text = f"{field.metadata['help']}  [{field.default}]".lstrip() if told else field.metadata["help"]
+    text = f"{field.metadata['help']}  [{field.default}]".lstrip() if defaults else field.metadata["help"]
     return inspect.Parameter(
         field.name,
         inspect.Parameter.KEYWORD_ONLY,

@@ -1,4 +1,4 @@
-"""A bar on the terminal for work that takes longer than a second."""
+"""A progress bar on the terminal for work that takes longer than a second."""
 
 import threading
 import time
@@ -9,15 +9,12 @@ import typer
 
 _PATIENCE = 1.0
 _EVERY = 10.0
-"""Seconds between two lines where standard error is no terminal."""
+"""Seconds between two lines when standard error is not a terminal."""
 
 
 @contextmanager
 def showing(what: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A function of (what is going on, how much there is of it, how much is done) that shows it on standard error.
-
-    Nothing is shown in the first second.
-    """
+    """Yield a function (description, total, completed) that shows progress on standard error after one second."""
     from rich.console import Console
     from rich.progress import Progress
 

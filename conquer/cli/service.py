@@ -9,17 +9,17 @@ from conquer.cli.extras import need
 from conquer.cli.options import filled, help_of
 from conquer.service.settings import Settings
 
-keys = typer.Typer(help="Who may use the service.", no_args_is_help=True, rich_markup_mode=None)
+keys = typer.Typer(help="API keys of the service.", no_args_is_help=True, rich_markup_mode=None)
 
 Store = Annotated[str | None, typer.Option(help=f"{help_of(Settings, 'store')} As for serve.")]
 
 
-@filled(Settings, only=("host", "port", "store"), unset=True, told=True)
+@filled(Settings, only=("host", "port", "store"), unset=True, defaults=True)
 def serve(
     settings: dict[str, Any],
-    items: Annotated[Path | None, typer.Option(help="JSON or CSV of items: start picking at once.")] = None,
+    items: Annotated[Path | None, typer.Option(help="JSON or CSV of items: create a model of them.")] = None,
     text: Annotated[str | None, typer.Option(help="The column of --items that holds the text.")] = None,
-    treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: start answering parse questions at once.")] = None,
+    treebank: Annotated[Path | None, typer.Option(help="CoNLL-U: create a parser of it.")] = None,
 ) -> None:
     """Serve models over HTTP, with pages for people."""
     need("serve")
@@ -35,21 +35,21 @@ def keys_add(
     model: Annotated[list[str] | None, typer.Option(help="Only for these models.")] = None,
     store: Store = None,
 ) -> None:
-    """Make a key; its secret is shown this once."""
+    """Create a key; its secret is shown once."""
     need("serve")
     from conquer.service.admin import keys_add as add
     from conquer.service.admin import keys_list as every
 
     key, secret = add(name, roles=role, models=model or ("*",), store=store)
     typer.echo(f"id      {key.id}\nsecret  {secret}")
-    typer.echo("The secret is shown this once. Send it as: Authorization: Bearer SECRET", err=True)
+    typer.echo("The secret is not shown again. Send it as: Authorization: Bearer SECRET", err=True)
     if not any("admin" in each.roles for each in every(store=store) if each.revoked is None):
-        typer.echo("Every call needs a key now, and no key makes models yet: add one with --role admin.", err=True)
+        typer.echo("Every request needs a key now, and no key can create models: add one with --role admin.", err=True)
 
 
 @keys.command("list")
 def keys_list(store: Store = None) -> None:
-    """All keys, without their secrets."""
+    """List all keys, without their secrets."""
     need("serve")
     from conquer.service.admin import keys_list as every
 
@@ -67,7 +67,7 @@ def keys_revoke(key_id: str, store: Store = None) -> None:
 
 
 def backup(path: Path, store: Store = None) -> None:
-    """Copy a store, also one being served, to a new file."""
+    """Copy a store to a new file, also while it is served."""
     need("serve")
     from conquer.service.admin import backup as run
 
@@ -83,9 +83,11 @@ def restore(path: Path, store: Store = None) -> None:
 
 
 def erase(
-    voter: str, model: Annotated[list[str] | None, typer.Option(help="Only there.")] = None, store: Store = None
+    voter: str,
+    model: Annotated[list[str] | None, typer.Option(help="Only these models.")] = None,
+    store: Store = None,
 ) -> None:
-    """Remove a voter: the models become what they would be without that voter's answers."""
+    """Erase a voter: their answers leave the log and the models."""
     need("serve")
     from conquer.service.admin import erase as run
 

@@ -1,4 +1,4 @@
-"""The studies' commands: study, arena, and the measurements beside them."""
+"""The commands of studies: study, arena, measure and data."""
 
 import sys
 from pathlib import Path
@@ -17,6 +17,10 @@ measure = typer.Typer(
     help="Smaller measurements: the value of one answer, defaults, real votes, boards, voters, the parser's regret.",
     no_args_is_help=True,
     rich_markup_mode=None,
+)
+
+data = typer.Typer(
+    help="Public data sets: what there is, and fetching it.", no_args_is_help=True, rich_markup_mode=None
 )
 
 Jobs = Annotated[int, typer.Option(help="Worker processes.")]
@@ -154,3 +158,30 @@ def regret(
     from conquer.study.parsing.regret import run_regret
 
     run_regret(out, rounds=rounds, seeds=seeds)
+
+
+@data.command("list")
+def data_list() -> None:
+    """Names and sizes of the public data sets."""
+    from conquer.data.download import listing
+
+    for name, size, about in listing():
+        typer.echo(f"{name:34} {size:>10}  {about}")
+
+
+@data.command("info")
+def data_info(name: str) -> None:
+    """Origin, licence, size and files of one."""
+    from conquer.data.download import details
+
+    for key, value in details(name):
+        typer.echo(f"{key:10} {value}")
+
+
+@data.command("get")
+def data_get(name: str, out: Annotated[Path, typer.Option(help="Folder to put it in.")] = Path("data")) -> None:
+    """Fetch one, resuming what was begun, and check it."""
+    from conquer.data.download import get
+
+    for path in get(name, out, lambda file, done, total: typer.echo(f"\r{file} {done}/{total or '?'}", nl=False)):
+        typer.echo(f"\n{path}")

@@ -1,7 +1,9 @@
-"""The command of votes: fit."""
+"""The commands of votes: fit and board."""
 
+import json
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,35 +16,35 @@ def fit(
         list[Path], typer.Argument(help="Files of votes: CSV, TSV, JSON lines, JSON, Parquet, PrefLib, a ledger.")
     ],
     out: Annotated[Path, typer.Option(help="The model file to write.")],
-    items: Annotated[Path | None, typer.Option(help="A file of the items that ids stand for.")] = None,
-    algorithm: Annotated[str, typer.Option(help="What learns; see: conquer algorithms.")] = "gnr",
+    items: Annotated[Path | None, typer.Option(help="A file of the items behind the ids.")] = None,
+    algorithm: Annotated[str, typer.Option(help="The algorithm; see: conquer algorithms.")] = "gnr",
     model: Annotated[
         str | None, typer.Option(help="full, diagonal or kernel. Not given: full up to 2,048 features.")
     ] = None,
-    lam: Annotated[float | None, typer.Option(help="How strongly weights are pulled to 0.")] = None,
+    lam: Annotated[float | None, typer.Option(help="The regularisation of the weights.")] = None,
     update: Annotated[str | None, typer.Option(help="Of a diagonal model: implicit, margin or coordinate.")] = None,
     dim: Annotated[int | None, typer.Option(help="Columns of texts and dicts. Not given: 2**20.")] = None,
     things: Annotated[
         str | None, typer.Option(help="ids, texts, dicts or vectors, where files do not show it.")
     ] = None,
     columns: Annotated[str | None, typer.Option(help="first=NAME,second=NAME,winner=NAME,voter=NAME,...")] = None,
-    kind: Annotated[str, typer.Option(help="Who voted, where no column says it: person or judge.")] = "person",
-    both_bad: Annotated[str, typer.Option(help="What 'both are bad' says: skip (nothing) or tie.")] = "skip",
-    context: Annotated[bool, typer.Option(help="Cross every vote's context with its two things.")] = False,
+    kind: Annotated[str, typer.Option(help="Kind of voter when no column has it: person or judge.")] = "person",
+    both_bad: Annotated[str, typer.Option(help="How to count 'both are bad': skip or tie.")] = "skip",
+    context: Annotated[bool, typer.Option(help="Cross every vote's context with its two items.")] = False,
     contradictions: Annotated[
-        bool, typer.Option(help="Take two answers of one voter to one question as two votes.")
+        bool, typer.Option(help="Count two answers of one voter to one question as two votes.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option(help="Stop at the first bad row, or pass over bad rows and list them.")
+        bool, typer.Option(help="Stop at the first bad row instead of skipping and listing bad rows.")
     ] = True,
-    seed: Annotated[int, typer.Option(help="Of the session's later choices.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the session's later choices.")] = 0,
     jobs: Annotated[int, typer.Option(help="Worker processes for files, or parts of large ones.")] = 1,
     one_by_one: Annotated[
         bool, typer.Option("--one-by-one", help="Learn vote by vote, which boards with --interval proved need.")
     ] = False,
     cluster: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler that sums parts.")] = None,
 ) -> None:
-    """Learn from votes that other systems gathered, and write a model to serve, continue or compare."""
+    """Learn from a file of votes and write a model."""
     if cluster:
         need("cluster")
     from conquer.fitting.command import run_fit
@@ -55,3 +57,79 @@ def fit(
             contradictions=contradictions, strict=strict, seed=seed, jobs=jobs, cluster=cluster,
             one_by_one=one_by_one,
         )  # fmt: skip
+
+
+def board(
+    model: Annotated[Path, typer.Argument(help="A file of a learner or a session.")],
+    items: Annotated[Path | None, typer.Argument(help="A file of items, as for `fit`, or of known ids.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    delta: Annotated[float | None, typer.Option(help="The probability that the board may be wrong. [0.05]")] = None,
+    interval: Annotated[str | None, typer.Option(help="anytime, proved or fixed. [anytime]")] = None,
+    tau2: Annotated[
+        float | None, typer.Option(help="A constant of `anytime`, chosen before the answers. [0.25]")
+    ] = None,
+    U: Annotated[float | None, typer.Option("--U", help="A bound on the length of the true weights.")] = None,
+    stop: Annotated[float | None, typer.Option(help="Report whether asking may stop at this tolerance.")] = None,
+    groups: Annotated[str | None, typer.Option(help="A column of ITEMS: a board of its groups' means.")] = None,
+) -> None:
+    """Rank items with intervals, and report whether asking may stop.
+
+    Options that are not given come from the session.
+    """
+    from conquer.data.items import listed_items
+    from conquer.session import Session, load
+
+    found = load(model)
+    session = found if isinstance(found, Session) else Session(found)
+    if items is None and groups is not None:
+        raise ValueError("--groups names a column of the file of items: give that file as well")
+    known = session.known
+    closed = known is not None and known.closed
+    listed: Any = None
+    grouped = None
+    if items is not None:
+        listed, grouped = listed_items(items, groups, known=known is not None, closed=closed)
+    asked = {"delta": delta, "interval": interval, "tau2": tau2, "U": U}
+    options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    made = session.board(listed, groups=grouped, **options)
+    verdict = None if stop is None else made.stop(stop)
+    if as_json:
+        _say(json.dumps(_as_object(made, verdict), ensure_ascii=False))
+        return
+    _say(f"{made!r}")
+    if made.interval == "proved" and made.answers and not made.better.any():
+        _say("`proved` tells no pairs apart where votes were summed: `conquer fit --one-by-one` learns so that it can")
+    if verdict is not None:
+        _say(verdict.text)
+
+
+def _say(text: str) -> None:
+    r"""Print a text; a lone surrogate is escaped, as \ud83d, which JSON reads back."""
+    typer.echo(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def _as_object(made: Any, verdict: Any) -> dict[str, Any]:
+    """The board as JSON; infinite ends are null."""
+    beats, maybe = made.better.sum(axis=1), set(made.best.tolist())
+    rows = [
+        {
+            "rank": rank,
+            "id": made.name(k),
+            "score": float(made.scores[k]),
+            "low": _finite(made.low[k]),
+            "high": _finite(made.high[k]),
+            "beats": int(beats[k]),
+            "may_be_best": k in maybe,
+            "more": _finite(made.more[rank - 1]) if rank < len(made) else None,
+        }
+        for rank, k in enumerate(made.order.tolist(), 1)
+    ]
+    whole = {"answers": made.answers, "interval": made.interval, "delta": made.delta, "items": rows}
+    if verdict is None:
+        return whole
+    more = {"done": verdict.done, "leader": made.name(verdict.leader), "tolerance": verdict.tolerance}
+    return whole | {"stop": more | {"more": _finite(verdict.more), "text": verdict.text}}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

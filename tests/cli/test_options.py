@@ -80,7 +80,7 @@ def test_only_some_fields_with_their_defaults_told():
     app = typer.Typer(rich_markup_mode=None)
 
     @app.command()
-    @filled(Trip, only=("speed", "far"), unset=True, told=True)
+    @filled(Trip, only=("speed", "far"), unset=True, defaults=True)
     def go(given) -> None:
         typer.echo(json.dumps(given))
 

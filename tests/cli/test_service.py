@@ -38,7 +38,7 @@ def test_keys_from_the_command_line(tmp_path):
     made = runner.invoke(cli.app, ["keys", "add", "ann", "--role", "read", "--model", "shop-*", *store])
     first, number, second, secret = made.stdout.split()
     assert (first, second) == ("id", "secret")
-    assert "shown this once" in made.stderr
+    assert "not shown again" in made.stderr
     assert secret.startswith("cnqr_")
     assert runner.invoke(cli.app, ["keys", "revoke", number, *store]).exit_code == 0
     listed = runner.invoke(cli.app, ["keys", "list", *store]).output

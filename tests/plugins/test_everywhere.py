@@ -73,7 +73,7 @@ def test_a_file_of_it_says_what_is_missing_where_it_is_not_installed(run):
 def test_the_commands_know_it(run):
     assert "winner-stays" in run("-m", "conquer", "algorithms").stdout
     assert "step" in run("-m", "conquer", "algorithms", "winner-stays").stdout
-    assert run("-m", "conquer", "check-algorithm", "winner-stays").stdout.endswith("keeps every promise\n")
+    assert run("-m", "conquer", "check-algorithm", "winner-stays").stdout.endswith("passes every check\n")
     assert "winner-stays" in run("-m", "conquer", "bench", "--quick", "--algorithms", "random,winner-stays").stdout
 
 

@@ -169,7 +169,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(jobs: str, tmp_path: Path) ->
     _, said = process.communicate()
     if process.returncode != 0:  # it may have been faster than the signal
         assert process.returncode == 130
-        assert "the same command goes on from here" in said
+        assert "run the same command to continue" in said
         assert "Traceback" not in said
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     whole = study(
