@@ -20,7 +20,7 @@ try:
 except ModuleNotFoundError:
     raise ImportError("conquer.client needs httpx; run: pip install 'conquer-bandits[client]'") from None
 
-__all__ = ["Client", "Question", "Receipt", "ServiceError"]
+__all__ = ["Client", "RemoteOffer", "Receipt", "ServiceError"]
 
 Reply = TypeVar("Reply")
 Items = Sequence[Mapping[str, Any]]
@@ -53,7 +53,7 @@ class ServiceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RemoteOffer:
     """The items to show for one round.
 
     Attributes
@@ -159,20 +159,20 @@ class Client:
 
     def ask(
         self, name: str, items: Items, *, context: Any = None, event_id: str | None = None, voter: str | None = None
-    ) -> Question:
+    ) -> RemoteOffer:
         """Ask which of `items` to show; each is a dict with an `id` and a `text`, `features` or a `vector`."""
         body = {"items": list(items), "context": context, "event_id": event_id, "voter": voter}
-        return self._post(_path(name, "/choose"), _question, _round(body))
+        return self._post(_path(name, "/choose"), _offer, _round(body))
 
-    def ask_batch(self, name: str, rounds: Sequence[Mapping[str, Any]]) -> list[Question | ServiceError]:
+    def ask_batch(self, name: str, rounds: Sequence[Mapping[str, Any]]) -> list[RemoteOffer | ServiceError]:
         """Ask for many rounds in one commit, each a dict with the arguments of `ask`; refused ones are errors."""
         body = {"rounds": [_round(each) for each in rounds]}
-        return self._post(_path(name, "/choose/batch"), lambda reply: _batch(reply, _question), body)
+        return self._post(_path(name, "/choose/batch"), lambda reply: _batch(reply, _offer), body)
 
     def tell(
         self,
         name: str,
-        question: Question | str,
+        offer: RemoteOffer | str,
         winner: str,
         *,
         voter: str | None = None,
@@ -194,7 +194,7 @@ class Client:
             How long the person took.
         """
         more = {"voter": voter, "kind": kind, "strength": strength, "seconds": seconds}
-        event = question.id if isinstance(question, Question) else question
+        event = offer.id if isinstance(offer, RemoteOffer) else offer
         return self._post(
             _path(name, f"/events/{_segment(event)}/answer"), _receipt, _given({"winner": winner, **more})
         )
@@ -356,8 +356,8 @@ def _fields(reply: Any) -> dict[str, Any]:
     return reply
 
 
-def _question(reply: Mapping[str, Any]) -> Question:
-    return Question(
+def _offer(reply: Mapping[str, Any]) -> RemoteOffer:
+    return RemoteOffer(
         reply["event_id"],
         reply["query"],
         tuple(each["id"] for each in reply["shown"]),

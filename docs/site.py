@@ -23,7 +23,7 @@ PARTS = {
     "Features": ("features.featurizer.Featurizer", "features.featurizer.featurize", "rows.SparseRows"),
     "Boards": ("boards.Board", "boards.stopping.Stop"),
     "Votes and voters": ("fitting.fit", "types.Source", "learners.voters.Voter"),
-    "The service's client": ("client.Client", "client.Question", "client.Receipt", "client.ServiceError"),
+    "The service's client": ("client.Client", "client.RemoteOffer", "client.Receipt", "client.ServiceError"),
     "Simulation": ("rows.Rounds", "simulation.simulate", "simulation.Trace", "judges.LawJudge", "metrics"),
     "Logs": ("session.ledger.MemoryLedger", "offpolicy"),
     "Theory": ("theory", "reference"),
