@@ -20,7 +20,7 @@ try:
 except ModuleNotFoundError:
     raise ImportError("conquer.client needs httpx; run: pip install 'conquer-bandits[client]'") from None
 
-__all__ = ["Client", "RemoteOffer", "Receipt", "ServiceError"]
+__all__ = ["Client", "Receipt", "RemoteOffer", "ServiceError"]
 
 Reply = TypeVar("Reply")
 Items = Sequence[Mapping[str, Any]]
