@@ -156,7 +156,7 @@ def test_vectors_tell_topics_that_were_never_seen(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     session = conquer.load(tmp_path / "model.safetensors")
-    assert (len(session.known.names), session.learner.dim, session.learner.answers) == (48, 6, 264)
+    assert (len(session.catalog.names), session.learner.dim, session.learner.answers) == (48, 6, 264)
 
 
 def test_a_sentence_model_tells_which_argument_convinces(tmp_path, shared_data):

@@ -83,7 +83,7 @@ def board(
     session = found if isinstance(found, Session) else Session(found)
     if items is None and groups is not None:
         raise ValueError("--groups names a column of the file of items: give that file as well")
-    known = session.known
+    known = session.catalog
     closed = known is not None and known.closed
     listed: Any = None
     grouped = None

@@ -30,7 +30,7 @@ def run_fit(
     for problem in found.found.problems:
         say(f"refused: {problem}")
     save(found.session, out)
-    learner, known = found.session.learner, found.session.known
+    learner, known = found.session.learner, found.session.catalog
     what = "things too many to list" if known is None else f"{len(known):,} items"
     say(f"{found.found} in {perf_counter() - started:.1f} s")
     say(f"{learner.name} with the {learner.parameters.get('model')} model of {learner.dim:,} features; {what}; {out}")

@@ -29,7 +29,7 @@ from conquer.fitting.sums import (
 from conquer.fitting.workers import spread
 from conquer.rows import SparseRows
 from conquer.session import Session
-from conquer.session.known import Known
+from conquer.session.catalog import Catalog
 from conquer.types import Learner
 
 Progress = Callable[[str, int, int], None]
@@ -63,15 +63,15 @@ class FitRecipe:
 
 
 def fit(votes: Any, items: Any = None, *, algorithm: str = "gnr", **parameters: Any) -> Session:
-    """A session whose learner has learnt from votes; `session.known` are the items by id.
+    """A session whose learner has learnt from votes; `session.catalog` are the items by id.
 
     votes: a file, several files, or (first, second, winner) tuples or mappings. items: a file or {id: item} where
     votes speak of texts, dicts or vectors by id. The parameters are those of `fitted`: how votes are read and summed,
     and the algorithm's own.
 
     >>> session = fit([("tea", "mug", "tea"), ("tea", "pot", "first"), ("mug", "pot", "tie")])
-    >>> scores = session.learner.scores(session.known.rows)
-    >>> session.known.names[scores.argmax()], session.learner.answers
+    >>> scores = session.learner.scores(session.catalog.rows)
+    >>> session.catalog.names[scores.argmax()], session.learner.answers
     ('tea', 3)
     """
     return fitted(votes, items, algorithm=algorithm, **parameters).session
@@ -179,7 +179,7 @@ def _by_name(
         sums = _numbered(sums, places)
         rows = maker.rows(names)
     learner = recipe.learner(rows.dim)
-    known = Known(names, rows, closed=maker is None)
+    known = Catalog(names, rows, closed=maker is None)
     if recipe.sums(learner):
         told("solving", 1, 0)
         settle_counts(learner, sums, rows)
@@ -227,14 +227,14 @@ def _counting(told: Progress, total: int) -> Callable[[int], None]:
     return lambda done: told("learning votes", max(total, done), done)
 
 
-def _listed(seen: dict[str, Any], maker: RowMaker) -> Known | None:
+def _listed(seen: dict[str, Any], maker: RowMaker) -> Catalog | None:
     """The things that votes spoke of, where they are few enough to be listed."""
     if not seen or len(seen) > MOST_KNOWN or maker.contexts:
         return None
-    return Known(list(seen), replace(maker, items=None).rows(list(seen.values())))
+    return Catalog(list(seen), replace(maker, items=None).rows(list(seen.values())))
 
 
-def _session(recipe: FitRecipe, learner: Learner, maker: RowMaker | None, known: Known | None) -> Session:
+def _session(recipe: FitRecipe, learner: Learner, maker: RowMaker | None, known: Catalog | None) -> Session:
     session = Session(learner, featurizer=None if maker is None else maker.featurizer, seed=recipe.seed)
-    session.known = known
+    session.catalog = known
     return session

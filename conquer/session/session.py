@@ -12,7 +12,7 @@ from conquer.items import kind_and_items
 from conquer.learners.believing import believer
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
-from conquer.session.known import Known
+from conquer.session.catalog import Catalog
 from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
 from conquer.session.offers import Pending, Told
 from conquer.session.standing import BoardLook, board_of_items, is_done, known_items, ranked
@@ -68,7 +68,7 @@ class Session:
             learner.board(SparseRows([0, 0], [], [], learner.dim), **self.looks.options())
         self.learner, self.featurizer, self.seed = learner, featurizer, seed
         self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
-        self.known: Known | None = None
+        self.catalog: Catalog | None = None
         """The items its learner was fitted on, by id; `ask` takes their ids alone."""
         self.ordinal = 0
         self._stream = tickets.stream("policy", seed)
@@ -119,7 +119,7 @@ class Session:
         """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
 
         A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features. A fitted session takes
-        a list of ids that it knows, or `session.known` for all of them, and texts as {id: text}. A dict in which
+        a list of ids that it knows, or `session.catalog` for all of them, and texts as {id: text}. A dict in which
         `vector` holds numbers or `features` is a dict has parts: the vector is learnt, or else the text, and features.
         """
         self._check_whole()
@@ -158,12 +158,12 @@ class Session:
 
     def _looked_up(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
         """Items that the session knows by name as their rows and names; all others as they came."""
-        found = None if self.known is None else self.known.found(items, context, ids)
+        found = None if self.catalog is None else self.catalog.found(items, context, ids)
         return (items, ids) if found is None else (found[0], found[1] if ids is None else ids)
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors without a context as they are, in any container; a featurizer reads everything else."""
-        if self.featurizer is None or (self.known is not None and isinstance(items, SparseRows)):
+        if self.featurizer is None or (self.catalog is not None and isinstance(items, SparseRows)):
             kind, items = kind_and_items(items)
             if kind == "vectors" and context is None:
                 return as_rows(items, self.learner.dim).packed()
@@ -246,6 +246,6 @@ class Session:
     def dumps(self) -> bytes:
         """The learner, the featurizer, the place in the ticket stream and the open offers as one file's bytes."""
         # Imported here: the file form lies beside its reader, which needs this class.
-        from conquer.session.saving import dumps_session
+        from conquer.session.session_file import dumps_session
 
         return dumps_session(self)

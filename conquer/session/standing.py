@@ -56,12 +56,12 @@ def is_done(session: "Session", rows: SparseRows) -> bool:
 
 def _among(session: "Session") -> dict[str, int]:
     """How many items there are, for a board of some of them."""
-    return {} if session.known is None else {"among": len(session.known)}
+    return {} if session.catalog is None else {"among": len(session.catalog)}
 
 
 def known_items(session: "Session") -> tuple[list[str], SparseRows]:
     """(ids, rows) of the items that a fitted session knows."""
-    known: Mapping[str, SparseRows] | None = getattr(session, "known", None)
+    known: Mapping[str, SparseRows] | None = getattr(session, "catalog", None)
     if not known:
         raise ValueError("this session knows no items of its own, as a fitted one does: say which to rank")
     return list(known), stack(list(known.values()))

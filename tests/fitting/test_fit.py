@@ -34,7 +34,7 @@ def stepwise(votes, rows, places, **parameters):
 @given(some_votes(), st.sampled_from([0.1, 1.0, 10.0]))
 def test_ids_give_what_one_by_one_learning_gives(votes, lam):
     session = conquer.fit(votes, lam=lam)
-    known = session.known
+    known = session.catalog
     expected = stepwise(votes, known.rows, known.places, model="full", lam=lam)
     np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
     np.testing.assert_allclose(session.learner.model.inverse, expected.model.inverse, atol=1e-9, rtol=0)
@@ -47,9 +47,9 @@ def test_items_give_what_one_by_one_learning_gives(votes, how):
     rng = np.random.default_rng(3)
     items = {name: rng.normal(size=3).tolist() for name in NAMES}
     session = conquer.fit(votes, items, **parameters)
-    expected = stepwise(votes, session.known.rows, session.known.places, **parameters)
+    expected = stepwise(votes, session.catalog.rows, session.catalog.places, **parameters)
     np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
-    assert session.known.names == NAMES
+    assert session.catalog.names == NAMES
 
 
 @pytest.mark.parametrize("how", [{"dim": 64}, {"dim": 64, "model": "diagonal", "update": "coordinate"}])
@@ -62,17 +62,17 @@ def test_texts_give_what_one_by_one_learning_gives(how):
         rows = conquer.featurize([vote["chosen"], vote["rejected"]], dim=64)
         expected.learn(rows, Choice((0, 1), Query.DUEL, 0), 1)
     np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
-    assert set(session.known.names) == set(texts)
+    assert set(session.catalog.names) == set(texts)
 
 
 def test_other_learners_learn_in_the_order_of_the_votes():
     votes = [("tea", "mug", 1), ("mug", "pot", -1), ("tea", "pot", 0), ("pot", "tea", 1)]
     session = conquer.fit(votes, model="diagonal", update="implicit")
-    expected = stepwise(votes, session.known.rows, session.known.places, model="diagonal", update="implicit")
+    expected = stepwise(votes, session.catalog.rows, session.catalog.places, model="diagonal", update="implicit")
     assert np.array_equal(session.learner.model.weights(), expected.model.weights())
     kernel = conquer.fit(votes, model="kernel", kernel="linear")
     full = conquer.fit(votes)
-    rows = full.known.rows
+    rows = full.catalog.rows
     np.testing.assert_allclose(kernel.learner.scores(rows), full.learner.scores(rows), atol=1e-9)
 
 
@@ -117,10 +117,10 @@ def test_a_fitted_session_is_asked_told_saved_loaded_and_continued(tmp_path):
     session = conquer.fit([("tea", "mug", "tea"), ("mug", "pot", "mug"), ("tea", "pot", "tea")], algorithm="gnc")
     conquer.save(session, tmp_path / "one.safetensors")
     again = conquer.load(tmp_path / "one.safetensors")
-    assert again.known.names == session.known.names == ("tea", "mug", "pot")
-    assert again.known.closed
+    assert again.catalog.names == session.catalog.names == ("tea", "mug", "pot")
+    assert again.catalog.closed
     for one in (session, again):
-        for items in (one.known, ["pot", "tea"], {"x": "mug", "y": "tea"}):
+        for items in (one.catalog, ["pot", "tea"], {"x": "mug", "y": "tea"}):
             offer = one.ask(items)
             if offer.choice.query == Query.DUEL:
                 assert one.tell(offer.id, "first") == "learnt"

@@ -44,7 +44,7 @@ def vectors(tmp_path):
 
 def state(session):
     model = session.learner.model
-    return model.weights().tobytes(), model.inverse.tobytes(), model.stats.tobytes(), session.known.names
+    return model.weights().tobytes(), model.inverse.tobytes(), model.stats.tobytes(), session.catalog.names
 
 
 def test_parts_give_the_same_bits_in_any_order_of_arrival(log):
@@ -62,7 +62,7 @@ def test_parts_give_the_same_bits_in_any_order_of_arrival(log):
 def test_the_sum_of_parts_is_that_of_the_whole(log):
     whole, parts = conquer.fit(log), conquer.fit(log, part_bytes=2_000)
     np.testing.assert_allclose(whole.learner.model.inverse, parts.learner.model.inverse, atol=1e-9)
-    assert whole.known.names == parts.known.names
+    assert whole.catalog.names == parts.catalog.names
     assert whole.learner.answers == parts.learner.answers == 1200
 
 

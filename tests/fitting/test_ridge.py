@@ -53,11 +53,11 @@ def test_a_table_gives_dense_ridge(tmp_path_factory, rows, lam, vectors, part, t
         return
     items = {name: X[k].tolist() for k, name in enumerate(NAMES)} if vectors else None
     session = conquer.fit(path, items, lam=lam, part_bytes=part, both_bad="tie" if tie else "skip")
-    places = [NAMES.index(name) for name in session.known]
+    places = [NAMES.index(name) for name in session.catalog]
     np.testing.assert_allclose(
-        session.learner.scores(session.known.rows), X[places] @ np.linalg.solve(A, b), atol=1e-10, rtol=0
+        session.learner.scores(session.catalog.rows), X[places] @ np.linalg.solve(A, b), atol=1e-10, rtol=0
     )
-    V, _ = session.learner.model.pairs(session.known.rows)
+    V, _ = session.learner.model.pairs(session.catalog.rows)
     gaps = X[places][:, None] - X[places]
     np.testing.assert_allclose(V, np.einsum("ijd,de,ije->ij", gaps, np.linalg.inv(A), gaps), atol=1e-10, rtol=0)
     assert session.learner.answers == answers
@@ -75,6 +75,6 @@ def test_a_frame_is_told_how_to_give_its_rows(package, remedy):
 def test_features_may_be_numpy_numbers_of_any_kind():
     votes = [({"price": np.float32(0.5)}, {"price": np.int64(2), "new": np.bool_(True)}, 1)]
     session = conquer.fit(votes, dim=32)
-    assert list(session.known) == ['{"price": 0.5}', '{"new": true, "price": 2}']
+    assert list(session.catalog) == ['{"price": 0.5}', '{"new": true, "price": 2}']
     with pytest.raises(ValueError, match="vote 1: feature 'price' must be a finite number"):
         conquer.fit([({"price": np.float32("inf")}, {"price": 1}, 1)], dim=32)

@@ -94,7 +94,7 @@ def test_groups_never_compared_are_not_told_apart_by_a_board_of_a_part(model):
     assert part.width.U == whole.width.U == np.sqrt(60)
     assert not part.better.any()
     # The learner alone sees which columns its answers have touched.
-    rows = made.known.rows.take([0, 30])
+    rows = made.catalog.rows.take([0, 30])
     assert np.sqrt(60) == made.learner.board(rows).width.U
 
 

@@ -6,7 +6,7 @@ import pytest
 from conquer.registry import make
 from conquer.session import Session
 from conquer.session.ledger import replay
-from conquer.session.saving import restore
+from conquer.session.session_file import restore
 
 MODELS = [{"model": "full"}, {"model": "diagonal"}, {"model": "kernel", "kernel": "linear"}]
 SETTINGS = [{**model, "believe": believe} for model in MODELS for believe in ("voters", "people")]

@@ -12,7 +12,7 @@ from service.test_treebanks import TREEBANK
 from conquer import Session, make
 from conquer.files import FORMAT, unpack
 from conquer.parsing.parser import loads as load_parser
-from conquer.session.saving import dumps_session
+from conquer.session.session_file import dumps_session
 
 from .mutator import damaged
 from .traffic import KEEPERS, raw

@@ -50,8 +50,8 @@ def predicting_lam(votes: list[Vote]) -> tuple[float, dict[float, float]]:
     errors = {}
     for lam in LAMS:
         session = fit(training, lam=lam)
-        assert session.known is not None
-        known, scores = session.known.places, session.learner.scores(session.known.rows)
+        assert session.catalog is not None
+        known, scores = session.catalog.places, session.learner.scores(session.catalog.rows)
         tested = [
             vote.value - 0.5 * (scores[known[vote.first]] - scores[known[vote.second]])
             for vote, out in zip(votes, held, strict=True)
@@ -84,7 +84,7 @@ def _tau(votes: list[Vote], names: list[str], lam: float, reference: Floats) -> 
     from scipy.stats import kendalltau
 
     session = fit(votes, lam=lam)
-    assert session.known is not None
-    scores = session.learner.scores(session.known.rows)
-    found = {name: scores[place] for name, place in session.known.places.items()}
+    assert session.catalog is not None
+    scores = session.learner.scores(session.catalog.rows)
+    found = {name: scores[place] for name, place in session.catalog.places.items()}
     return float(kendalltau([found[name] for name in names], reference).statistic)

@@ -34,7 +34,7 @@ def test_quoted_tabs_in_parts_are_the_whole(tmp_path):
     path = tmp_path / "votes.tsv"
     path.write_text('"left"\t"right"\t"winner"\n' + '"tea"\t"mug"\t"left"\n"mug"\t"a ""pot"""\t"tie"\n' * 40)
     whole, parts = fitted(path), fitted(path, part_bytes=100)
-    assert list(whole.session.known) == list(parts.session.known) == ["tea", "mug", 'a "pot"']
+    assert list(whole.session.catalog) == list(parts.session.catalog) == ["tea", "mug", 'a "pot"']
     assert whole.session.dumps() == parts.session.dumps()
 
 

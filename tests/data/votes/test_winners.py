@@ -83,7 +83,7 @@ def test_numpy_things_and_winners_are_taken():
     assert found[0].first == [1.0, 0.0]
     assert conquer.fit([(one, two, one)]).learner.dim == 2
     ids = conquer.fit(votes([(np.int64(7), np.int64(8), np.int64(8)), (7, 8, "first")]))
-    assert ids.known.names == ("7", "8")
+    assert ids.catalog.names == ("7", "8")
     with pytest.raises(VoteError, match="vote 1: a thing cannot be compared with itself"):
         conquer.fit([(one, one.copy(), "first")])
     with pytest.raises(VoteError, match="vote 1: expected a list of finite numbers"):

@@ -9,7 +9,7 @@ import conquer
 from conquer.files import FileError, pack, unpack
 from conquer.rows import SparseRows
 from conquer.session import restore
-from conquer.session.known import Known
+from conquer.session.catalog import Catalog
 
 
 def session():
@@ -17,7 +17,7 @@ def session():
 
 
 def test_it_is_a_mapping_from_ids_to_rows():
-    known = session().known
+    known = session().catalog
     assert list(known) == ["tea", "mug", "pot"]
     assert len(known) == 3
     assert known["mug"].dense().tolist() == [[0.0, 1.0, 0.0]]
@@ -26,7 +26,7 @@ def test_it_is_a_mapping_from_ids_to_rows():
 
 def test_files_without_it_are_read():
     one = conquer.Session(conquer.make("gnr", dim=3))
-    assert restore(one.dumps()).known is None
+    assert restore(one.dumps()).catalog is None
 
 
 def changed(data, change):
@@ -40,13 +40,13 @@ def changed(data, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda extra, arrays: extra["known"].update(names=["tea", "mug"]),
-        lambda extra, arrays: extra["known"].update(names=["tea", "tea", "pot"]),
-        lambda extra, arrays: extra["known"].update(names=["tea", 3, "pot"]),
-        lambda extra, arrays: extra["known"].update(names=["tea", "tie", "pot"]),
-        lambda extra, arrays: extra["known"].pop("closed"),
-        lambda extra, arrays: arrays.pop("known.data"),
-        lambda extra, arrays: arrays.update({"known.indices": np.array([0, 1, 9], np.int32)}),
+        lambda extra, arrays: extra["catalog"].update(names=["tea", "mug"]),
+        lambda extra, arrays: extra["catalog"].update(names=["tea", "tea", "pot"]),
+        lambda extra, arrays: extra["catalog"].update(names=["tea", 3, "pot"]),
+        lambda extra, arrays: extra["catalog"].update(names=["tea", "tie", "pot"]),
+        lambda extra, arrays: extra["catalog"].pop("closed"),
+        lambda extra, arrays: arrays.pop("catalog.data"),
+        lambda extra, arrays: arrays.update({"catalog.indices": np.array([0, 1, 9], np.int32)}),
         lambda extra, arrays: extra.update(known=[]),
     ],
 )
@@ -57,7 +57,7 @@ def test_a_file_that_does_not_fit_together_is_refused(change):
 
 def test_names_and_rows_must_be_as_many():
     with pytest.raises(ValueError, match="one row per name"):
-        Known(["tea"], SparseRows([0, 1, 2], [0, 1], [1.0, 1.0], 2))
+        Catalog(["tea"], SparseRows([0, 1, 2], [0, 1], [1.0, 1.0], 2))
 
 
 def with_items():

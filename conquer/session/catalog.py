@@ -13,12 +13,12 @@ from conquer.rows import SparseRows
 _ARRAYS = ("indptr", "indices", "data")
 
 
-class Known(Mapping[str, SparseRows]):
+class Catalog(Mapping[str, SparseRows]):
     """{id: its row}, in one order. `names` are the ids, `rows` all rows together (K, D).
 
     `closed`: the ids are all there is to an item, one column each, so that a name nobody knows has no row.
 
-    >>> known = Known(["tea", "mug"], SparseRows([0, 1, 2], [0, 1], [1.0, 1.0], 2), closed=True)
+    >>> known = Catalog(["tea", "mug"], SparseRows([0, 1, 2], [0, 1], [1.0, 1.0], 2), closed=True)
     >>> known["mug"].dense().tolist(), list(known)
     ([[0.0, 1.0]], ['tea', 'mug'])
     """
@@ -99,7 +99,7 @@ class Known(Mapping[str, SparseRows]):
         return {name: getattr(self.rows, name) for name in _ARRAYS}
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> "Known":
+    def from_settings(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> "Catalog":
         """What gave these settings and arrays, checked."""
         indptr, indices, data = (arrays[name] for name in _ARRAYS)
         return cls(settings["names"], SparseRows(indptr, indices, data, dim), closed=settings["closed"])

@@ -15,7 +15,7 @@ from conquer.files import FileError, write_atomically
 from conquer.learners.own import Rules
 from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
-from conquer.session.known import Known
+from conquer.session.catalog import Catalog
 from conquer.session.ledger import choice_of, record
 from conquer.session.offers import Pending, Told
 from conquer.session.session import Session
@@ -65,9 +65,9 @@ def dumps_session(session: Session) -> bytes:
     if session.featurizer is not None:
         extra["featurizer"] = session.featurizer.settings()
         arrays = {f"featurizer.{name}": array for name, array in session.featurizer.arrays().items()}
-    if session.known is not None:
-        extra["known"] = session.known.settings()
-        arrays |= {f"known.{name}": array for name, array in session.known.arrays().items()}
+    if session.catalog is not None:
+        extra["catalog"] = session.catalog.settings()
+        arrays |= {f"catalog.{name}": array for name, array in session.catalog.arrays().items()}
     # Among the arrays, for a long session has told more than a header may hold.
     arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
     if pending:
@@ -93,9 +93,9 @@ def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str,
     # Not in earlier versions' files, nor where they are the usual.
     stopping = {name: extra[name] for name in ("stop", "delta", "U", "interval", "tau2") if name in extra}
     session = Session(learner, featurizer=featurizer, seed=extra["seed"], **stopping)
-    if extra.get("known") is not None:
-        own = {name.removeprefix("known."): array for name, array in arrays.items() if name.startswith("known.")}
-        session.known = Known.from_settings(extra["known"], own, learner.dim)
+    if extra.get("catalog") is not None:
+        own = {name.removeprefix("catalog."): array for name, array in arrays.items() if name.startswith("catalog.")}
+        session.catalog = Catalog.from_settings(extra["catalog"], own, learner.dim)
     session.ordinal = operator.index(extra["ordinal"])
     told = {name: _told_of(*row) for name, row in extra["told"].items()}
     if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in told):
