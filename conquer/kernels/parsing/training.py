@@ -64,12 +64,12 @@ def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
     rows[0], rows[1], weights[0], weights[1] = items.rows[a], items.rows[b], 0.5 * scale, -0.5 * scale
     moved = primitives.Items(items.indptr, items.indices, items.data, rows)
     if average.size == 0:
-        return primitives.step(state, moved, weights, y, plan, knobs, False)
+        return primitives.step(state, moved, weights, y, plan, knobs)
     width = before.size // 2
     for p in range(2):
         for f in range(width):
             before[p * width + f] = state.cells[items.indices[rows[p] * width + f], diagonal.W]
-    status = primitives.step(state, moved, weights, y, plan, knobs, False)
+    status = primitives.step(state, moved, weights, y, plan, knobs)
     for p in range(2):
         for f in range(width):
             # A feature of both rows has not moved, so none is counted twice.
