@@ -187,7 +187,7 @@ def test_the_radius_shrinks_where_answers_have_no_noise():
     assert found[0] < 0.9 * found[1]
 
 
-@pytest.mark.parametrize("heading", ["What it promises, hears and assumes", "Parameters, prediction, update"])
+@pytest.mark.parametrize("heading", ["Regret, feedback, assumptions, bounds", "Parameters, prediction, update"])
 def test_every_algorithm_has_a_row_in_both_comparison_tables(heading):
     page = (Path(__file__).parents[2] / "docs" / "comparison.md").read_text()
     part = page.split(f"## {heading}\n")[1].split("\n## ")[0]
