@@ -21,14 +21,14 @@ PARTS = {
     "Ask and tell": ("session.session.Session", "session.saving.save", "session.saving.load", "session.ledger.replay"),
     "Learners": ("registry.make", "registry.algorithms", "types.Learner", "types.Choice", "types.Offer", "types.Query"),
     "Features": ("features.featurizer.Featurizer", "features.featurizer.featurize", "rows.SparseRows"),
-    "Boards": ("boards.Board", "boards.stopping.Stop"),
+    "Boards": ("boards.Board", "boards.Stop"),
     "Votes and voters": ("fitting.fit", "types.Source", "learners.voters.Voter"),
     "The service's client": ("client.Client", "client.RemoteOffer", "client.Receipt", "client.ServiceError"),
     "Simulation": ("rows.Rounds", "simulation.simulate", "simulation.Trace", "judges.LawJudge", "metrics"),
     "Logs": ("session.ledger.MemoryLedger", "offpolicy"),
     "Theory": ("theory", "reference"),
     "Data": ("data.reviews.read", "data.reviews.Review"),
-    "Extending": ("extending.rule", "extending.rival", "policies.Policy", "conformance.suite.check_algorithm"),
+    "Extending": ("extending.rule", "extending.rival", "policies.Policy", "conformance.check_algorithm"),
 }
 
 

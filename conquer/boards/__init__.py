@@ -1,7 +1,6 @@
-"""Boards: who wins, how sure that is, and when to stop asking."""
+"""Boards: items by score, how certain their order is, and when to stop asking."""
 
-from conquer.boards.board import Board, board_of
-from conquer.boards.stopping import Stop
-from conquer.boards.widths import INTERVALS
+from conquer.boards.board import Board, Stop, board_of
+from conquer.boards.widths import INTERVALS, BoardSettings, Interval
 
-__all__ = ["INTERVALS", "Board", "Stop", "board_of"]
+__all__ = ["INTERVALS", "Board", "BoardSettings", "Interval", "Stop", "board_of"]

@@ -1,25 +1,69 @@
-"""The board: items by score, who is surely better than whom, and who may still be best."""
+"""The board: items by score, which pairs are decided, which items may still be best, and the board as text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conquer.boards.stopping import Stop
-from conquer.boards.widths import Width
+from conquer.boards.widths import Interval, Width
 from conquer.checks import LARGEST, number
 from conquer.types import Floats, Ints
 
+if TYPE_CHECKING:
+    import polars
+
 MOST = 5000
-"""Items on one board: it holds several K x K matrices of 8 bytes, of which one is then 0.2 GB."""
+"""Items on one board: it holds several K x K matrices, of which one then takes 0.2 GB."""
+_ITEM, _BAR = 22, 31
+_ROWS = 60
+"""Rows of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Whether the answers so far are enough: `Board.stop`'s result.
+
+    Attributes
+    ----------
+    done : bool
+        No item is better than the leader by more than the tolerance, at the board's level.
+    leader : int
+        The position of the item with the highest score.
+    tolerance : float
+        The tolerated difference of scores.
+    more : float
+        About how many more answers are needed; 0 when done, infinite above a billion.
+    text : str
+        The same in one sentence.
+
+    Examples
+    --------
+    >>> Stop(True, leader=0, tolerance=0.5, more=0.0, text="you may stop").chance
+    0.625
+    """
+
+    done: bool
+    leader: int
+    tolerance: float
+    more: float
+    text: str
+
+    @property
+    def chance(self) -> float:
+        """The chance that an item better by the whole tolerance is picked over the leader: (1 + tolerance/2)/2."""
+        return min(1.0, (1.0 + self.tolerance / 2.0) / 2.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Board:
-    """K items compared. Positions are places in the list that the board was made of; scores matter as differences.
+    """K items compared. Positions refer to the list that the board was made of; only differences of scores matter.
 
+    Made by `learner.board`, `session.board` or `board_of`; printed as a table with intervals as bars.
+
+    Examples
+    --------
     >>> V = 0.01 * (1 - np.eye(3))
     >>> board = board_of([0.0, 1.0, 0.1], V, 0 * V, lam=1.0, U=1.0, spread=0.0, answers=9, names=["a", "b", "c"])
     >>> board.order.tolist(), board.best.tolist(), board.better.astype(int).tolist()
@@ -33,26 +77,27 @@ class Board:
     scores: Floats
     """(K,): the model's scores."""
     low: Floats
-    """(K,): the lower end of each score minus the board's mean, which is all that pairs can tell."""
+    """(K,): the lower end of each score less the board's mean."""
     high: Floats
     """(K,): its upper end."""
     better: NDArray[np.bool_]
-    """(K, K): whether the row is surely better than the column."""
+    """(K, K): whether the row is better than the column, at level delta."""
     best: Ints
     """Positions of the items that may be best, rising."""
     more: Floats
-    """(K-1,): about how many direct questions would separate each item of the order from the next; may be infinite."""
+    """(K-1,): about how many direct questions would separate each item of the order from the next; infinite above a
+    billion."""
     upper: Floats
-    """(K,): the most by which each item may be better than the leader; the leader's own is 0."""
+    """(K,): the most by which each item may be better than the leader; 0 for the leader."""
     names: tuple[str, ...] | None
-    """(K,): the items' ids, where they have any."""
+    """(K,): the items' ids; None without ids."""
     width: Width
     """The kind of interval and its constants."""
     apart: Floats
     """(2, K): V and B of each item less the leader."""
 
     @property
-    def interval(self) -> str:
+    def interval(self) -> Interval:
         return self.width.interval
 
     @property
@@ -61,7 +106,7 @@ class Board:
 
     @property
     def answers(self) -> int:
-        """How many answers the model has learnt."""
+        """The number of answers the model has learnt."""
         return self.width.answers
 
     @property
@@ -73,32 +118,45 @@ class Board:
         return self.order.size
 
     def name(self, position: int) -> str:
-        """The item's id, or "item 3" where it has none."""
+        """The item's id, or "item 3" on a board without ids."""
         return f"item {position}" if self.names is None else self.names[position]
 
     def stop(self, tolerance: float) -> Stop:
-        """Whether one may stop: at level delta no item is better than the leader by more than `tolerance`."""
-        from conquer.boards.drawing import printable
+        """Whether to stop: at level delta no item is better than the leader by more than `tolerance`.
 
+        Parameters
+        ----------
+        tolerance : float
+            At least 0, in units of scores. An item better by t is picked with chance (1 + t/2)/2.
+
+        Returns
+        -------
+        Stop
+
+        Raises
+        ------
+        ValueError
+            `tolerance` is not a number in [0, 1e100].
+        """
         tolerance, leader = number("tolerance", tolerance, 0, LARGEST), self.leader
         open_ = np.flatnonzero(self.upper > tolerance)
         V, B = self.apart[:, open_]
         gap = tolerance + self.scores[leader] - self.scores[open_]
-        # As if only the leader were compared, with each of them: an answer about one says nothing of the others.
+        # As if the leader were compared with each of them: an answer about one says nothing of the others.
         more = float(self.width.more(V, B, gap, max(1, len(self) - 1)).sum())
         stop = Stop(not open_.size, leader, tolerance, more, "")
-        chance, first = f"a win chance of {100 * stop.chance:.0f} %", printable(self.name(leader))
+        chance, first = f"a win chance of {100 * stop.chance:.0f} %", _printable(self.name(leader))
         if stop.done:
             text = f"you may stop: nothing is better than {first} by more than {tolerance:g}, {chance}"
         else:
             worst = open_[int(self.upper[open_].argmax())]
             bound = f" by up to {self.upper[worst]:.2g}" if np.isfinite(self.upper[worst]) else " by any amount"
-            text = f"not yet: {printable(self.name(worst))} may be better than {first}{bound}"
+            text = f"not yet: {_printable(self.name(worst))} may be better than {first}{bound}"
             text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; a billion answers are not enough"
         return Stop(stop.done, leader, tolerance, more, text)
 
-    def to_frame(self) -> Any:
-        """A polars frame, best first: rank, item, score, low, high, beats, may_be_best, more (to the next one)."""
+    def to_frame(self) -> "polars.DataFrame":
+        """A polars frame, best first: rank, item, score, low, high, beats, may_be_best, more (to the next item)."""
         import polars as pl
 
         k = self.order
@@ -117,14 +175,34 @@ class Board:
         )
 
     def __repr__(self) -> str:
-        from conquer.boards.drawing import drawn
+        """The board in at most 80 columns: rank, item, score, interval, how many it beats; * may be best.
 
-        return drawn(self)
-
-    def _repr_html_(self) -> str:
-        from conquer.boards.drawing import as_html
-
-        return as_html(self)
+        >>> V = 0.001 * (1 - np.eye(3))
+        >>> print(board_of([0, 1, 0.1], V, 0 * V, lam=1.0, U=1.0, spread=0.0, answers=9, names=["a", "b", "c"]))
+           #  item                      score  score less the mean              beats
+           1* b                         1.000             .              |-o-|      2
+           2  c                         0.100     |o-|    .                         0
+           3  a                         0.000  |-o-|      .                         0
+        3 items, 9 answers, 95 % "anytime": 1 may be best (*), 2 of 3 pairs decided
+        """
+        beats, maybe, mean = self.better.sum(axis=1), set(self.best.tolist()), self.scores.mean()
+        ends = np.concatenate([self.low, self.high, self.scores - mean])
+        ends = ends[np.isfinite(ends)]
+        low, high = (ends.min(), ends.max()) if ends.max() > ends.min() else (ends.min() - 1.0, ends.max() + 1.0)
+        lines = [f"   #  {'item':{_ITEM}} {'score':>8}  {'score less the mean':{_BAR}}  beats"]
+        for rank, k in enumerate(self.order[:_ROWS].tolist(), 1):
+            name, mark = _short(self.name(k)), "*" if k in maybe else " "
+            bar = _bar(self.low[k], self.scores[k] - mean, self.high[k], low, high)
+            lines.append(f"{rank:4}{mark} {name:{_ITEM}} {self.scores[k]:8.3f}  {bar}  {beats[k]:5}")
+        count, level = len(self), f"{100 * (1 - self.delta):g} %"
+        if count > _ROWS:
+            lines.append(f"      and {count - _ROWS:,} more")
+        lines.append(
+            f'{count:,} items, {self.answers:,} answers, {level} "{self.interval}": '
+            f"{self.best.size:,} may be best (*), {int(self.better.sum()):,} of {count * (count - 1) // 2:,} "
+            "pairs decided"
+        )
+        return "\n".join(lines)
 
 
 def board_of(
@@ -137,14 +215,14 @@ def board_of(
     spread: float,
     answers: int,
     delta: float = 0.05,
-    interval: str = "anytime",
+    interval: Interval = "anytime",
     tau2: float = 0.25,
     names: Sequence[str] | None = None,
 ) -> Board:
     """The board of K items with these scores; V and B (K, K) are x' A^-1 x and ||A^-1 x||^2 of their differences x.
 
     `better` shares the chance delta among all pairs, `best` and `upper` among K - 1 (all pairs with the truly best
-    item), `low` and `high` among K; "proved" needs no sharing and "fixed" has none.
+    item), `low` and `high` among K; "proved" needs no sharing and "fixed" does none.
     """
     width = Width(interval, delta, tau2, lam, U, max(0.0, float(spread)), answers)
     s, V, B = (np.asarray(array, np.float64) for array in (scores, V, B))
@@ -156,9 +234,10 @@ def board_of(
     ids = _checked(names, count)
     order = np.argsort(-s, kind="stable")
     leader, gaps = order[0], s[:, None] - s
-    # Items with the same features cannot be told apart, whatever rounding makes of their scores.
+    # Items with the same features are equal, even if rounding makes their scores differ.
     gaps[V == 0.0] = 0.0
-    better = gaps > width.half(V, B, max(1, count * (count - 1) // 2))
+    pairs = max(1, count * (count - 1) // 2)
+    better = gaps > width.half(V, B, pairs)
     half = width.half(V, B, max(1, count - 1))
     best = np.flatnonzero(~(gaps > half).any(axis=0))
     upper = gaps[:, leader] + half[:, leader]
@@ -166,14 +245,13 @@ def board_of(
     middle = width.half(_to_mean(V), _to_mean(B), count)
     centred = s - s.mean()
     ahead, behind = order[:-1], order[1:]
-    pairs = max(1, count * (count - 1) // 2)
     more = width.more(V[ahead, behind], B[ahead, behind], gaps[ahead, behind], pairs)
     apart = np.stack([V[:, leader], B[:, leader]])
     return Board(order, s, centred - middle, centred + middle, better, best, more, upper, ids, width, apart)
 
 
 def _to_mean(squares: Floats) -> Floats:
-    """(K,): squared distances from the mean of the points, from those (K, K) between them."""
+    """(K,): squared distances of points from their mean, from those (K, K) between them."""
     distances: Floats = np.maximum(0.0, squares.mean(axis=1) - 0.5 * squares.mean())
     return distances
 
@@ -189,3 +267,37 @@ def _checked(names: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
     if len(set(ids)) != count:
         raise ValueError(f"names must be unique, got {next(n for n in ids if ids.count(n) > 1)!r:.80} twice")
     return ids
+
+
+def _bar(start: float, middle: float, end: float, low: float, high: float) -> str:
+    """The interval on an axis of `_BAR` characters; a dot marks the board's mean, an arrow an end beyond the axis."""
+
+    def place(value: float) -> int:
+        return round((min(max(value, low), high) - low) / (high - low) * (_BAR - 1))
+
+    marks = [" "] * _BAR
+    marks[place(0.0)] = "."
+    first, last = place(start), place(end)
+    marks[first : last + 1] = "-" * (last + 1 - first)
+    marks[first], marks[last] = "|" if start >= low else "<", "|" if end <= high else ">"
+    marks[place(middle)] = "o"
+    return "".join(marks)
+
+
+def _printable(name: str) -> str:
+    """A name on one line, without characters that control a terminal.
+
+    >>> _printable("green\\n\\x1b[31mtea")
+    'green  [31mtea'
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in name)
+
+
+def _short(name: str) -> str:
+    """A name of at most `_ITEM` characters; a long one keeps both ends.
+
+    >>> _short("Code Llama Instruct (34B)")
+    'Code Llama ...ct (34B)'
+    """
+    plain, end = _printable(name), 8
+    return plain if len(plain) <= _ITEM else plain[: _ITEM - 3 - end] + "..." + plain[-end:]

@@ -3,25 +3,67 @@
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Literal, get_args
 
 import numpy as np
 
 from conquer.checks import LARGEST, number, positive
 from conquer.types import Floats
 
-INTERVALS = ("anytime", "proved", "fixed")
-"""`anytime`, Robbins' mixture with a term for the penalty's pull; `proved`, an ellipsoid that holds for every rule of
-choosing pairs; `fixed`, the textbook's, right for one look at answers to pairs planned beforehand."""
+Interval = Literal["anytime", "proved", "fixed"]
+"""`anytime`: Robbins' mixture with a term for the penalty's bias, for pairs chosen without looking at answers.
+`proved`: an ellipsoid that holds for every rule of choosing pairs. `fixed`: the textbook's, right for a single look at
+answers to pairs planned beforehand."""
+INTERVALS: tuple[Interval, ...] = get_args(Interval)
 MOST_ANSWERS = 1e9
 """The most answers a board says are needed: beyond, the gap is rounding error or the number is of no use."""
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
+class BoardSettings:
+    """How certain a board must be: what `learner.board` and a session take by these names.
+
+    Parameters
+    ----------
+    delta : float
+        The chance that the board claims something false, in (0, 1).
+    U : float or None
+        A bound on the length of the true weights, at least 0; None: the learner's own, or sqrt(K) for K items.
+    interval : {"anytime", "proved", "fixed"}
+        The kind of interval.
+    tau2 : float
+        The variance of a difference at which "anytime" is narrowest, above 0; fixed before the first answer.
+
+    Raises
+    ------
+    ValueError
+        A value is out of its range.
+
+    Examples
+    --------
+    >>> BoardSettings(delta=0.1).interval
+    'anytime'
+    """
+
+    delta: float = 0.05
+    U: float | None = None
+    interval: Interval = "anytime"
+    tau2: float = 0.25
+
+    def __post_init__(self) -> None:
+        if self.interval not in INTERVALS:
+            raise ValueError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {self.interval!r}")
+        object.__setattr__(self, "delta", number("delta", self.delta, 0, 1, above=True, below=True))
+        object.__setattr__(self, "U", None if self.U is None else number("U", self.U, 0, LARGEST))
+        object.__setattr__(self, "tau2", positive("tau2", self.tau2))
+
+
+@dataclass(frozen=True, slots=True)
 class Width:
     """One kind of interval with its constants: half-widths from V = x' A^-1 x and B = ||A^-1 x||^2, x a difference.
 
-    `lam` is the model's penalty, `U` a bound on ||w*||, `spread` the sum S = E - Y + b' A^-1 b, `answers` how many were
+    `lam` is the model's penalty, `U` a bound on ||w*||, `spread` the sum S = E - Y + b' A^-1 b, `answers` the number
     learnt: before the first, every half-width is infinite.
 
     >>> width = Width("anytime", delta=0.05, tau2=0.25, lam=0.0, U=1.0, spread=0.0, answers=10)
@@ -31,7 +73,7 @@ class Width:
     [145.0]
     """
 
-    interval: str
+    interval: Interval
     delta: float
     tau2: float
     lam: float
@@ -40,11 +82,7 @@ class Width:
     answers: int
 
     def __post_init__(self) -> None:
-        if self.interval not in INTERVALS:
-            raise ValueError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {self.interval!r}")
-        number("delta", self.delta, 0, 1, above=True, below=True)
-        positive("tau2", self.tau2)
-        number("U", self.U, 0, LARGEST)
+        BoardSettings(self.delta, self.U, self.interval, self.tau2)  # its checks
 
     def half(self, V: Floats, B: Floats, tests: int) -> Floats:
         """Half-widths of any shape; `tests` is how many statements share the chance delta (`anytime` only)."""
@@ -71,7 +109,7 @@ class Width:
         """The square of the half-width over V, of the two intervals that are roots of V."""
         if self.interval == "fixed":
             level = 1.0 - self.delta / 2.0
-            # A chance that 1 swallows is still one.
+            # A delta below the precision of 1 - delta/2 is still a chance.
             return NormalDist().inv_cdf(level if level < 1.0 else self.delta / 2.0) ** 2
         return self.lam * self.U**2 + self.spread + 2.0 * math.log(1.0 / self.delta)
 
@@ -80,7 +118,7 @@ class Width:
         return pull
 
     def _log(self, V: Floats, tests: int) -> Floats:
-        # A difference of logarithms: the quotient of tau2 and a V near 0 could be beyond all numbers.
+        # A difference of logarithms: the quotient of tau2 and a V near 0 may overflow.
         rest: Floats = 2.0 * math.log(tests / self.delta) + np.log(V + self.tau2) - np.log(np.maximum(V, _TINY))
         return rest
 
@@ -96,7 +134,7 @@ class Width:
         goal, pull = np.log(np.maximum(gap, _TINY)), self._bias(B) / V
         at = np.log(np.minimum(V, np.maximum(gap * gap, _TINY)))
         for _ in range(60):
-            # Newton's, both sides in logarithms: there the half-width is nearly a line, of slope 1/4 to 1.
+            # Newton's method on logarithms, where the half-width is nearly a line of slope 1/4 to 1.
             now = np.exp(at)
             noise, bias = self._mixture(now, tests), pull * now
             rise = 0.5 * (1.0 + now / (now + self.tau2) - self.tau2 / ((now + self.tau2) * self._log(now, tests)))

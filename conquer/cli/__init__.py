@@ -88,7 +88,7 @@ def list_algorithms(
 @app.command("check-algorithm")
 def check_algorithm(name: Annotated[str, typer.Argument(help="Its name, as `conquer algorithms` lists it.")]) -> None:
     """Run the conformance suite against one algorithm, yours or ours."""
-    from conquer.conformance.suite import check_algorithm
+    from conquer.conformance import check_algorithm
 
     failed = 0
     for found in check_algorithm(name):

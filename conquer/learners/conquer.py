@@ -19,7 +19,7 @@ from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Query, Source
 
 if TYPE_CHECKING:
-    from conquer.boards import Board
+    from conquer.boards import Board, Interval
 
 USUAL_U = 1.0
 """U where nobody says another."""
@@ -138,7 +138,9 @@ class Conquer(ManyRounds, Presentable):
         """
         return self.model.scores(X, draw_ticket(ticket))
 
-    def board(self, X: Any, delta: float = 0.05, interval: str = "anytime", tau2: float = 0.25, **more: Any) -> "Board":
+    def board(
+        self, X: Any, delta: float = 0.05, interval: "Interval" = "anytime", tau2: float = 0.25, **more: Any
+    ) -> "Board":
         """Who of these items wins, and how sure that is; a ValueError where the model cannot tell.
 
         `U` >= ||w*||, by default the one of make() or sqrt(K). `names` of the items, or `groups`, one per item, for a

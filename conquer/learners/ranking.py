@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.boards import Board, board_of
+from conquer.boards import Board, Interval, board_of
 from conquer.checks import LARGEST, number
 from conquer.kernels.models.pairs import ENTRIES
 from conquer.kernels.rounds import settings as st
@@ -45,7 +45,7 @@ def board_of_learner(
     X: Any,
     *,
     delta: float = 0.05,
-    interval: str = "anytime",
+    interval: Interval = "anytime",
     tau2: float = 0.25,
     U: float | None = None,
     names: Sequence[str] | None = None,

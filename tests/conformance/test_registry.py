@@ -2,8 +2,7 @@
 
 import pytest
 
-from conquer.conformance.rehearsal import COUNT, trained
-from conquer.conformance.suite import CHECKS
+from conquer.conformance import CHECKS, COUNT, trained
 from conquer.registry import algorithms
 
 ROWS = algorithms()

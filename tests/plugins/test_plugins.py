@@ -78,7 +78,7 @@ ALGORITHM = "from conquer.extending import Algorithm\nROW = Algorithm('odd', 'y'
         (
             "algorithms",
             ALGORITHM.format("()", ", models=()"),
-            'from conquer.conformance.suite import check_algorithm; list(check_algorithm("odd"))',
+            'from conquer.conformance import check_algorithm; list(check_algorithm("odd"))',
             "models must be a tuple of one name or more, got ()",
         ),
         (

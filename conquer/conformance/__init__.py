@@ -1,1 +1,0 @@
-"""What every algorithm promises, as checks that a test or `conquer check-algorithm` runs."""
