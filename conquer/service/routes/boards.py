@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 from collections.abc import Callable
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -12,7 +12,7 @@ from conquer.boards import INTERVALS
 from conquer.learners.voters import Voter
 from conquer.service.commands.pick_learner import PickLearner
 from conquer.service.commands.ranking import RankingReply, rank
-from conquer.service.commands.standings import BoardReply, Interval, Look
+from conquer.service.commands.standings import BoardReply, Look
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.budget import SMALL
 from conquer.service.http.routing import Call, Endpoint
@@ -51,7 +51,7 @@ async def read_board(call: Call) -> BoardReply:
     delta, tolerance = _number(query, "delta", 1.0), _number(query, "stop", 2.0)
     look = Look(
         settings.delta if delta is None else delta,
-        cast(Interval, interval),
+        interval,
         settings.stop if tolerance is None else tolerance,
         group,
         groups,

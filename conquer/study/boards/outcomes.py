@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from conquer.boards.widths import INTERVALS, Width
+from conquer.boards.widths import INTERVALS, Interval, Width
 from conquer.study.boards.replay import Looks
 from conquer.types import Floats
 
@@ -16,7 +16,8 @@ def false_claims(looks: Iterable[Looks], truth: Floats, delta: float, lam: float
     `fixed` is the narrowest, a normal tail being below exp(-z^2/2): the others are asked only about what it claims.
     """
     one, two = np.triu_indices(truth.size, 1)
-    ahead, wrong = truth[one] - truth[two], dict.fromkeys(INTERVALS, False)
+    ahead = truth[one] - truth[two]
+    wrong: dict[str, bool] = dict.fromkeys(INTERVALS, False)
     for part in looks:
         claimed = np.abs(part.gaps) > _width("fixed", part.spread, truth.size, delta, lam).half(part.V, part.B, 1)
         claimed &= part.gaps * ahead <= 0.0
@@ -55,6 +56,6 @@ def endings(looks: Iterable[Looks], truth: Floats, delta: float, lam: float, tol
     return {"done": done, "behind": np.concatenate(behind)}
 
 
-def _width(interval: str, spread: Floats, count: int, delta: float, lam: float) -> Width:
+def _width(interval: Interval, spread: Floats, count: int, delta: float, lam: float) -> Width:
     """A board's width where every look has its own spread. One-hot items worth [-1, 1] have |w*| <= sqrt(K)."""
     return Width(interval, delta, 0.25, lam, float(np.sqrt(count)), cast(float, spread), 1)

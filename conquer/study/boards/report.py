@@ -38,7 +38,7 @@ def write(spec: BoardsSpec, rows: Sequence[Row], folder: Path) -> None:
             }
             for world, items, _ in seen
         }
-        shown = {
+        shown: dict[str, dict[str, tuple[float, float, float]]] = {
             label: {name: (rate.share, *rate.ends) for name, rate in rates.items()} for label, rates in bars.items()
         }
         save(draw.claims(shown, spec.delta), "claims", folder / "figures")
