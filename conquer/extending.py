@@ -34,7 +34,7 @@ def rival(
 
     `points` is the grid on which studies tune it; `models` the values that model= may take, default first.
 
-    >>> from conquer.rivals.contextual.preference_perceptron import PreferencePerceptron
+    >>> from conquer.rivals.contextual.gradient import PreferencePerceptron
     >>> row = rival("mine", "A perceptron on duels", lambda dim, model, values: PreferencePerceptron(dim))
     >>> row.build(3).parameters
     {'model': 'diagonal'}

@@ -1,4 +1,4 @@
-"""What every rival shares: tickets, checks and files around a method that only picks and learns."""
+"""The learner around a rival: tickets, checks and files for a method that only picks and learns."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """What a method wants shown. `chance`: that of this very choice, where it is known."""
+    """The items to show and the question to ask. `chance`: the probability of this choice, None if unknown."""
 
     shown: tuple[int, ...]
     query: Query
@@ -29,7 +29,7 @@ class Pick:
 
 
 def duel(first: int, second: int, memo: Memo | None = None, chance: float | None = None) -> Pick:
-    """A duel, or nothing to ask where an item meets itself.
+    """A duel of two items, or one item without a question where both are the same.
 
     >>> duel(2, 2).shown, duel(2, 2).query.name
     ((2,), 'NONE')
@@ -40,7 +40,7 @@ def duel(first: int, second: int, memo: Memo | None = None, chance: float | None
 
 
 def drawn(chances: Floats, u: float) -> int:
-    """The position where u in [0, 1) falls among the chances.
+    """The position that a uniform u in [0, 1) draws from these chances.
 
     >>> drawn(np.array([0.5, 0.5]), 0.6)
     1
@@ -49,7 +49,7 @@ def drawn(chances: Floats, u: float) -> int:
 
 
 def finite(*values: Any) -> None:
-    """An ArithmeticError where a value is not finite: every method asks before it keeps what it has computed.
+    """Raise a FloatingPointError unless all values are finite: methods call it before they change their state.
 
     >>> finite(np.zeros(2), 1.0)
     """
@@ -58,10 +58,10 @@ def finite(*values: Any) -> None:
 
 
 class Method(Protocol):
-    """One system's rule and state. `pick` is pure; `learn` is given only choices that passed `Rival.check`.
+    """One system's rule and state. `pick` is pure; `learn` gets only choices that passed `Rival.check`.
 
-    `learn` computes first, asks `finite`, and keeps last: an error leaves the state as it was. Overflow in numpy is
-    such an error, for both run under `Rival._guarded`.
+    `learn` computes, calls `finite`, and then assigns: an error leaves the state unchanged. Overflow in numpy raises,
+    since both run under `Rival._guarded`.
     """
 
     duels: bool
@@ -75,22 +75,13 @@ class Method(Protocol):
 
 
 MethodBuilder = Callable[[int, str, Values], Method]
-"""(dim, model, values of all options) -> a fresh method: the `build` of every algorithm's module."""
-
-
-def all_values(X: SparseRows) -> Floats:
-    """(n,): every stored value of these items, item by item.
-
-    >>> all_values(as_rows(np.diag([1.0, 2.0]), 2)).tolist()
-    [1.0, 2.0]
-    """
-    return np.concatenate([X.data[X.indptr[k] : X.indptr[k + 1]] for k in X.rows])
+"""(dim, model, values of all options) -> a fresh method."""
 
 
 class Rival(Presentable):
     """A method as a learner: `choose` is pure, `learn` the only mutation. Not thread-safe.
 
-    >>> from conquer.rivals.contextual.preference_perceptron import PreferencePerceptron
+    >>> from conquer.rivals.contextual.gradient import PreferencePerceptron
     >>> learner = Rival(PreferencePerceptron(3), dim=3, name="preference-perceptron")
     >>> learner.choose(np.eye(3), 5).query.name
     'DUEL'
@@ -110,12 +101,12 @@ class Rival(Presentable):
 
     @property
     def shows(self) -> int:
-        """How many items it shows at most."""
+        """The most items it shows."""
         return self.model.shows
 
     @property
     def fixed_arms(self) -> bool:
-        """Whether items are known by their place in the round, so that every round must hold the same ones."""
+        """Whether items are identified by their position, so that every round must hold the same ones."""
         return bool(getattr(self.model, "fixed_arms", False))
 
     @property
@@ -124,7 +115,7 @@ class Rival(Presentable):
         return self.answers == 0
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
-        """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
+        """The items to show and the question to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
         rows = as_rows(X, self.dim)
         if self.duels and len(rows) < 2:
             raise ValueError(f"{self.name} shows two items, got {len(rows)}")
@@ -158,25 +149,24 @@ class Rival(Presentable):
 
     @contextmanager
     def _guarded(self, rows: SparseRows) -> Iterator[None]:
-        """Numbers beyond all numbers are an ArithmeticError that names the largest value of these items."""
+        """Turn overflow into an ArithmeticError that names the largest value of these items."""
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 yield
         except FloatingPointError as error:
-            most = float(np.abs(all_values(rows)).max(initial=0.0))
-            raise ArithmeticError(
-                f"{self.name} cannot count with these items: the largest value is {most:g}; scale them"
-            ) from error
+            stored = (np.abs(rows.data[rows.indptr[k] : rows.indptr[k + 1]]) for k in rows.rows)
+            most = max(float(values.max(initial=0.0)) for values in stored)
+            raise ArithmeticError(f"{self.name} overflows: the items' largest value is {most:g}; scale them") from error
 
     def scores(self, X: Any) -> Floats:
-        """(K,): what the method believes the items are worth; the best item is the argmax."""
+        """(K,): the estimated worth of each item; the best item is the argmax."""
         return self.model.scores(as_rows(X, self.dim))
 
     def board(self, X: Any, *arguments: Any, **options: Any) -> NoReturn:
-        """A ValueError: boards are proved or measured for the weights and the matrix of CONQUER's own models."""
+        """Raise a ValueError: the bounds of boards hold for CONQUER's own models only."""
         raise ValueError(
-            f"{self.name} has no board: intervals are known for CONQUER's full and kernel models only; replay the "
-            "answers into one, for example make('gnr', dim=..., model='full')"
+            f"{self.name} has no board: intervals exist for CONQUER's full and kernel models only; replay the answers "
+            "into one, for example make('gnr', dim=..., model='full')"
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -184,7 +174,7 @@ class Rival(Presentable):
         return {"answers": np.array([self.answers], np.int64), **self.model.arrays()}
 
     def restore(self, arrays: Arrays) -> None:
-        """Take the state of `arrays()`, checked; a fresh learner only."""
+        """Load the state of `arrays()`, checked, into a fresh learner."""
         (answers,) = adopt(arrays, {"answers": (1,)}, np.int64)
         if answers[0] < 0:
             raise ValueError(f"answers must not be negative, got {answers[0]}")

@@ -7,9 +7,8 @@ import pytest
 from rivals.driving import world
 
 from conquer.registry import make
-from conquer.rivals.estimators.covariance import FullSpread
-from conquer.rivals.estimators.items import between
-from conquer.rivals.estimators.kernel_likelihood import KernelLikelihood
+from conquer.rivals.estimators.covariance import FullSpread, between
+from conquer.rivals.estimators.likelihood import KernelLikelihood
 from conquer.rows import as_rows
 from conquer.saving import dumps, loads
 

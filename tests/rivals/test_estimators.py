@@ -9,12 +9,9 @@ from scipy.special import ndtr
 
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.rivals.estimators.forgetting import Forgetting
-from conquer.rivals.estimators.kernel_likelihood import KernelLikelihood
-from conquer.rivals.estimators.likelihood import Likelihood
-from conquer.rivals.estimators.linear import Linear
-from conquer.rivals.estimators.robust import Robust
-from conquer.rivals.estimators.stepwise import Logistic, Probit
+from conquer.rivals.estimators.estimator import Linear, Robust
+from conquer.rivals.estimators.likelihood import KernelLikelihood, Likelihood
+from conquer.rivals.estimators.online import Forgetting, Logistic, Probit
 from conquer.rivals.several.multinomial import fit
 from conquer.rows import as_rows
 
@@ -109,8 +106,7 @@ def test_forgetting_counts_the_past_less_and_a_window_not_at_all(model):
     y = np.array([answer for _, answer in told])
     for shares, made in (
         (0.9 ** np.arange(30)[::-1], Forgetting(3, lam=2.0, model=model, forget=0.9)),
-        (np.repeat([0.0, 1.0], [22, 8]), Forgetting(3, lam=2.0, model=model, window=8)),
-        (np.ones(30), Forgetting(3, lam=2.0, model=model)),
+        (np.ones(30), Forgetting(3, lam=2.0, model=model, forget=1.0)),
     ):
         for rows, answer in told:
             made.learn(rows, 0, 1, answer)
@@ -163,7 +159,7 @@ def test_an_estimate_that_fails_changes_nothing(monkeypatch):
     for rows, answer in told[:3]:
         model.learn(rows, 0, 1, answer)
     before = {name: array.copy() for name, array in model.arrays().items()}
-    monkeypatch.setattr("conquer.rivals.estimators.newton.STEPS", 0)
+    monkeypatch.setattr("conquer.rivals.estimators.likelihood.STEPS", 0)
     with pytest.raises(ArithmeticError, match="converge"):
         model.learn(told[3][0], 0, 1, told[3][1])
     for name, array in model.arrays().items():

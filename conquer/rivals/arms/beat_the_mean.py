@@ -1,4 +1,4 @@
-"""Beat the Mean: the arm met least plays any other, and the worst goes for good."""
+"""Beat the Mean: the least played arm meets a random one, and the worst arm is eliminated."""
 
 import math
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from conquer.types import Floats, Ints
 
 
 class BeatTheMean:
-    """The arm met least plays any other; the worst against the rest's mean goes when surely so.
+    """The least played arm meets a random one; the worst arm is eliminated once its interval lies below the best's.
 
     Yisong Yue and Thorsten Joachims: Beat the mean bandit, 2011. Widths are 3 gamma^2 sqrt(ln(2 T K)/n*), n* the fewest
-    meetings. Only the first arm's record moves; a dropped arm's meetings are deleted from all records. Draw 0 is the
-    opponent (another arm: a duel with itself is a coin toss that shifts all means alike). Ties for the fewest meetings:
-    tie-breaking draw 0.
+    duels of an arm. A duel counts for its first arm only; duels with an eliminated arm are deleted from all records.
+    Draw 0 is the opponent (another arm: a duel with itself is a coin toss that shifts all means alike). Ties for the
+    fewest duels: tie-breaking draw 0.
 
-    `horizon`: the number of rounds T. `gamma`: 1 where preferences are strongly transitive; it scales the widths.
+    `horizon`: the number of rounds T. `gamma`: scales the widths, 1 where preferences are strongly transitive.
 
     >>> from conquer.registry import make
     >>> learner = make("beat-the-mean", dim=3, horizon=100)
@@ -58,9 +58,9 @@ class BeatTheMean:
     def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
         count = notes.get("count")
         if not isinstance(count, int) or count < 2:
-            raise ValueError(f"the choice must remember the number of arms, got {count!r}")
+            raise ValueError(f"the choice must keep the number of arms in its notes, got {count!r}")
         if not (self.alive[first] and self.alive[second]):
-            return  # answered after one of them was dropped
+            return  # the answer came after one of them was eliminated
         self.met[first, second] += 1.0
         self.won[first, second] += 0.5 * (1.0 + answer)
         self._drop(count)
@@ -84,7 +84,7 @@ class BeatTheMean:
         (alive,) = adopt(arrays, {"alive": (-1,)}, np.int64)
         met, won = adopt(arrays, {"met": (alive.size, alive.size), "won": (alive.size, alive.size)})
         if alive.size < count or (won < 0).any() or (won > met).any():
-            raise ValueError(f"records must cover {count} arms, with wins within meetings")
+            raise ValueError(f"records must cover {count} arms, with at most as many wins as duels")
         self.alive, self.met, self.won = alive != 0, met, won
 
 

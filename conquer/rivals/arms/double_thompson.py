@@ -18,9 +18,9 @@ class DoubleThompson:
 
     Huasen Wu and Xin Liu: Double Thompson sampling for dueling bandits, 2016.
 
-    The challenger is the largest fresh sample of the champion's column among arms not surely beaten by it. Draws 0 to
-    K(K-1)/2 - 1 sample the pairs i < j in order, the K after that the column. The time is that of answers: rounds of
-    the champion against itself teach nothing and are not counted.
+    The challenger has the largest fresh sample of the champion's column among arms that the champion does not certainly
+    beat. Draws 0 to K(K-1)/2 - 1 sample the pairs i < j in order, the next K the column. Time counts answers: rounds of
+    the champion against itself are not learnt and not counted.
 
     `alpha`: the widths are sqrt(alpha ln t/n).
 

@@ -1,4 +1,4 @@
-"""The Interleaved Filter: a champion meets the rest in turn, and the beaten go for good."""
+"""The Interleaved Filter: a champion meets the other arms in turn and eliminates those it beats."""
 
 import math
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from conquer.types import Floats, Ints
 
 
 class InterleavedFilter:
-    """The champion meets the others in turn; after each sweep the beaten go, and a better arm takes over.
+    """The champion meets the others in turn; after each sweep the beaten are eliminated, and a better arm takes over.
 
     Yisong Yue, Josef Broder, Robert Kleinberg and Thorsten Joachims: The K-armed dueling bandits problem, 2009, 2012.
     Widths are sqrt(4 ln(T K^2)/n). Draw 0 is the first champion.
 
-    `horizon`: the number of rounds T. `prune` (variant 2): everyone the old champion was ahead of goes with it.
+    `horizon`: the number of rounds T. `prune` (variant 2): a defeated champion takes the arms it led with it.
 
     >>> from conquer.registry import make
     >>> learner = make("interleaved-filter", dim=3, horizon=100)
@@ -47,7 +47,7 @@ class InterleavedFilter:
         notes = {"champion": champion, "count": int(here.size)}
         others = [int(arm) for arm in here if self.alive[arm] and arm != champion]
         if champion not in here:
-            # Only where the arms of a round change: then nothing can be learnt of the champion.
+            # Only where the arms change from round to round: nothing can be learnt about the champion.
             return int(here[0]), int(others[0] if others and others[0] != here[0] else here[-1]), {"champion": -1}
         if not others:
             return champion, champion, notes
@@ -56,11 +56,13 @@ class InterleavedFilter:
     def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
         champion, count = notes.get("champion"), notes.get("count", 0)
         if not isinstance(champion, int) or not isinstance(count, int):
-            raise ValueError(f"the choice must remember its champion and count, got {champion!r} and {count!r}")
+            raise ValueError(
+                f"the choice must keep its champion and count in its notes, got {champion!r} and {count!r}"
+            )
         if self.champion < 0 and champion == first:
             self.champion = champion
         if champion != self.champion or first != champion or not self.alive[second]:
-            return  # answered too late: another champion, or the arm is gone
+            return  # a late answer: there is another champion, or the arm is eliminated
         self.met[second] += 1.0
         self.won[second] += 0.5 * (1.0 + answer)
         others = np.flatnonzero(self.alive & (np.arange(self.alive.size) != champion))
@@ -88,7 +90,7 @@ class InterleavedFilter:
         champion, alive = adopt(arrays, {"champion": (1,), "alive": (-1,)}, np.int64)
         met, won = adopt(arrays, {"met": alive.shape, "won": alive.shape})
         if not -1 <= champion[0] < count <= alive.size or (won < 0).any() or (won > met).any():
-            raise ValueError(f"the champion must be in [-1, {count}) and wins within meetings")
+            raise ValueError(f"the champion must be in [-1, {count}), with at most as many wins as duels")
         self.champion, self.alive, self.met, self.won = int(champion[0]), alive != 0, met, won
 
 

@@ -1,4 +1,4 @@
-"""Fixed arms without context: which arm an item is, the table of wins, and the rules that read it."""
+"""Fixed arms without context: which arm an item is, the table of wins, and what a rule is."""
 
 import copy
 import hashlib
@@ -17,13 +17,16 @@ from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Ints
 
 LARGEST_ROLL = 1024
+"""The most arms."""
+LATEST = 1e15
+"""The latest time of a clock: an arm that would return after it does not return."""
 
 
 class ArmRule(Protocol):
     """Which two arms meet. `here` are the arms of the round, `wins` (n, n) the table over all arms, `clock` the time.
 
-    `choose` is pure and gives (first, second, notes); `learn` is handed the notes back with the answer. Equal arms
-    mean: nothing to ask. `grow` makes room for n arms in new arrays; `learn` checks its notes before it moves.
+    `choose` is pure and returns (first, second, notes); equal arms ask nothing. `learn` gets the notes back with the
+    answer and checks them before it changes anything. `grow` makes room for n arms in new arrays.
     """
 
     def grow(self, count: int) -> None: ...
@@ -34,10 +37,10 @@ class ArmRule(Protocol):
 
 
 class Arms:
-    """A rule over arms. Items are arms by their place in the round, or by their features (equal rows, equal arm).
+    """A rule over arms. Items are arms by their position in the round, or by their features (equal rows, equal arm).
 
-    The clock counts answers. Where a rule's own clock would have ticked through silent rounds (an arm against itself
-    teaches nothing, and nothing is told), the rule notes the time it wakes at, and the clock goes on from there.
+    The clock counts answers. Rounds of an arm against itself ask nothing, so they cannot advance it: a rule whose paper
+    counts them notes the time at which it asks again, and the clock continues from there.
     """
 
     duels = True
@@ -54,11 +57,11 @@ class Arms:
         """The arm of every item, and the keys of all arms with new ones at the end."""
         if not self.by_features:
             return np.arange(len(X)), np.arange(max(len(X), self.keys.size), dtype=np.uint64)
-        known = {int(key): place for place, key in enumerate(self.keys)}
-        arms = np.array([known.setdefault(_fingerprint(X, k), len(known)) for k in range(len(X))])
-        if len(known) > LARGEST_ROLL:
-            raise ValueError(f"fixed arms are at most {LARGEST_ROLL} different items, got {len(known)}")
-        return arms, np.array(list(known), dtype=np.uint64)
+        places = {int(key): place for place, key in enumerate(self.keys)}
+        arms = np.array([places.setdefault(_fingerprint(X, k), len(places)) for k in range(len(X))])
+        if len(places) > LARGEST_ROLL:
+            raise ValueError(f"arms='features' takes at most {LARGEST_ROLL} different items, got {len(places)}")
+        return arms, np.array(list(places), dtype=np.uint64)
 
     def _table(self, count: int) -> Floats:
         wins, old = np.zeros((count, count)), len(self.wins)
@@ -66,7 +69,7 @@ class Arms:
         return wins
 
     def _grown(self, count: int) -> ArmRule:
-        """A copy of the rule with room for so many arms: choosing must leave the rule itself as it is."""
+        """A copy of the rule with room for `count` arms: choosing must not change the rule itself."""
         rule = copy.copy(self.rule)
         rule.grow(count)
         return rule
@@ -84,7 +87,7 @@ class Arms:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         notes = choice.memo.get("notes")
         if not isinstance(notes, Mapping) or not isinstance(notes.get("clock", 0), int | float):
-            raise ValueError(f"the choice must remember its notes, got {notes!r}")
+            raise ValueError(f"the choice must keep its notes in its memo, got {notes!r}")
         arms, keys = self._arms(X)
         first, second = (int(arms[k]) for k in choice.shown)
         wins = self._table(keys.size)
@@ -96,7 +99,7 @@ class Arms:
         self.clock = max(self.clock, float(notes.get("clock", 0))) + 1.0
 
     def scores(self, X: SparseRows) -> Floats:
-        """(K,): the mean over the others of the share of wins, one half where nothing is known."""
+        """(K,): each arm's share of wins, averaged over the arms of the round; one half without duels."""
         arms, keys = self._arms(X)
         wins = self._table(keys.size)
         shares = (wins + 1.0) / (wins + wins.T + 2.0)
@@ -115,7 +118,7 @@ class Arms:
 
 
 def fixed_arms(rule: Callable[[Values], ArmRule]) -> MethodBuilder:
-    """The `build` of a rival that is a rule over fixed arms; `rule(values)` makes the rule."""
+    """The builder of a rival that is a rule over fixed arms; `rule(values)` makes the rule."""
 
     def build(dim: int, model: str, values: Values) -> Method:
         one_of("arms", values["arms"], {"position": 0, "features": 1})
@@ -125,7 +128,7 @@ def fixed_arms(rule: Callable[[Values], ArmRule]) -> MethodBuilder:
 
 
 def _fingerprint(X: SparseRows, k: int) -> int:
-    """64 bits that stand for one row, whatever the order of its entries."""
+    """A 64-bit hash of one row that does not depend on the order of its entries."""
     start, end = X.indptr[X.rows[k]], X.indptr[X.rows[k] + 1]
     order = np.argsort(X.indices[start:end], kind="stable")
     content = X.indices[start:end][order].tobytes() + X.data[start:end][order].tobytes()
@@ -141,5 +144,5 @@ def shares_and_bonus(wins: Floats, alpha: float, clock: float) -> tuple[Floats, 
 
 
 def wake(clock: float, at: float, draws: Draws, number: int) -> bool:
-    """Whether a rule that would sleep until `at` wakes now: with the chance that makes its mean sleep as long."""
+    """Whether a rule that would ask nothing until `at` asks now, with the chance that keeps the mean length of that."""
     return draws.uniform(number) * max(at - clock, 1.0) < 1.0

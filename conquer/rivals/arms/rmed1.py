@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 
 from conquer.checks import number
 from conquer.files import adopt
-from conquer.rivals.arms.method import fixed_arms, wake
+from conquer.rivals.arms.method import LATEST, fixed_arms, wake
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
 from conquer.types import Floats, Ints
-
-_LATEST = 1e15
-"""No clock is set as late as this: an arm due back only then is not waited for."""
 
 
 class RMED1:
@@ -25,9 +22,9 @@ class RMED1:
     dueling bandit problem, 2015.
 
     Every pair meets once first, in order. Then each candidate of the list plays the likeliest winner i* if that may
-    beat it, else its hardest opponent. A turn of i* against itself is silent; draw 0 says whether the next real duel
-    comes now, with the chance that makes the silence as long on average. Where i* is alone on the list and nobody comes
-    back before the end of time, it stays silent.
+    beat it, otherwise its hardest opponent. A turn of i* against itself asks nothing; draw 0 decides whether the next
+    real duel comes now, with the chance that keeps the mean length of the silence. Where i* is alone on the list and no
+    arm returns before the latest time, nothing more is asked.
 
     `margin`: f(K) = margin K^1.01.
 
@@ -64,9 +61,9 @@ class RMED1:
             if opponent != arm:
                 break
             if remaining == [winner]:
-                # Alone on the list: the next to come back does so when ln t has grown to its divergence.
+                # Alone on the list: the next arm returns when ln t has grown to its divergence.
                 away = np.delete(divergence, winner).min() - divergence[winner] - self._allowance(count)
-                if away >= math.log(_LATEST):
+                if away >= math.log(LATEST):
                     return int(here[winner]), int(here[winner]), {**notes, "clock": clock}
                 at = max(math.ceil(math.exp(away)), time + 1)
                 silent, time = silent + (at - time), at

@@ -1,4 +1,4 @@
-"""Relative UCB: who may beat everyone against who may beat it."""
+"""Relative UCB: an arm that may beat all others, against the one most likely to beat it."""
 
 import math
 from collections.abc import Mapping
@@ -9,20 +9,17 @@ from numpy.typing import NDArray
 
 from conquer.checks import positive
 from conquer.files import adopt
-from conquer.rivals.arms.method import fixed_arms, shares_and_bonus, wake
+from conquer.rivals.arms.method import LATEST, fixed_arms, shares_and_bonus, wake
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
-_LATEST = 1e15
-"""No clock is set later than this."""
-
 
 class RUCB:
-    """A champion that may beat everyone against the arm most likely to beat it.
+    """A champion that may beat all others, against the arm most likely to beat it.
 
     Masrour Zoghi, Shimon Whiteson, Remi Munos and Maarten de Rijke: Relative upper confidence bound for the K-armed
-    dueling bandit problem, 2014. Draw 0 picks the champion, draw 1 whether a sure champion is challenged again.
+    dueling bandit problem, 2014. Draw 0 picks the champion; draw 1 decides whether a certain champion is challenged.
 
     `alpha`: the widths are sqrt(alpha ln t/n).
 
@@ -53,7 +50,7 @@ class RUCB:
         if np.delete(values, champion).max() < 0.5:
             n = W[:, champion] + W[champion]
             gaps = np.delete(n * (0.5 - share[:, champion]) ** 2, champion)
-            at = max(math.ceil(math.exp(min(gaps.min() / self.alpha, math.log(_LATEST)))), clock + 1)
+            at = max(math.ceil(math.exp(min(gaps.min() / self.alpha, math.log(LATEST)))), clock + 1)
             if not wake(clock, at, draws, 1):
                 return int(here[champion]), int(here[champion]), notes
             share, bonus = shares_and_bonus(W, self.alpha, at)

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from conquer.checks import number, positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
+from conquer.rivals.estimators.covariance import all_features
 from conquer.rivals.estimators.estimator import sigmoid
-from conquer.rivals.estimators.items import all_features
 from conquer.rivals.learner import Arrays, Method, Pick, duel
-from conquer.rivals.options import LARGEST_FULL
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats
@@ -24,11 +23,11 @@ class FGTS:
 
     Loss of chain j for a round: eta ln(1 + e^(-y theta.z)) - mu max_a theta.(x_a - x_other), where x_other is the item
     of the other chain; prior lam |theta|^2/2. After every answer each chain takes Langevin steps of size
-    pace/(lam + eta answers), stable for unit items, on the whole loss; a minibatch of rounds stands for all. Draws of
-    the answered round's ticket: from 0 the minibatches, from 2^20 the noise.
+    pace/(lam + eta answers), stable for unit items, on the loss of all rounds, estimated from a minibatch. Draws of the
+    answered round's ticket: the minibatches from 0, the noise from 2^20.
 
-    `eta`: the temper of the likelihood. `mu`: the weight of optimism. `steps` and `pace`: how many Langevin steps per
-    answer, and how long. `batch`: rounds in a minibatch. `history`: how many rounds are kept, with their items.
+    `eta`: the temperature of the likelihood. `mu`: the weight of optimism. `steps` and `pace`: the number and size of
+    the Langevin steps per answer. `batch`: rounds in a minibatch. `history`: the number of rounds kept.
 
     >>> from conquer.registry import make
     >>> learner = make("fgts", dim=3)
@@ -67,21 +66,21 @@ class FGTS:
                 drift = (count / batch) * slope + self.lam * chains[j]
                 chains[j] += -pace * drift + np.sqrt(2.0 * pace) * noise[j]
         if not np.isfinite(chains).all():
-            raise ArithmeticError(f"the Langevin chains diverged: a smaller pace than {self.pace} keeps them finite")
+            raise ArithmeticError(f"the Langevin chains diverged: set pace below {self.pace}")
         self.items, self.pairs, self.answers, self.chains = items, pairs, answers, chains
 
     def gradient(self, j: int, theta: Floats, items: Floats, pairs: NDArray[Any], answers: Floats) -> Floats:
         """(D,): the slope of chain j's summed loss over some rounds."""
         at = np.arange(len(answers))
         z = items[at, pairs[:, 0]] - items[at, pairs[:, 1]]
-        # A strength y is both answers at once, each with its share.
+        # A strength y counts as both answers, weighted (1 + y)/2 and (1 - y)/2.
         fit = self.eta * ((sigmoid(z @ theta) - 0.5 * (1.0 + answers)) @ z)
         values = np.where(np.isnan(items[:, :, 0]), -np.inf, items @ theta)
         feel = items[at, values.argmax(axis=1)] - items[at, pairs[:, 1 - j]]
         return np.asarray(fit - self.mu * feel.sum(axis=0))
 
     def _remembered(self, items: Floats, choice: Choice, answer: float) -> tuple[Floats, Floats, Floats]:
-        """The kept rounds and this one; rounds of fewer items are padded with NaN."""
+        """The kept rounds with this one appended; rounds of fewer items are padded with NaN."""
         width = max(self.items.shape[1], len(items))
         old = self.items[-(self.history - 1) :] if self.history > 1 else self.items[:0]
         kept = np.full((len(old) + 1, width, self.dim), np.nan)
@@ -102,26 +101,27 @@ class FGTS:
             "items": np.nan_to_num(self.items, nan=0.0),
             "absent": absent.astype(np.int64),
             "pairs": self.pairs,
-            "told": self.answers,
+            "outcomes": self.answers,
         }
 
     def restore(self, arrays: Arrays) -> None:
-        shapes = {"chains": (2, self.dim), "items": (-1, -1, self.dim), "pairs": (-1, 2), "told": (-1,)}
-        chains, items, pairs, told = adopt(arrays, shapes)
+        shapes = {"chains": (2, self.dim), "items": (-1, -1, self.dim), "pairs": (-1, 2), "outcomes": (-1,)}
+        chains, items, pairs, answers = adopt(arrays, shapes)
         (absent,) = adopt(arrays, {"absent": items.shape[:2]}, np.int64)
-        if not len(items) == len(pairs) == told.size or told.size > self.history:
+        if not len(items) == len(pairs) == answers.size or answers.size > self.history:
             raise ValueError(
-                f"at most {self.history} rounds of one length, got {len(items)}, {len(pairs)}, {told.size}"
+                f"expected items, pairs and answers of at most {self.history} rounds, "
+                f"got {len(items)}, {len(pairs)} and {answers.size}"
             )
-        if told.size and not (pairs.min() >= 0 and pairs.max() < items.shape[1] and (pairs == pairs.astype(int)).all()):
+        if answers.size and not (
+            pairs.min() >= 0 and pairs.max() < items.shape[1] and (pairs == pairs.astype(int)).all()
+        ):
             raise ValueError(f"pairs must be positions in [0, {items.shape[1]})")
         items[absent != 0] = np.nan
-        self.chains, self.items, self.pairs, self.answers = chains, items, pairs, told
+        self.chains, self.items, self.pairs, self.answers = chains, items, pairs, answers
 
 
 def build(dim: int, model: str, values: Values) -> Method:
-    if dim > LARGEST_FULL:
-        raise ValueError(f"fgts keeps whole rounds and takes at most {LARGEST_FULL} features, got {dim}")
     return FGTS(
         dim,
         eta=number("eta", values["eta"], 0.0),

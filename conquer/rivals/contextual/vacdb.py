@@ -1,4 +1,4 @@
-"""VACDB: layers of precision, each learning only what it does not know."""
+"""VACDB: layers of increasing precision, each with its own estimate."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import number, positive, whole
 from conquer.learners.algorithm import Values
-from conquer.rivals.contextual.view import better_first, largest_pair, look
+from conquer.rivals.contextual.method import better_first, largest_pair, look
 from conquer.rivals.estimators.build import estimator_of
 from conquer.rivals.estimators.estimator import Estimator, sigmoid
 from conquer.rivals.estimators.likelihood import Likelihood
@@ -22,17 +22,18 @@ from conquer.types import Choice, Floats
 
 
 class VACDB:
-    """Layers of precision 2^-l, each with an estimator of its own that starts at 2^-2l I.
+    """Layers of precision 2^-l, each with its own estimator, which starts at 2^-2l I.
 
     Qiwei Di, Tao Jin, Yue Wu, Heyang Zhao, Farzad Farnoud and Quanquan Gu: Variance-aware regret bounds for stochastic
     contextual dueling bandits, 2024.
 
-    A round descends while its items are known to 2^-l in layer l, dropping those 2^-l beta_l behind; the first pair
-    that is not is played, with weight (2^-l/|z|)^2, and teaches that layer alone. Items known to alpha are played by
-    the joint pair UCB, which teaches nothing. Of the pairs too little known the paper takes any; here the least known.
+    A round descends while all its pairs have |z| <= 2^-l in layer l, dropping the items 2^-l beta_l behind. The first
+    layer with a wider pair plays it and alone learns the answer, with weight (2^-l/|z|)^2. Items whose pairs all have
+    |z| <= alpha are played by the joint pair UCB, and the answer is not learnt. Of several wide pairs the paper takes
+    any; here the widest.
 
-    `layer(lam)`: an estimator that starts at lam I. `alpha`: the precision at which learning ends. `beta`: how far
-    behind an item may be, a number for all layers or the paper's `Radius`.
+    `layer(lam)`: an estimator that starts at lam I. `alpha`: the precision at which learning ends. `beta`: the lead
+    that drops an item, a number for all layers or the paper's `Radius`.
 
     >>> from conquer.registry import make
     >>> learner = make("vacdb", dim=3, alpha=0.2)
@@ -76,14 +77,14 @@ class VACDB:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         level, weight = choice.memo.get("layer"), choice.memo.get("weight")
         if not isinstance(level, int) or not -1 <= level < len(self.layers) or not isinstance(weight, float):
-            raise ValueError(f"the choice must remember its layer and weight, got {level!r} and {weight!r}")
+            raise ValueError(f"the choice must keep its layer and weight in its memo, got {level!r} and {weight!r}")
         if not 0.0 <= weight <= 1.0:
             raise ValueError(f"a weight must be in [0, 1], got {weight!r}")
         if level >= 0:
             self.layers[level].learn(X, choice.shown[0], choice.shown[1], answer, weight)
 
     def scores(self, X: SparseRows) -> Floats:
-        """The deepest layer's scores that knows all these items; before any does, the first layer's."""
+        """The scores of the deepest layer that is certain of all these items, otherwise those of the first layer."""
         for level in range(len(self.layers) - 1, 0, -1):
             view = look(self.layers[level], X)
             if view.pairwidth.max() <= 2.0 ** -(level + 1):
@@ -104,7 +105,7 @@ class VACDB:
 
 @dataclass(frozen=True)
 class Radius:
-    """The paper's beta of a layer, from the variance that its answers show.
+    """The paper's beta of a layer, from the variance of its answers.
 
     With l the layer from 1, L their number, t one more than the answers learnt in all, a = ln(4 (t+1)^2 L/delta) and
     b = ln(4 t^2 L/delta), scale times
@@ -123,7 +124,7 @@ class Radius:
     scale: float
 
     def __call__(self, layers: Sequence[Estimator], level: int) -> float:
-        own = [layer for layer in layers if isinstance(layer, Likelihood)]  # all of them: `build` sees to it
+        own = [layer for layer in layers if isinstance(layer, Likelihood)]  # all of them, as `build` checks
         t, half = 1 + sum(layer.count for layer in own), 2.0 ** -(level + 1)
         a, b = (math.log(4.0 * time**2 * len(layers) / self.delta) for time in (t + 1, t))
         variance = float(own[level].count)
@@ -153,6 +154,6 @@ def build(dim: int, model: str, values: Values) -> Method:
 
 
 def _layer(dim: int, model: str, values: Values, kappa: float | None, lam: float) -> Estimator:
-    """The estimator of a layer whose prior is `lam` times the first one's; with `kappa` the paper's own."""
+    """The estimator of a layer that starts at `lam` times the option's lam; with `kappa` the paper's own."""
     lam *= values["lam"]
     return estimator_of(dim, model, values, lam) if kappa is None else Likelihood(dim, lam=lam, penalty=kappa * lam)

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.answers import decode
-from conquer.checks import number, one_of, positive
+from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.items import all_features
+from conquer.rivals.estimators.covariance import all_features
 from conquer.rivals.learner import Arrays, Method, Pick, finite
-from conquer.rivals.options import LARGEST_FULL
-from conquer.rivals.several.multinomial import outside_chances, show_of, top
+from conquer.rivals.several.multinomial import show_of, top
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
@@ -29,8 +28,8 @@ class CPPL:
     are the sandwich's: omega e^(theta.x) sqrt((2 ln t + d + 2 sqrt(d ln t)) x'V^-1 S V^-1 x), with S the sum of slope
     slope' and V = lam I + the sum of the log-likelihood's curvature.
 
-    `show`: how many items. `omega`: the factor of the widths. `pace`: the first gradient step. `lam`: V starts at
-    lam I. `outside`: whether none of these is an answer.
+    `show`: the number of items shown. `omega`: the factor of the widths. `pace`: the first gradient step. `lam`: V
+    starts at lam I.
 
     >>> from conquer.registry import make
     >>> learner = make("cppl", dim=4, show=3)
@@ -40,8 +39,8 @@ class CPPL:
 
     duels = True
 
-    def __init__(self, dim: int, *, show: int, omega: float, pace: float, lam: float, outside: bool) -> None:
-        self.dim, self.shows, self.omega, self.pace, self.outside = dim, show, omega, pace, outside
+    def __init__(self, dim: int, *, show: int, omega: float, pace: float, lam: float) -> None:
+        self.dim, self.shows, self.omega, self.pace = dim, show, omega, pace
         self.theta: Floats = np.zeros(dim)
         self.mean: Floats = np.zeros(dim)
         self.V: Floats = lam * np.eye(dim)
@@ -56,17 +55,15 @@ class CPPL:
         log = math.log(self.count + 1.0)
         reach = 2.0 * log + self.dim + 2.0 * math.sqrt(self.dim * log)
         values = worth + self.omega * worth * np.sqrt(np.maximum(reach * spread, 0.0))
-        memo = {"outside": True} if self.outside else {}
-        return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL, memo)
+        return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL)
 
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         shares = decode(answer, len(choice.shown))
         items = all_features(X.take(list(choice.shown)))
-        if not self.outside:
-            if len(items) == 2:  # a tie is half of each
-                shares[:2] += 0.5 * shares[2]
-            elif shares[-1] > 0:
-                raise ValueError(f"one of the {len(items)} shown items must be named, got none ({answer!r})")
+        if len(items) == 2:  # a tie is half of each
+            shares[:2] += 0.5 * shares[2]
+        elif shares[-1] > 0:
+            raise ValueError(f"the answer must name one of the {len(items)} shown items, got none ({answer!r})")
         slope, bend = self._expand(items, shares[:-1])
         count = self.count + 1
         theta = self.theta + self.pace / math.sqrt(count) * slope
@@ -77,11 +74,8 @@ class CPPL:
     def _expand(self, items: Floats, shares: Floats) -> tuple[Floats, Floats]:
         """Slope and negated curvature of the log-likelihood at theta."""
         utilities = items @ self.theta
-        if self.outside:
-            p = outside_chances(utilities)
-        else:
-            p = np.exp(utilities - utilities.max())
-            p /= p.sum()
+        p = np.exp(utilities - utilities.max())
+        p /= p.sum()
         centre = p @ items
         return (shares - p) @ items, (items * p[:, None]).T @ items - np.outer(centre, centre)
 
@@ -97,12 +91,12 @@ class CPPL:
         theta, mean, V, S = adopt(arrays, {"theta": (self.dim,), "mean": (self.dim,), "V": square, "S": square})
         (count,) = adopt(arrays, {"count": (1,)}, np.int64)
         if count[0] < 0 or (V.diagonal() <= 0).any() or (S.diagonal() < 0).any():
-            raise ValueError("V must have a positive diagonal, S no negative one, and the count not be negative")
+            raise ValueError("V must have a positive diagonal; S's diagonal and the count must not be negative")
         self.theta, self.mean, self.V, self.S, self.count = theta, mean, V, S, int(count[0])
 
 
 def _solved(V: Floats, right: Floats) -> Floats:
-    """V^-1 right; where rounding has lost lam beside large values, the shortest solution."""
+    """V^-1 right, or the shortest solution where rounding has made V singular."""
     try:
         return np.asarray(np.linalg.solve(V, right), np.float64)
     except np.linalg.LinAlgError:
@@ -110,13 +104,10 @@ def _solved(V: Floats, right: Floats) -> Floats:
 
 
 def build(dim: int, model: str, values: Values) -> Method:
-    if dim > LARGEST_FULL:
-        raise ValueError(f"cppl takes at most {LARGEST_FULL} features, got {dim}")
     return CPPL(
         dim,
         show=show_of(values),
         omega=number("omega", values["omega"], 0.0),
         pace=positive("pace", values["pace"]),
         lam=positive("lam", values["lam"]),
-        outside=bool(one_of("outside", values["outside"], {"no": 0, "yes": 1})),
     )

@@ -1,4 +1,4 @@
-"""The choice of one among several items, or none of them: its chances, its fit, and the items to show."""
+"""The multinomial logit with "none of these": its chances, its fit, and the top items to show."""
 
 import math
 
@@ -6,37 +6,37 @@ import numpy as np
 
 from conquer.checks import whole
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.newton import minimise
+from conquer.rivals.estimators.likelihood import minimise
 from conquer.tickets import Draws
 from conquer.types import Floats
 
 
 def show_of(values: Values) -> int:
-    """How many items are shown."""
+    """The checked number of items to show."""
     return whole("show", values["show"], 2, 1000)
 
 
 def top(values: Floats, count: int, draws: Draws) -> tuple[int, ...]:
-    """The positions of the largest values, best first; uniform draws from 0 order equal ones."""
+    """The positions of the largest values, best first; draws from 0 order equal ones."""
     order = np.lexsort((draws.uniforms(values.size), -values))
     return tuple(int(k) for k in order[:count])
 
 
 def outside_chances(utilities: Floats) -> Floats:
-    """e^u/(1 + sum e^u), the choice among these items and none of them.
+    """e^u/(1 + sum e^u): the chance of each item where "none of these" is an answer.
 
     >>> outside_chances(np.zeros(3)).tolist()
     [0.25, 0.25, 0.25]
     """
-    top_one = max(float(utilities.max()), 0.0)
-    weights = np.exp(utilities - top_one)
-    return np.asarray(weights / (math.exp(-top_one) + weights.sum()))
+    most = max(float(utilities.max()), 0.0)
+    weights = np.exp(utilities - most)
+    return np.asarray(weights / (math.exp(-most) + weights.sum()))
 
 
 def fit(items: Floats, shares: Floats, lam: float, start: Floats) -> Floats:
     """(D,): the minimiser of lam |theta|^2/2 - sum_n ln p(picked), by damped Newton steps.
 
-    `items` (n, k, D), a row of NaN for a place left empty; `shares` (n, k): what was picked, the rest none of these.
+    `items` (n, k, D) has a row of NaN for an empty place; `shares` (n, k) sum to the chance that an item was picked.
 
     >>> fit(np.array([[[1.0]]]), np.array([[1.0]]), 1.0, np.zeros(1)).round(4).tolist()
     [0.4011]

@@ -19,12 +19,12 @@ from conquer.types import Choice, Floats, Query
 
 
 class RankBreaking:
-    """The best mean and the next upper bounds; the picked item beats every other shown one, at weight 1/(k - 1).
+    """The best mean and the next upper bounds; the picked item beats every other shown item, at weight 1/(k - 1).
 
     A common reduction of choices to duels (as in Aadirupa Saha and Aditya Gopalan: Combinatorial bandits with relative
     feedback, 2019), here over any estimator of duels.
 
-    `show`: how many items. `eta`: the factor of the widths.
+    `show`: the number of items shown. `eta`: the factor of the widths.
 
     >>> from conquer.registry import make
     >>> learner = make("rank-breaking", dim=4, show=3)
@@ -54,12 +54,12 @@ class RankBreaking:
             return
         shares = decode(answer, len(shown))
         if shares[-1] > 0:
-            raise ValueError(f"one of the {len(shown)} shown items must be named, got none ({answer!r})")
+            raise ValueError(f"the answer must name one of the {len(shown)} shown items, got none ({answer!r})")
         winner, trial = shown[int(shares.argmax())], copy.deepcopy(self.estimator)
         for loser in shown:
             if loser != winner:
                 trial.learn(X, winner, loser, 1.0, 1.0 / (len(shown) - 1))
-        self.estimator = trial  # all of the steps, or none
+        self.estimator = trial  # all steps or none
 
     def scores(self, X: SparseRows) -> Floats:
         return self.estimator.scores(X)

@@ -1,4 +1,4 @@
-"""UCB for the multinomial logit: the k best upper bounds, with an answer for none of these."""
+"""UCB for the multinomial logit: the k best upper bounds; "none of these" is an answer."""
 
 from typing import Any
 
@@ -9,9 +9,8 @@ from conquer.answers import decode
 from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import SPREADS, Spread
+from conquer.rivals.estimators.covariance import SPREADS, Spread, rolled_back
 from conquer.rivals.learner import Arrays, Method, Pick, finite
-from conquer.rivals.options import check_full
 from conquer.rivals.several.multinomial import fit, outside_chances, show_of, top
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
@@ -23,11 +22,12 @@ class UCBMNL:
 
     Min-hwan Oh and Garud Iyengar: Multinomial logit contextual bandits: provable optimality and practicality, 2021.
 
-    The 1 is "none of these". V = lam I + sum x x' over shown items. theta with `refit` (the paper's) is the maximum of
-    the likelihood of all answers, penalised by lam; else one online Newton step per answer on the multinomial loss,
-    with V times `curve` (the least share of curvature) as its Hessian. Ties of duels read as none.
+    The 1 is "none of these". V = lam I + sum x x' over shown items. With `refit` (the paper's) theta maximises the
+    likelihood of all answers, penalised by lam; otherwise it takes one online Newton step per answer on the multinomial
+    loss, with V times `curve` (the least share of curvature) as the Hessian. A tie of two counts as none.
 
-    `model`: V "full" or "diagonal". `show`: how many items. `eta`: the factor of the widths. `lam`: V starts at lam I.
+    `model`: V "full" or "diagonal". `show`: the number of items shown. `eta`: the factor of the widths. `lam`: V starts
+    at lam I.
 
     >>> from conquer.registry import make
     >>> learner = make("ucb-mnl", dim=4, show=3)
@@ -57,20 +57,16 @@ class UCBMNL:
         columns, items = self.spread.local(X.take(list(choice.shown)))
         history = self._with(items, shares) if self.refit else (self.items, self.shares)
         slope = (shares - outside_chances(items @ self.theta[columns])) @ items
-        kept = self.spread.kept(columns)
-        try:
+        with rolled_back(self.spread, columns):
             for x in items:
                 self.spread.add(x, columns, 1.0)
             newton = self.theta[columns] + self.spread.times(slope, columns) / self.curve
             theta = fit(*history, self.lam, self.theta) if self.refit else newton
             finite(theta)
-        except ArithmeticError:
-            self.spread.put_back(columns, kept)
-            raise
         self.theta[columns], (self.items, self.shares) = theta, history
 
     def _with(self, items: Floats, shares: Floats) -> tuple[Floats, Floats]:
-        """All choices so far and this one."""
+        """All choices with this one appended."""
         row, picked = np.full((1, self.shows, self.dim), np.nan), np.zeros((1, self.shows))
         row[0, : len(items)], picked[0, : len(items)] = items, shares
         return np.concatenate([self.items, row]), np.concatenate([self.shares, picked])
@@ -81,7 +77,7 @@ class UCBMNL:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         own = {"theta": self.theta, **self.spread.arrays()}
-        # Files hold no NaN: an empty place is known by the number of items shown.
+        # Files hold no NaN: the number of items shown tells which places are empty.
         shown = (~np.isnan(self.items[:, :, 0])).sum(axis=1)
         history = {"items": np.nan_to_num(self.items), "shares": self.shares, "shown": shown.astype(np.int64)}
         return {**own, **history} if self.refit else own
@@ -94,7 +90,7 @@ class UCBMNL:
             if not len(items) == len(shares) == shown.size or (shown.size and not 1 <= shown.min() <= self.shows):
                 raise ValueError(f"expected one choice per round, got {len(items)}, {len(shares)}, {shown.size}")
             if shares.size and not (shares.min() >= 0 and shares.sum(axis=1).max() <= 1):
-                raise ValueError("shares must be in [0, 1] and no round may have more than one")
+                raise ValueError("the shares of a round must be in [0, 1] and sum to at most 1")
             items[np.arange(self.shows) >= shown[:, None]] = np.nan
             self.items, self.shares = items, shares
         self.spread.restore(arrays)
@@ -102,10 +98,9 @@ class UCBMNL:
 
 
 def build(dim: int, model: str, values: Values) -> Method:
-    check_full(dim, model)
     refit = bool(one_of("estimator", values["estimator"], {"newton": 0, "mle": 1}))
     if refit and model != "full":
-        raise ValueError(f"estimator='mle' does not go with model={model!r}")
+        raise ValueError(f"estimator='mle' needs model='full', got {model!r}")
     return UCBMNL(
         dim,
         model=model,

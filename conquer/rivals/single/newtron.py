@@ -1,4 +1,4 @@
-"""Newtron: one item from a softmax, for the approximate leader of log losses."""
+"""Newtron: one item from a softmax of an online Newton step."""
 
 from typing import Any
 
@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import FARTHEST, TOO_FAR
-from conquer.rivals.estimators.items import all_features, over_features
+from conquer.rivals.estimators.covariance import LARGEST_RATIO, TOO_LARGE, Columns, all_features, over_features
 from conquer.rivals.learner import Arrays, Method, Pick, drawn, finite
-from conquer.rivals.options import check_full
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
@@ -28,8 +26,8 @@ class Newtron:
     phi_right, the slope itself. kappa = p'_y if right, else 1: A += kappa beta g g', b += (1 - kappa beta g.w) g,
     w = argmin w'Aw/2 + b.w in the ball of `radius`, A_0 = I/radius.
 
-    `model`: A "full" or "diagonal". `alpha`: how sharp the softmax is. `beta`: how curved the losses count.
-    `gamma`: the share of exploration. `radius`: the largest length of w.
+    `model`: A "full" or "diagonal". `alpha`: the sharpness of the softmax. `beta`: the curvature of the losses.
+    `gamma`: the share of exploration. `radius`: the largest norm of w.
 
     >>> from conquer.registry import make
     >>> learner = make("newtron", dim=3, gamma=0.3)
@@ -44,13 +42,13 @@ class Newtron:
 
     def __init__(self, dim: int, *, model: str, alpha: float, beta: float, gamma: float, radius: float) -> None:
         self.dim, self.alpha, self.beta, self.gamma, self.radius = dim, alpha, beta, gamma, radius
-        self.whole = model == "full"
-        self.A: Floats = np.eye(dim) / radius if self.whole else np.full(dim, 1.0 / radius)
+        self.full = model == "full"
+        self.A: Floats = np.eye(dim) / radius if self.full else np.full(dim, 1.0 / radius)
         self.b: Floats = np.zeros(dim)
         self.w: Floats = np.zeros(dim)
 
-    def _local(self, X: SparseRows) -> tuple[Any, Floats]:
-        return (slice(None), all_features(X)) if self.whole else over_features(X)
+    def _local(self, X: SparseRows) -> tuple[Columns, Floats]:
+        return (slice(None), all_features(X)) if self.full else over_features(X)
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
         scores = self.alpha * self.scores(X)
@@ -63,14 +61,14 @@ class Newtron:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         p, chance = choice.memo.get("p"), choice.memo.get("chance")
         if not isinstance(p, float) or not isinstance(chance, float) or not (0 <= p <= 1 and 0 < chance <= 1):
-            raise ValueError(f"the choice must remember its chances, got {p!r} and {chance!r}")
+            raise ValueError(f"the choice must keep its chances in its memo, got {p!r} and {chance!r}")
         columns, items = self._local(X)
         away = items[choice.shown[0]] - items.mean(axis=0)
         g = -((1.0 - p) / chance) * away if answer > 0 else (p / chance) * away
         step = (chance if answer > 0 else 1.0) * self.beta
         gain = 1.0 - step * float(g @ self.w[columns])
         A, b = self.A.copy(), self.b.copy()
-        if self.whole:
+        if self.full:
             A += step * np.outer(g, g)
         else:
             A[columns] += step * g * g
@@ -82,9 +80,9 @@ class Newtron:
 
     def _leader(self, A: Floats, b: Floats) -> Floats:
         """argmin w'Aw/2 + b.w within the ball: -(A + mu I)^-1 b with the smallest mu >= 0 that fits."""
-        if self.whole:
-            if A.diagonal().sum() * self.radius > FARTHEST:
-                raise ArithmeticError(TOO_FAR.format(float(A.diagonal().max() ** 0.5)))
+        if self.full:
+            if A.diagonal().sum() * self.radius > LARGEST_RATIO:
+                raise ArithmeticError(TOO_LARGE.format(float(A.diagonal().max() ** 0.5)))
             values, vectors = np.linalg.eigh(A)
             return np.asarray(vectors @ _shrunk(vectors.T @ b, values, self.radius))
         return _shrunk(b, A, self.radius)
@@ -98,7 +96,7 @@ class Newtron:
 
     def restore(self, arrays: Arrays) -> None:
         A, b, w = adopt(arrays, {"A": self.A.shape, "b": (self.dim,), "w": (self.dim,)})
-        if ((A.diagonal() if self.whole else A) <= 0).any() or (self.whole and not np.array_equal(A, A.T)):
+        if ((A.diagonal() if self.full else A) <= 0).any() or (self.full and not np.array_equal(A, A.T)):
             raise ValueError("array 'A' must be symmetric with a positive diagonal")
         self.A, self.b, self.w = A, b, w
 
@@ -116,7 +114,6 @@ def _shrunk(b: Floats, a: Floats, radius: float) -> Floats:
 
 
 def build(dim: int, model: str, values: Values) -> Method:
-    check_full(dim, model)
     return Newtron(
         dim,
         model=model,

@@ -1,4 +1,4 @@
-"""Partial feedback: the set of items with the smallest estimated ranking loss; which is right?"""
+"""Partial feedback: the set of items with the least estimated ranking loss; which is right?"""
 
 from typing import Any
 
@@ -9,28 +9,27 @@ from conquer.answers import decode
 from conquer.checks import number, one_of, positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import SPREADS, Spread
+from conquer.rivals.estimators.covariance import SPREADS, Spread, rolled_back
 from conquer.rivals.estimators.estimator import sigmoid
 from conquer.rivals.learner import Arrays, Method, Pick, finite
-from conquer.rivals.options import check_full
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
 
 
 class PartialFeedback:
-    """Shows the set that minimises an estimated ranking loss and hears which are right.
+    """Shows the set of items with the least estimated ranking loss and asks which one is right.
 
     Claudio Gentile and Francesco Orabona: On multilabel classification and ranking with partial feedback, 2012, and
     with bandit feedback, 2014.
 
     With p_i from the upper bound min(s_i + eps_i, 1), the prefix of size s of items sorted by p that minimises
     sum_j c(j, s) - (a/(1-a) + c(j, s)) p_j, c(j, s) = (s - j + 1)/s; at least one item, at most `show`. Here one item
-    is right: the answer names it or none. Right items are pushed up, the other shown ones down: A += x x',
+    is right: the answer names it, or none. Every shown item is learnt, with y = 1 if right and -1 if not: A += x x',
     w += g(y s) y A^-1 x / curve, with g(m) = 1 - m (square) or 1/(1 + e^m) (logistic).
 
-    `model`: A "full" or "diagonal". `eta`: widths are sqrt(eta v). `a`: the price of a right item not shown. `lam`: A
-    starts at lam I. `loss` and `curve`: the loss and its least curvature. `show`: the largest set.
+    `model`: A "full" or "diagonal". `eta`: widths are sqrt(eta v). `a`: the cost of a right item that is not shown.
+    `lam`: A starts at lam I. `loss` and `curve`: the loss and its least curvature. `show`: the size of the largest set.
 
     >>> from conquer.registry import make
     >>> learner = make("partial-feedback", dim=3, show=2, eta=10.0)
@@ -53,7 +52,7 @@ class PartialFeedback:
         widths = np.sqrt(self.eta * self.spread.variances(items, columns))
         margins = np.clip(items @ self.w[columns] + widths, -1.0, 1.0)
         p = 1.0 / (1.0 + np.exp(-margins)) if self.logistic else 0.5 * (1.0 + margins)
-        # Equal chances keep the ticket's order, so that nothing but the ticket breaks ties.
+        # Draws of the ticket break ties.
         order = np.lexsort((draws.uniforms(len(X)), -p))[: self.shows]
         sizes = range(1, order.size + 1)
         best = min(sizes, key=lambda size: self.cost(p[order[:size]]))
@@ -69,17 +68,14 @@ class PartialFeedback:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         shares = decode(answer, len(choice.shown))
         columns, items = self.spread.local(X.take(list(choice.shown)))
-        w, kept = self.w[columns].copy(), self.spread.kept(columns)
-        try:
+        w = self.w[columns].copy()
+        with rolled_back(self.spread, columns):
             for x, share in zip(items, shares, strict=False):
                 side, margin = 2.0 * share - 1.0, float(w @ x)
                 self.spread.add(x, columns, 1.0)
                 gain = 0.5 * (1.0 + side) - float(sigmoid(margin)) if self.logistic else side - margin
                 w += (gain / self.curve) * self.spread.times(x, columns)
                 finite(w)
-        except ArithmeticError:
-            self.spread.put_back(columns, kept)
-            raise
         self.w[columns] = w
 
     def scores(self, X: SparseRows) -> Floats:
@@ -96,7 +92,6 @@ class PartialFeedback:
 
 
 def build(dim: int, model: str, values: Values) -> Method:
-    check_full(dim, model)
     one_of("loss", values["loss"], {"square": 0, "logistic": 1})
     return PartialFeedback(
         dim,

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.estimators.covariance import SPREADS, Spread
+from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread
 from conquer.rivals.learner import Arrays, Method, Pick, drawn, finite
-from conquer.rivals.options import check_full
 from conquer.rows import SparseRows
 from conquer.tickets import Draws
 from conquer.types import Choice, Floats, Query
@@ -23,9 +22,9 @@ class SOBA:
     Alina Beygelzimer, Francesco Orabona and Chicheng Zhang: Efficient online bandit multiclass learning with
     O~(sqrt(T)) regret, 2017. Classes are items here, as for Newtron.
 
-    The argmax, or with chance gamma any. Only right answers teach: g = (phi_other - phi_y)/p_y against the best other
-    item, z = sqrt(p_y) g, m = ((w.z)^2 + 2 w.g)/(1 + z'A^-1 z); taken when m plus the sum of those taken is not
-    negative: A += z z', theta -= g, w = A^-1 theta.
+    It shows the argmax, or with chance gamma a random item. Only "yes" is learnt: g = (phi_other - phi_y)/p_y against
+    the best other item, z = sqrt(p_y) g, m = ((w.z)^2 + 2 w.g)/(1 + z'A^-1 z). The step A += z z', theta -= g,
+    w = A^-1 theta is taken if m plus the sum of the earlier steps' m is not negative.
 
     `model`: A "full" or "diagonal". `gamma`: the share of exploration. `lam`: A starts at lam I.
 
@@ -46,7 +45,7 @@ class SOBA:
         self.theta: Floats = np.zeros(dim)
         self.taken = 0.0
 
-    def _weights(self, columns: Any) -> Floats:
+    def _weights(self, columns: Columns) -> Floats:
         if isinstance(columns, slice):
             return self.spread.times(self.theta, columns)
         return self.spread.times(self.theta[columns], columns)
@@ -61,7 +60,7 @@ class SOBA:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         chance = choice.memo.get("chance")
         if not isinstance(chance, float) or not 0 < chance <= 1:
-            raise ValueError(f"the choice must remember its chance in (0, 1], got {chance!r}")
+            raise ValueError(f"the choice must keep its chance in (0, 1] in its memo, got {chance!r}")
         if answer < 0 or len(X) < 2:
             return
         columns, items = self.spread.local(X)
@@ -94,6 +93,5 @@ class SOBA:
 
 
 def build(dim: int, model: str, values: Values) -> Method:
-    check_full(dim, model)
     gamma = number("gamma", values["gamma"], 0.0, 1.0, above=True)
     return SOBA(dim, model=model, gamma=gamma, lam=positive("lam", values["lam"]))

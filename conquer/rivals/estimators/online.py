@@ -1,4 +1,4 @@
-"""Links that take one step per answer, over a whole or a diagonal matrix: logistic and probit."""
+"""Estimators that take one step per answer, over a full or a diagonal matrix: logistic, probit, linear with decay."""
 
 import math
 from typing import Any
@@ -7,16 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread
+from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread, between, inverse
 from conquer.rivals.estimators.estimator import Measured, sigmoid
-from conquer.rivals.estimators.items import between
 from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
 
-class Sloped:
-    """A theta over a spread: what the links that take one step per answer have in common."""
+class Online:
+    """A theta over a spread: what these estimators have in common."""
 
     def __init__(self, dim: int, *, lam: float, model: str) -> None:
         self.dim = dim
@@ -41,6 +40,7 @@ class Sloped:
         self.step(items[0] - items[1], columns, answer, weight)
 
     def step(self, z: Floats, columns: Columns, answer: float, weight: float) -> None:
+        """Learn the answer to a pair whose difference is z at these columns, 0 elsewhere."""
         raise NotImplementedError
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -52,11 +52,11 @@ class Sloped:
         self.theta = theta
 
 
-class Logistic(Sloped):
+class Logistic(Online):
     """Bradley-Terry by one Newton step per answer: V += s' z z', theta += V^-1 (p - s) z with s = sigma(theta.z).
 
-    That is the minimiser of |theta' - theta|_V^2/2 plus the second-order expansion of the new loss. p = (1 + y)/2.
-    Over a diagonal V the step is taken from the V before (the full step), as in the implicit update.
+    That minimises |theta' - theta|_V^2/2 plus the second-order expansion of the new loss. p = (1 + y)/2. Over a
+    diagonal V the step uses the V before the answer (the full step), as in the implicit update.
 
     >>> from conquer.rows import as_rows
     >>> estimator, X = Logistic(2, lam=1.0, model="full"), as_rows(np.eye(2), 2)
@@ -76,10 +76,10 @@ class Logistic(Sloped):
         self.theta[columns] = theta
 
 
-class Probit(Sloped):
-    """P(first) = Phi(theta.z) with a normal posterior, matched in its first two moments after every answer.
+class Probit(Online):
+    """P(first) = Phi(theta.z) with a normal posterior whose first two moments are matched after every answer.
 
-    A strength |y| < 1 and a weight take that share of the step; a tie says nothing here.
+    A strength |y| < 1 and a weight scale the step; a tie changes nothing.
 
     >>> from conquer.rows import as_rows
     >>> estimator, X = Probit(2, lam=1.0, model="full"), as_rows(np.eye(2), 2)
@@ -111,3 +111,50 @@ def hazard(m: float) -> float:
     from scipy.special import log_ndtr
 
     return math.exp(-0.5 * m * m - 0.5 * math.log(2.0 * math.pi) - float(log_ndtr(m)))
+
+
+class Forgetting(Online):
+    """The linear link with a forgetting factor f: V - lam I = sum_s f^(t-s) z z' and b = sum_s f^(t-s) 2 y z.
+
+    With f = 1 it equals the linear link. A full matrix is inverted at every answer (D^3). The diagonal form keeps sums
+    per feature (the coordinate reading).
+
+    >>> from conquer.rows import as_rows
+    >>> estimator, X = Forgetting(2, lam=1.0, model="full", forget=0.5), as_rows(np.eye(2), 2)
+    >>> estimator.learn(X, 0, 1, +1.0)
+    >>> estimator.learn(X, 1, 0, +1.0)
+    >>> estimator.weights().round(3).tolist()
+    [-0.25, 0.25]
+    """
+
+    def __init__(self, dim: int, *, lam: float, model: str, forget: float) -> None:
+        super().__init__(dim, lam=lam, model=model)
+        self.lam, self.forget, self.full = lam, forget, model == "full"
+        self.sums: Floats = np.zeros((dim, dim) if self.full else dim)
+        self.b: Floats = np.zeros(dim)
+
+    def step(self, z: Floats, columns: Columns, answer: float, weight: float) -> None:
+        sums, b = self.forget * self.sums, self.forget * self.b
+        sums[columns] += weight * (np.outer(z, z) if self.full else z * z)
+        b[columns] += 2.0 * answer * weight * z
+        self._solve(sums, b)
+        self.sums, self.b = sums, b
+
+    def _solve(self, sums: Floats, b: Floats) -> None:
+        """S and theta of these sums."""
+        S = inverse(sums + self.lam * np.eye(self.dim), self.lam) if self.full else 1.0 / (sums + self.lam)
+        theta = S @ b if self.full else S * b
+        finite(S, theta)
+        self.spread.S, self.theta = S, theta
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"sums": self.sums, "b": self.b}
+
+    def restore(self, arrays: Arrays) -> None:
+        sums, b = adopt(arrays, {"sums": self.sums.shape, "b": (self.dim,)})
+        diagonal = sums.diagonal() if self.full else sums
+        if (diagonal < 0).any() or (self.full and not np.array_equal(sums, sums.T)):
+            raise ValueError("array 'sums' must be symmetric with no negative diagonal")
+        self.sums, self.b = sums, b
+        if diagonal.any():
+            self._solve(sums, b)
