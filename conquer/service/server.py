@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
-from conquer.kernels.core import building
+from conquer.kernels.core import background
 from conquer.service import tasks
 from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
@@ -137,8 +137,8 @@ class Server:
             await asyncio.sleep(job.pause(failures))
 
     def _load_kernels(self) -> None:
-        building.be_eager()
-        building.say = logger.info
+        background.compile_all()
+        background.report = logger.info
         for name in dict.fromkeys(["pick", *(header.settings.task for header in self.listed())]):
             tasks.find(name).warm()
 

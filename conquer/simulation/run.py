@@ -7,7 +7,7 @@ import numpy as np
 
 from conquer.checks import checked_seed
 from conquer.judges import LawJudge, make_judge
-from conquer.kernels.core import building
+from conquer.kernels.core import background
 from conquer.kernels.rounds.loop import Log, World
 from conquer.learners.conquer import Conquer
 from conquer.learners.many import in_bulk
@@ -87,9 +87,9 @@ def rehearse() -> None:
 
 def warm() -> Iterator[tuple[str, float]]:
     """Compile every kernel of both drivers, yielding (kernel, seconds waited for it) as each is done."""
-    building.be_eager()
+    background.compile_all()
     rehearse()
-    yield from building.settle()
+    yield from background.finish()
 
 
 def _check(learner: Learner, rounds: Rounds, law: Judge | Sequence[Judge], delay: int, batch: int) -> None:

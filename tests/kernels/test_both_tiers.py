@@ -4,7 +4,6 @@ import copy
 import importlib
 import itertools
 import pkgutil
-import sys
 
 import numpy as np
 from parsing.treebanks import random_treebank
@@ -14,7 +13,9 @@ from conquer import tickets
 from conquer.features.dicts import hash_dicts
 from conquer.features.hashing import hash_texts
 from conquer.features.vocabulary import restrict, tabulate
-from conquer.kernels.core.tiers import TwoTier
+from conquer.kernels.core import kernel as kernels
+from conquer.kernels.core.background import describe
+from conquer.kernels.core.kernel import Kernel
 from conquer.learners.many import in_bulk
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
@@ -34,15 +35,14 @@ from conquer.simulation import simulate
 from conquer.study.reviews.command import rehearse, specifications
 
 
-def entries() -> list[TwoTier]:
+def entries() -> list[Kernel]:
     """Every kernel that Python calls."""
-    found = []
+    found = {}
     for info in pkgutil.walk_packages(conquer.kernels.__path__, "conquer.kernels."):
         for value in vars(importlib.import_module(info.name)).values():
-            entry = getattr(value, "entry", None)
-            if isinstance(entry, TwoTier) and entry.home == info.name:
-                found.append(entry)
-    return found
+            if isinstance(kernel := getattr(value, "kernel", None), Kernel):
+                found[kernel.home, kernel.name] = kernel
+    return list(found.values())
 
 
 def bits(value):
@@ -55,29 +55,24 @@ def bits(value):
     return array.dtype.kind.replace("u", "i"), array.shape, array.tobytes()
 
 
-class Both:
-    """A kernel that runs in both tiers, the interpreted one on copies, and compares."""
+def compare(called):
+    """A `Kernel.call` that runs both tiers, the interpreted one on copies, and compares."""
 
-    def __init__(self, entry, called):
-        self.entry, self._called = entry, called
-
-    def __call__(self, *arguments):
-        copies = copy.deepcopy(arguments)
-        interpreted = self.entry.interpret(*copies)
-        compiled = self.entry(*arguments)
-        where = f"{self.entry.home}.{self.entry.name}"
-        assert (bits(interpreted) if interpreted is not None else None) == (
-            bits(compiled) if compiled is not None else None
-        ), where
+    def call(kernel, arguments):
+        if getattr(kernels._inside, "interpreting", False):
+            return kernel.function(*arguments)
+        copies, where = copy.deepcopy(arguments), f"{kernel.home}.{kernel.name}"
+        interpreted = kernel.interpret(copies)
+        kernel.make(describe(arguments))
+        compiled = kernel.made.pop(type(arguments[0]))(*arguments)
+        assert (interpreted is None) == (compiled is None), where
+        assert interpreted is None or bits(interpreted) == bits(compiled), where
         for place, (one, two) in enumerate(zip(copies, arguments, strict=True)):
             assert bits(one) == bits(two), f"{where}, argument {place}"
-        self._called.add(where)
+        called.add(where)
         return compiled
 
-    @property
-    def _numba_type_(self):
-        """For kernels that call this one and are compiled only now."""
-        return self.entry._numba_type_
+    return call
 
 
 def rounds_of(rng, dim, count, items, dense):
@@ -167,17 +162,13 @@ def draw(rng):
 
 def test_every_kernel_gives_the_same_bits_in_both_tiers(monkeypatch):
     rng, called, every = np.random.default_rng(0), set(), entries()
-    both = {id(entry): Both(entry, called) for entry in every}
-    both |= {id(entry.made): both[id(entry)] for entry in every}
-    for name, module in list(sys.modules.items()):
-        if name.startswith("conquer") or name == __name__:
-            for attribute, value in list(vars(module).items()):
-                if id(value) in both:
-                    monkeypatch.setattr(module, attribute, both[id(value)])
+    monkeypatch.setattr(Kernel, "call", compare(called))
+    for kernel in every:
+        kernel.made.clear()
     learn(rng)
     many(rng)
     read()
     parse()
     draw(rng)
     rehearse(specifications("small"))
-    assert {f"{entry.home}.{entry.name}" for entry in every} - called == set()
+    assert {f"{kernel.home}.{kernel.name}" for kernel in every} - called == set()

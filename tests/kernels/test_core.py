@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.workload import zipf_items
 from conquer.kernels.core import normals, sparse, tickets
-from conquer.kernels.core.compile import toolchain
+from conquer.kernels.core.kernel import toolchain
 from conquer.kernels.rounds.primitives import Items
 from conquer.rows import SparseRows
 

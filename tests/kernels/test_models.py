@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conquer.kernels.core.compile import toolchain
+from conquer.kernels.core.kernel import toolchain
 from conquer.kernels.models import full
 
 numba = toolchain()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conquer.kernels.core.compile import toolchain
+from conquer.kernels.core.kernel import toolchain
 from conquer.kernels.parsing import numbering
 
 numba = toolchain()

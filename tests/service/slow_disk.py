@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.exc import OperationalError
 
-from conquer.kernels.core import building
+from conquer.kernels.core import background
 
 from .folds import loaded, rows_of, slow_fold, sqlite
 from .test_rows import MADE
@@ -69,7 +69,7 @@ async def a_slow_disk(local: Any, **options: Any):
     app = local(**options)
     async with app.running() as client:
         assert (await client.post("/v1/models", json=MADE)).status_code == 201
-        while building.pending():
+        while background.pending():
             await asyncio.sleep(0.01)
         # The first has the model read into memory.
         await client.post("/v1/models/m/choose/batch", json=many(0))

@@ -1,6 +1,7 @@
-"""Where compiled code lies on disk: in folders whose names change whenever a kernel that it was made from changes."""
+"""Folders of machine code: their names change whenever a kernel that the code was made from changes."""
 
 import hashlib
+import json
 import os
 import re
 import sys
@@ -9,17 +10,33 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+_KERNELS = Path(__file__).parents[1]
+_IMPORT = re.compile(r"^from conquer\.kernels((?:\.\w+)*) import ([\w, ]+|\([^)]*\))", re.MULTILINE)
+_AROUND = {".core.background", ".core.cache"}
+"""Modules that decide when a kernel is compiled or where its code lies, not what it becomes."""
 
 
 def _candidates(key: str) -> Iterator[Path]:
     if override := os.environ.get("CONQUER_CACHE"):
         yield Path(override) / key
         return
-    yield _ROOM / "__pycache__" / key
+    yield _KERNELS / "__pycache__" / key
     cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if not cache_home.startswith("~"):  # a user without a home
         yield Path(cache_home) / "conquer" / key
-    yield Path(tempfile.gettempdir()) / f"conquer-{_user()}-{key}"
+    for folder in _temporary():
+        yield folder / f"conquer-{_user()}-{key}"
+
+
+def _temporary() -> list[Path]:
+    """Folders for temporary files; a container with a read-only disk usually has memory to write to."""
+    memory = [Path("/dev/shm")]
+    try:
+        return [Path(tempfile.gettempdir()), *memory]
+    except OSError:
+        return memory
 
 
 def _user() -> int:
@@ -27,7 +44,7 @@ def _user() -> int:
 
 
 def _usable(folder: Path) -> bool:
-    """Whether we can write there and nobody else can: what lies in the folder is run."""
+    """Whether we can write to the folder and other users cannot: its content is run."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         info = folder.stat()
@@ -39,29 +56,15 @@ def _usable(folder: Path) -> bool:
         return False
 
 
-_ROOM = Path(__file__).parents[1]
-_IMPORT = re.compile(r"^from conquer\.kernels((?:\.\w+)*) import ([\w, ]+|\([^)]*\))", re.MULTILINE)
-
-
-_AROUND = {".core.tiers", ".core.cache"}
-"""Modules that decide when a kernel is compiled or where it lies, not what it becomes."""
-
-
 def _sources(module: str, found: dict[str, bytes]) -> dict[str, bytes]:
     """The source of a kernel module (".rounds.steps") and of every kernel module it imports, by name."""
-    path = _ROOM.joinpath(*module.split(".")).with_suffix(".py")
+    path = _KERNELS.joinpath(*module.split(".")).with_suffix(".py")
     if module not in found and module not in _AROUND and path.exists():
         found[module] = path.read_bytes()
         for home, names in _IMPORT.findall(found[module].decode()):
             for name in (home, *(f"{home}.{name}" for name in re.findall(r"\w+", names))):
                 _sources(name, found)
     return found
-
-
-@cache
-def _made_with() -> str:
-    """The versions that compiled code depends on, without an import of the compiler."""
-    return f"{version('numba')}-{version('numpy')}-{sys.version_info.major}.{sys.version_info.minor}"
 
 
 @cache
@@ -72,8 +75,8 @@ def folder_of(module: str) -> Path | None:
     """
     module = module.removeprefix("conquer.kernels")
     digest = hashlib.blake2b(digest_size=8)
-    digest.update(_made_with().encode())
-    for _, source in sorted(_sources(module, _sources(".core.native", {})).items()):
+    digest.update(f"{version('numba')}-{version('numpy')}-{sys.version_info[:2]}".encode())
+    for _, source in sorted(_sources(module, {}).items()):
         digest.update(source)
     for folder in _candidates(f"{module.strip('.')}-{digest.hexdigest()}"):
         if _usable(folder):
@@ -83,6 +86,11 @@ def folder_of(module: str) -> Path | None:
     return None
 
 
-def is_compiled(folder: Path, name: str) -> bool:
-    """Whether somebody has compiled the function of this name, for some types."""
-    return next(folder.glob(f"*.{name}-kernel.*.nbi"), None) is not None
+def marker(module: str, name: str, types: Any) -> Path:
+    """The file that says that numba's cache has a kernel for these types. Numba's depends on the source's place and
+    date besides."""
+    folder = folder_of(module)
+    assert folder is not None, "only where there is a folder"
+    source = _KERNELS.joinpath(*module.split(".")[2:]).with_suffix(".py")
+    key = json.dumps([types, str(source), source.stat().st_mtime_ns])
+    return folder / f"{name}-{hashlib.blake2b(key.encode(), digest_size=8).hexdigest()}.made"

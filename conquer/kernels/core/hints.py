@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conquer.kernels.core.compile import part, when_loaded
+from conquer.kernels.core.kernel import overload, part, when_loaded
 
 # Into the second-level cache: hints for the first hold one of its few buffers each until the line is there, and a
 # round asks for more lines than the first level has room for.
@@ -28,15 +28,6 @@ def keep(value):
     """Nothing; but a variable that is named here has not been given up before, so that others may borrow it."""
 
 
-def _be(function: Any, intrinsic: Any) -> None:
-    """Where compiled code calls `function`, it becomes the intrinsic itself: nothing in between has to be compiled."""
-    from numba.core.registry import cpu_target
-
-    context: Any = cpu_target.typing_context
-    context.refresh()
-    function._numba_type_ = context.resolve_value_type(intrinsic)
-
-
 def _compiled() -> None:
     from numba import types
     from numba.core import cgutils as code
@@ -59,7 +50,7 @@ def _compiled() -> None:
 
         return types.void(array, row), generate
 
-    _be(prefetch, hint)
+    overload(prefetch, lambda array, row: lambda array, row: hint(array, row))
 
     def stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         if isinstance(kind, types.Array):
@@ -81,7 +72,7 @@ def _compiled() -> None:
 
         return value(value), generate
 
-    _be(borrowed, strip)
+    overload(borrowed, lambda value: lambda value: strip(value))
 
 
 when_loaded(_compiled)

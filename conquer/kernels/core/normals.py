@@ -5,7 +5,7 @@ Thompson sampling on a diagonal model needs one normal for every entry of every 
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.core.tickets import quantile, word
 
 # Probabilities from 1/2 down to the smallest draw, in OCTAVES halvings, each cut into PIECES.

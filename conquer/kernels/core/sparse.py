@@ -6,9 +6,8 @@ costs more than the arithmetic and keeps loops from vectorising.
 
 import numpy as np
 
-from conquer.kernels.core import vectors
-from conquer.kernels.core.compile import interpreted_as, part
 from conquer.kernels.core.hints import prefetch
+from conquer.kernels.core.kernel import part
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 LINE = np.uint64(8)
@@ -27,7 +26,7 @@ def feature(items, j):
     return np.uint32(items.indices[j])
 
 
-@interpreted_as(vectors.dot)
+@part
 def dot(items, i, vector):
     """phi_i . vector."""
     data = items.data
@@ -52,7 +51,7 @@ def row_ahead(rows, after, i):
     return one if i < rows.size else two
 
 
-@interpreted_as(vectors.dot_column_ahead)
+@part
 def dot_column_ahead(items, i, after, table, column):
     """phi_i . table[:, column], the bits of `dot`.
 
@@ -88,7 +87,7 @@ def dot_column_ahead(items, i, after, table, column):
     return (a + b) + (c + d)
 
 
-@interpreted_as(vectors.announce)
+@part
 def announce(items, i):
     """Start to load row i."""
     start, stop = row_bounds(items, i)
@@ -97,7 +96,7 @@ def announce(items, i):
         prefetch(items.data, j)
 
 
-@interpreted_as(vectors.announce_features)
+@part
 def announce_features(items, i, table):
     """Start to load the table's lines for row i."""
     start, stop = row_bounds(items, i)
@@ -105,7 +104,7 @@ def announce_features(items, i, table):
         prefetch(table, feature(items, j))
 
 
-@interpreted_as(vectors.inner)
+@part
 def inner(x, y, size):
     """x . y over the first `size` entries of two vectors."""
     a = b = c = d = 0.0

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import sized
+from conquer.kernels.core.kernel import part, sized
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import sized
+from conquer.kernels.core.kernel import part, sized
 
 FINE, BAD_INDPTR, BAD_INDEX, NOT_FINITE, REPEATED = range(5)
 

@@ -8,7 +8,7 @@ A row has each feature once, which `SparseRows` sees to.
 import numpy as np
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.core.sparse import ONE, TWO, ZERO, feature, row_bounds
 
 W, INVERSE = range(2)

@@ -7,8 +7,8 @@ are rows of two arrays and are read by two numbers: a row taken out would be one
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
 from conquer.kernels.core.hints import borrowed, keep
+from conquer.kernels.core.kernel import part
 from conquer.kernels.core.sparse import FOUR, ONE, THREE, TWO, ZERO, feature, row_bounds
 from conquer.kernels.models.cells import INVERSE, width
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from conquer.kernels.core import tickets, vectors
-from conquer.kernels.core.compile import implements, interpreted_as, part
+from conquer.kernels.core import tickets
 from conquer.kernels.core.hints import borrowed, keep
+from conquer.kernels.core.kernel import implements, part
 from conquer.kernels.core.normals import normal
 from conquer.kernels.core.sparse import (
     FOUR,
@@ -64,7 +64,7 @@ def scores(state, items, after, knobs, out):
         out[i] = dot_column_ahead(items, i, then, state.cells, W)
 
 
-@interpreted_as(vectors.variance)
+@part
 def variance(items, i, cells, column):
     data = items.data
     start, stop = row_bounds(items, i)
@@ -153,7 +153,7 @@ def unshift(state, items, plan, knobs, mu, before):
             n += ONE
 
 
-@interpreted_as(vectors.quadratic)
+@part
 def quadratic(u, v):
     """sum_n u_n^2 v_n over lists."""
     a = b = c = d = 0.0

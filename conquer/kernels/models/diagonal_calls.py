@@ -1,7 +1,7 @@
 """The diagonal model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
 from conquer.kernels.core.hints import borrowed
-from conquer.kernels.core.tiers import heavy, jit, sized
+from conquer.kernels.core.kernel import jit, sized
 from conquer.kernels.models import diagonal  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import DiagonalState, Items
@@ -49,7 +49,7 @@ def measure(indptr, indices, data, rows, cells, stats, plan, knobs, work, ticket
     return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
-@heavy
+@jit
 def run(indptr, indices, data, rows, cells, stats, plan, knobs, work, world, log, limit):
     state, items = borrowed((DiagonalState(cells, stats), Items(indptr, indices, data, rows)))
     plan, knobs, work, world, log = borrowed((plan, knobs, work, world, log))

@@ -7,8 +7,7 @@ dense row for them, which is scratch.
 
 import numpy as np
 
-from conquer.kernels.core import vectors
-from conquer.kernels.core.compile import interpreted_as, part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.core.sparse import ONE, feature, row_bounds
 from conquer.kernels.rounds import primitives
 
@@ -63,7 +62,7 @@ def by_place(items, i):
     return values
 
 
-@interpreted_as(vectors.meet)
+@part
 def meet(others, start, stop, dense):
     """||y - x||^2 over the features of y, entries start to stop of others, and how many of them x has: x is scattered.
 

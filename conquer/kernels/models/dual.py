@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import implements, part
+from conquer.kernels.core.kernel import implements, part
 from conquer.kernels.core.sparse import dot, inner, row_bounds
 from conquer.kernels.models.differences import beyond, combined, item_distance, less_row, meet
 from conquer.kernels.models.pairs import (

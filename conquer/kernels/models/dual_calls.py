@@ -1,6 +1,6 @@
 """The kernel model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.tiers import heavy, jit
+from conquer.kernels.core.kernel import jit
 from conquer.kernels.models import dual  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import DualState, Items
@@ -132,7 +132,7 @@ def measure(
     return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
-@heavy
+@jit
 def run(
     indptr,
     indices,

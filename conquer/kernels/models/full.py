@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core import vectors
-from conquer.kernels.core.compile import implements, interpreted_as, part
+from conquer.kernels.core.kernel import implements, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
 from conquer.kernels.models.differences import less_row
 from conquer.kernels.rounds import primitives
@@ -36,7 +35,7 @@ def scores(state, items, after, knobs, out):
         out[i] = dot(items, i, state.w)
 
 
-@interpreted_as(vectors.add_rows)
+@part
 def add_rows(matrix, x, y, count):
     """y[i] += matrix x[i] for `count` vectors; each entry of y sums in ascending order whatever the block.
 
@@ -63,7 +62,7 @@ def add_rows(matrix, x, y, count):
                     target[c] += p * one[c]
 
 
-@interpreted_as(vectors.fill_zero)
+@part
 def fill_zero(vector):
     for r in range(vector.size):
         vector[r] = 0.0
@@ -160,7 +159,7 @@ def direction(matrix, items, weights, u, gain):
     return inner(u[0], gain[0], u.shape[1])
 
 
-@interpreted_as(vectors.shrink)
+@part
 def shrink(matrix, gain, confidence):
     """matrix -= gain gain' / (1 + confidence), exactly symmetric."""
     root = math.sqrt(1.0 + confidence)

@@ -1,6 +1,6 @@
 """The full model's compiled entry points: flat arrays in, so that a call from Python costs about a microsecond."""
 
-from conquer.kernels.core.tiers import heavy, jit, sized
+from conquer.kernels.core.kernel import jit, sized
 from conquer.kernels.models import full  # registers the model's primitives
 from conquer.kernels.rounds import loop, steps
 from conquer.kernels.rounds.primitives import FullState, Items
@@ -109,7 +109,7 @@ def measure(indptr, indices, data, rows, w, inverse, room, stats, plan, knobs, w
     return steps.measure(state, items, plan, knobs, work, ticket[0], pivot, out)
 
 
-@heavy
+@jit
 def run(indptr, indices, data, rows, w, inverse, room, stats, plan, knobs, work, world, log, limit):
     state, items = FullState(w, inverse, room, stats), Items(indptr, indices, data, rows)
     return loop.loop(state, items, plan, knobs, work, world, log, limit)

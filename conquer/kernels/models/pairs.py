@@ -2,7 +2,7 @@
 
 import math
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.core.sparse import inner, row_bounds
 from conquer.kernels.rounds import settings as st
 

@@ -2,26 +2,25 @@
 
 import numpy as np
 
-from conquer.kernels.core import vectors
-from conquer.kernels.core.compile import interpreted_as
+from conquer.kernels.core.kernel import part
 from conquer.kernels.core.sparse import feature, row_bounds
 
 
-@interpreted_as(vectors.scatter)
+@part
 def scatter(items, i, dense):
     start, stop = row_bounds(items, i)
     for j in range(start, stop):
         dense[feature(items, j)] = items.data[j]
 
 
-@interpreted_as(vectors.unscatter)
+@part
 def unscatter(items, i, dense):
     start, stop = row_bounds(items, i)
     for j in range(start, stop):
         dense[feature(items, j)] = 0.0
 
 
-@interpreted_as(vectors.stored_dot)
+@part
 def stored_dot(stored, q, dense):
     total = 0.0
     for j in range(np.uint64(stored.indptr[q]), np.uint64(stored.indptr[q + 1])):

@@ -5,8 +5,7 @@ from typing import NamedTuple
 from numpy import float64, int32, int64, uint32
 from numpy.typing import NDArray
 
-from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import sized
+from conquer.kernels.core.kernel import part, sized
 from conquer.kernels.parsing.numbering import row_of
 from conquer.kernels.parsing.templates import Table, between, fill_edge, prepare_parts
 from conquer.kernels.rounds.primitives import Items

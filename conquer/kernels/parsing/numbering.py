@@ -4,7 +4,7 @@ A sentence of n words (1 to n, the root is 0) has n * n edges. These functions a
 that calls them compiles them into itself.
 """
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 
 
 @part

@@ -1,7 +1,7 @@
 """Parsing as a compiled loop over sentences."""
 
+from conquer.kernels.core.kernel import sized
 from conquer.kernels.core.sparse import dot
-from conquer.kernels.core.tiers import sized
 from conquer.kernels.parsing.arborescence import span
 from conquer.kernels.parsing.edges import block, length
 from conquer.kernels.parsing.numbering import head_of

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import jit
+from conquer.kernels.core.kernel import jit, part
 from conquer.kernels.parsing.edges import block, length
 from conquer.kernels.parsing.numbering import head_of, row_of
 from conquer.kernels.rounds import primitives

@@ -6,7 +6,7 @@ import numpy as np
 from numpy import float64, int64, uint32
 from numpy.typing import NDArray
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.parsing.edges import Hashed
 from conquer.kernels.parsing.templates import CLASSES, GEOMETRIES, prepare_parts
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import int32, int64, uint32
 from numpy.typing import NDArray
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 
 # What lies between head and word, as far as a template looks at it.
 NOTHING, SIDE, DISTANCE, TAGS, SAME, MARKS = range(6)

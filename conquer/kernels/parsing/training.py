@@ -8,8 +8,7 @@ from numpy import bool_, float64, int64
 from numpy.typing import NDArray
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import sized
+from conquer.kernels.core.kernel import part, sized
 from conquer.kernels.models import diagonal
 from conquer.kernels.parsing.arborescence import span
 from conquer.kernels.parsing.edges import block, length

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.rounds import settings as st
 
 # A direction with less than this of its item's own variance is rounding, not information.

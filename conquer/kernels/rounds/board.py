@@ -3,7 +3,7 @@
 import math
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import pick

@@ -2,9 +2,8 @@
 
 import math
 
-from conquer.kernels.core import tickets, vectors
-from conquer.kernels.core.compile import interpreted_as, part
-from conquer.kernels.core.tiers import jit
+from conquer.kernels.core import tickets
+from conquer.kernels.core.kernel import jit, part
 
 LINEAR, NOISY, LOGISTIC, PERFECT, RATERS = range(5)
 
@@ -17,18 +16,14 @@ def count_ratings(ratings):
     return count
 
 
-@interpreted_as(vectors.exponential)
-def exponential(x):
-    return math.exp(x)
-
-
 @part
 def prefer(law, scale, first, second, first_ratings, second_ratings, ticket):
     """+1 the first is preferred, -1 the second, 0 a tie."""
     if law == LINEAR:
         return 1.0 if tickets.uniform(ticket, tickets.FIRST) < 0.5 * (1.0 + 0.5 * (first - second)) else -1.0
     if law == LOGISTIC:
-        chance = 1.0 / (1.0 + exponential(-scale * (first - second)))
+        power = -scale * (first - second)
+        chance = 1.0 / (1.0 + (math.exp(power) if power < 709.0 else math.inf))
         return 1.0 if tickets.uniform(ticket, tickets.FIRST) < chance else -1.0
     if law == PERFECT:
         return 1.0 if first > second else (-1.0 if second > first else 0.0)

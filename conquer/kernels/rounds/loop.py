@@ -6,8 +6,8 @@ import numpy as np
 from numpy import float64, int64, uint64
 from numpy.typing import NDArray
 
-from conquer.kernels.core.compile import part
 from conquer.kernels.core.hints import prefetch
+from conquer.kernels.core.kernel import part
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.judge import is_best, prefer

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from numpy import float64, int32, int64
 from numpy.typing import NDArray
 
-from conquer.kernels.core.compile import primitive
+from conquer.kernels.core.kernel import primitive
 
 
 class Items(NamedTuple):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.active import finish
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.compile import part
 from conquer.kernels.core.hints import borrowed, keep
+from conquer.kernels.core.kernel import part
 from conquer.kernels.core.sparse import row_bounds
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st

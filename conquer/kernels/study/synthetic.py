@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part, sized
 from conquer.kernels.core.tickets import mix64
-from conquer.kernels.core.tiers import sized
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _S31, _S11 = np.uint64(31), np.uint64(11)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.tiers import sized
+from conquer.kernels.core.kernel import sized
 
 
 @sized(lambda sets, *_: 3 * sets.size)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 
 SMALLEST, LARGEST = -60, 22
 """Powers of ten that are known here."""

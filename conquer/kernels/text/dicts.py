@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part, sized
 from conquer.kernels.core.tickets import mix64
-from conquer.kernels.core.tiers import sized
 from conquer.kernels.text.hashing import EMPTY, distinct, fold
 from conquer.kernels.text.sorting import before, in_order
 

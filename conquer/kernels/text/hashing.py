@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part, sized
 from conquer.kernels.core.tickets import mix64
-from conquer.kernels.core.tiers import sized
 
 EMPTY = np.uint64(0x243F6A8885A308D3)
 """The key of the empty string."""

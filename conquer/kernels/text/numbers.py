@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 from conquer.kernels.text.decimals import LARGEST, SMALLEST, WHOLE, are_digits, eight, of_digits, rounded
 
 _0, _1, _8 = np.uint64(0), np.uint64(1), np.uint64(8)

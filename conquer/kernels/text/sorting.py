@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
+from conquer.kernels.core.kernel import part
 
 _RUN = 8
 """Strings that are put in order one by one; longer runs are merged."""

@@ -5,8 +5,7 @@ A round that is written in any unusual way is not understood here, and nothing i
 
 import numpy as np
 
-from conquer.kernels.core.compile import part
-from conquer.kernels.core.tiers import sized
+from conquer.kernels.core.kernel import part, sized
 from conquer.kernels.text.decimals import eight
 from conquer.kernels.text.numbers import after_gap, is_gap, numbers
 

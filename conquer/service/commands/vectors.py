@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels.core.tiers import is_made
+from conquer.kernels.core.kernel import is_made
 from conquer.kernels.text import vectors as kernels
 from conquer.kernels.text.decimals import TABLES
 from conquer.rows import SparseRows, compressed, stack

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from conquer.kernels.core import building
+from conquer.kernels.core import background
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.http.messages import Reply
 from conquer.service.http.routing import Call, Endpoint
@@ -42,7 +42,7 @@ async def readyz(call: Call) -> Readiness:
     except RefusalError as refusal:
         raise RefusalError(Kind.UNAVAILABLE, refusal.code, refusal.message, retry_after=1) from None
     alarms = [_shown(call, kind, message) for kind, message in call.server.alarms.standing()]
-    return Readiness("degraded" if alarms else "ready", alarms, building.pending())
+    return Readiness("degraded" if alarms else "ready", alarms, background.pending())
 
 
 def _shown(call: Call, kind: str, message: str) -> Alarm:

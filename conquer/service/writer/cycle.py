@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from conquer.kernels.core import building
+from conquer.kernels.core import background
 from conquer.service.errors import RefusalError
 from conquer.service.log.fold import Folded
 from conquer.service.writer.batch import Batches
@@ -79,7 +79,7 @@ class Cycle:
     def _is_quick(self) -> bool:
         # On a shared store others may hold a model's lock: waiting for that may not stop the loop.
         # Kernels that are still being compiled are interpreted: what they decide takes milliseconds, not microseconds.
-        return not self._batches.database.shared and not building.pending()
+        return not self._batches.database.shared and not background.pending()
 
     def _compute(self, works: list[QueuedWork]) -> bool:
         """Whether these have been done in memory; where not, all that was waits to be done one by one."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conquer.kernels.core import building
+from conquer.kernels.core import background
 from conquer.study.backends import choose
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
 from conquer.study.reviews.sources import check, sources
@@ -68,7 +68,7 @@ def run_study(
     unknown = dict.fromkeys((READING, BUILDING, TUNING, RUNNING), math.inf) | {BUILDING: 0.0}
     with Bars(console, {COMPILING: 0.0, **unknown, REPORTING: len(specs) * len(FIGURES)}) as bars:
         if cluster is None:
-            building.say = console.print
+            background.report = console.print
             compile_kernels(specs, bars)
         finished: Finished = study(specs, out, backend, bars)
         page = report.write(finished, shlex.join(command) or "conquer study", bars)
@@ -83,10 +83,10 @@ def run_study(
 
 def compile_kernels(specs: Sequence[Spec], progress: StudyProgress) -> None:
     """Compile every kernel of a study, two at a time, so that workers find them on disk."""
-    building.be_eager()
+    background.compile_all()
     rehearse(specs)
-    progress.begin(COMPILING, building.pending())
-    for _ in building.settle():
+    progress.begin(COMPILING, background.pending())
+    for _ in background.finish():
         progress.advance(1)
 
 
