@@ -50,7 +50,8 @@ def _compiled() -> None:
 
         return types.void(array, row), generate
 
-    overload(prefetch, lambda array, row: lambda array, row: hint(array, row))
+    started: Any = hint
+    overload(prefetch, lambda array, row: lambda array, row: started(array, row))
 
     def stripped(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         if isinstance(kind, types.Array):
@@ -72,7 +73,8 @@ def _compiled() -> None:
 
         return value(value), generate
 
-    overload(borrowed, lambda value: lambda value: strip(value))
+    uncounted: Any = strip
+    overload(borrowed, lambda value: lambda value: uncounted(value))
 
 
 when_loaded(_compiled)
