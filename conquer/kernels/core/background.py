@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -293,9 +294,8 @@ class Compiler:
 
 
 def _start() -> "subprocess.Popen[str]":
-    import conquer
-
-    where = json.dumps([os.path.abspath(conquer.__file__), sys.path])
+    package = Path(__file__).absolute().parents[2] / "__init__.py"
+    where = json.dumps([str(package), sys.path])
     # A group of its own: Ctrl-C is for us. Not a session: schedulers give each session its own share.
     return subprocess.Popen(
         [sys.executable, "-I", "-W", "ignore", "-c", _CHILD, where],
