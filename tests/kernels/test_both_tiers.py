@@ -15,7 +15,7 @@ from conquer.features.hashing import hash_texts
 from conquer.features.vocabulary import restrict, tabulate
 from conquer.kernels.core import kernel as kernels
 from conquer.kernels.core.background import describe
-from conquer.kernels.core.kernel import Kernel
+from conquer.kernels.core.kernel import KernelEntry
 from conquer.learners.many import in_bulk
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
@@ -35,12 +35,12 @@ from conquer.simulation import simulate
 from conquer.study.reviews.command import rehearse, specifications
 
 
-def entries() -> list[Kernel]:
+def entries() -> list[KernelEntry]:
     """Every kernel that Python calls."""
     found = {}
     for info in pkgutil.walk_packages(conquer.kernels.__path__, "conquer.kernels."):
         for value in vars(importlib.import_module(info.name)).values():
-            if isinstance(kernel := getattr(value, "kernel", None), Kernel):
+            if isinstance(kernel := getattr(value, "kernel", None), KernelEntry):
                 found[kernel.home, kernel.name] = kernel
     return list(found.values())
 
@@ -56,7 +56,7 @@ def bits(value):
 
 
 def compare(called):
-    """A `Kernel.call` that runs both tiers, the interpreted one on copies, and compares."""
+    """A `KernelEntry.call` that runs both tiers, the interpreted one on copies, and compares."""
 
     def call(kernel, arguments):
         if getattr(kernels._inside, "interpreting", False):
@@ -162,7 +162,7 @@ def draw(rng):
 
 def test_every_kernel_gives_the_same_bits_in_both_tiers(monkeypatch):
     rng, called, every = np.random.default_rng(0), set(), entries()
-    monkeypatch.setattr(Kernel, "call", compare(called))
+    monkeypatch.setattr(KernelEntry, "call", compare(called))
     for kernel in every:
         kernel.made.clear()
     learn(rng)

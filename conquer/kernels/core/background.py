@@ -27,7 +27,7 @@ import numpy as np
 from conquer.kernels.core.cache import marker
 
 if TYPE_CHECKING:
-    from conquer.kernels.core.kernel import Kernel
+    from conquer.kernels.core.kernel import KernelEntry
 
 Types = tuple[Any, ...]
 """The types of a kernel's arguments as plain text, so that they can be compared and sent without the compiler."""
@@ -89,7 +89,7 @@ def example(types: Any) -> Any:
 class Request:
     """One kernel for one tuple of types."""
 
-    kernel: "Kernel"
+    kernel: "KernelEntry"
     types: Types
     done: threading.Event = field(default_factory=threading.Event)
     started: bool = False
@@ -168,7 +168,7 @@ def interprets_nothing() -> bool:
     return _work.interprets_nothing
 
 
-def request(kernel: "Kernel", types: Types, urgent: bool = False) -> Request:
+def request(kernel: "KernelEntry", types: Types, urgent: bool = False) -> Request:
     """Have machine code for these types as soon as possible; urgent requests come first."""
     work = _work
     with work.lock:
@@ -187,7 +187,7 @@ def request(kernel: "Kernel", types: Types, urgent: bool = False) -> Request:
     return made
 
 
-def wait(kernel: "Kernel", types: Types) -> None:
+def wait(kernel: "KernelEntry", types: Types) -> None:
     """Wait until the request for machine code is done, reporting it after a moment."""
     made = request(kernel, types, urgent=True)
     if not made.done.wait(_SILENCE):

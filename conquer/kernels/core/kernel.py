@@ -113,7 +113,7 @@ def sized(steps: Steps) -> Callable[[F], F]:
 
 
 def _entry(function: F, steps: Steps | None) -> F:
-    kernel = Kernel(function, steps)
+    kernel = KernelEntry(function, steps)
     made = kernel.made
 
     @wraps(function)
@@ -139,7 +139,7 @@ def is_made(entry: Any) -> bool:
     return bool(entry.kernel.made) or tier() == "compiled"
 
 
-class Kernel:
+class KernelEntry:
     """One kernel: its source, and its machine code by the type of the first argument (one signature per model)."""
 
     def __init__(self, function: Callable[..., Any], steps: Steps | None) -> None:
