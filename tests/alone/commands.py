@@ -193,4 +193,5 @@ COMMANDS: dict[str, tuple[Command, ...]] = {
     "client": (client_calls,),
     "bench": (bench_imports,),
     "docs": (site,),
+    "lowest": (library, study, arena, serve_treebank, serve_items, parse_in_the_shell, client_calls),
 }

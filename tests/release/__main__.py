@@ -1,7 +1,4 @@
-"""`python -m tests.release [part]`: a release in empty environments, and the steps of the image without Docker.
-
-Needs what pip needs to install (an index or wheels at hand). Each part prints a line and raises where it fails.
-"""
+"""`python -m tests.release [part]`: the wheel in an empty environment, and the steps of the image without Docker."""
 
 import os
 import shutil
@@ -17,15 +14,6 @@ from tests.release.test_habits import stages
 
 ROOT = Path(__file__).parents[2]
 SMOKE = "import conquer, numpy as np; print(conquer.make('gnc', dim=3).choose(np.eye(3), 0).query.name)"
-EXTRAS = {
-    "": f'-c "{SMOKE}"',
-    "study": "-m conquer study --help",
-    "cluster": "-c 'import distributed'",
-    "serve": "-c 'import conquer.service.app'",
-    "postgres": "-c 'import psycopg, conquer.service.app'",
-    "parse": "-m conquer parse --help",
-    "client": "-c 'import conquer.client'",
-}
 CONSUMER = """
 import conquer
 import numpy as np
@@ -51,32 +39,19 @@ def without_path() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 
-def environment(place: Path, wheel: Path, extra: str) -> Path:
-    """A fresh virtual environment with the wheel and one extra; its python."""
+def environment(place: Path, wheel: Path) -> Path:
+    """A fresh virtual environment with the wheel; its python."""
     call([sys.executable, "-m", "venv", str(place)])
-    wanted = f"{wheel}[{extra}]" if extra else str(wheel)
-    command = [str(place / "bin" / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt"), wanted]
+    command = [str(place / "bin" / "pip"), "install", "-q", "-c", str(ROOT / "constraints.txt"), str(wheel)]
     call(command, env=without_path())
     return place / "bin" / "python"
 
 
-def alone(folder: Path) -> None:
-    """The wheel installs and works with nothing, and with each extra alone; its types reach a consumer."""
+def typed(folder: Path) -> None:
+    """The wheel alone runs, and a strict mypy of a consumer sees its types: it knows them and finds an error."""
     (wheel,) = (ROOT / "dist").glob("*.whl")
-    clean = without_path()
-    for extra, command in EXTRAS.items():
-        start = time.monotonic()
-        python = environment(folder / f"alone-{extra}", wheel, extra)
-        call(f"{python} {command}", cwd=folder, env=clean)
-        call(f"{python.parent / 'conquer'} algorithms", cwd=folder, env=clean)
-        print(f"installed with [{extra}] and run: {time.monotonic() - start:.0f} s", flush=True)
-        if extra == "":
-            typed(folder, python)
-        shutil.rmtree(folder / f"alone-{extra}")
-
-
-def typed(folder: Path, python: Path) -> None:
-    """A consumer's mypy, strict, sees our types: it knows what is right and finds what is wrong."""
+    python = environment(folder / "alone", wheel)
+    call([str(python), "-c", SMOKE], cwd=folder, env=without_path())
     (folder / "consumer.py").write_text(CONSUMER)
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python), "consumer.py"]
     said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
@@ -157,7 +132,7 @@ def uv(folder: Path) -> None:
     print("uv installs it and it runs", flush=True)
 
 
-PARTS = {"alone": alone, "image": image, "uv": uv}
+PARTS = {"typed": typed, "image": image, "uv": uv}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:
