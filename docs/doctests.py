@@ -1,4 +1,4 @@
-"""Examples of docstrings as code on the site: Markdown would take their prompts for quotations."""
+"""A griffe extension that fences doctests in docstrings: Markdown reads their prompts as quotations."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ _EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\n).+)*", re.MULTILINE)
 
 
 def fenced(text: str) -> str:
-    r"""The text with each run of lines from a prompt on inside a fence.
+    r"""Return the text with each doctest inside a code fence.
 
     >>> fenced("Adds.\n\n>>> 1 + 1\n2\n\nEnd.").count("```")
     2
@@ -18,7 +18,7 @@ def fenced(text: str) -> str:
 
 
 class Doctests(griffe.Extension):
-    """Every docstring, as it is read."""
+    """Fence the doctests of every docstring as it is read."""
 
     def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         if obj.docstring is not None:

@@ -1,6 +1,6 @@
-"""Gathers the pages of the site in out/pages: those of docs/, those at the root, and what is made from the program.
+"""Collect the pages of the site in out/pages: docs/, the pages at the root, and the generated references.
 
-Run by `make docs`. Links between pages lead to pages; links to files that the site does not have become plain words.
+Run by `make docs`. Links between pages are rewritten; links to files that are not on the site become plain text.
 """
 
 import re
@@ -23,7 +23,7 @@ PARTS = {
     "Features": ("features.featurizer.Featurizer", "features.featurizer.featurize", "rows.SparseRows"),
     "Boards": ("boards.Board", "boards.Stop"),
     "Votes and voters": ("fitting.fit", "types.Source", "learners.voters.Voter"),
-    "The service's client": ("client.Client", "client.RemoteOffer", "client.Receipt", "client.ServiceError"),
+    "Client": ("client.Client", "client.RemoteOffer", "client.Receipt", "client.ServiceError"),
     "Simulation": ("rows.Rounds", "simulation.simulate", "simulation.Trace", "judges.LawJudge", "metrics"),
     "Logs": ("session.ledger.MemoryLedger", "offpolicy"),
     "Theory": ("theory", "reference"),
@@ -33,7 +33,7 @@ PARTS = {
 
 
 def target_of(page: Path, link: str) -> str | None:
-    """Where a link of a page at `page` leads on the site, or None where the site has no such file."""
+    """Return the target on the site of a link in `page`, or None if the site has no such file."""
     path, hash_, anchor = link.partition("#")
     if "://" in link or link.startswith("mailto:") or not path:
         return link
@@ -50,26 +50,26 @@ def target_of(page: Path, link: str) -> str | None:
     else:
         return None
     source = str(page.relative_to(ROOT))
-    # All examples are one page, beside the others.
+    # All examples are one page at the top level.
     here = Path("" if source.startswith("examples/") else ROOT_PAGES.get(source, source.removeprefix("docs/"))).parent
     up = "/".join([".."] * len(here.parts))
     return (f"{up}/{new}" if up else new) + hash_ + anchor
 
 
-def gathered(page: Path) -> str:
-    """The text of a page, its links leading where they lead on the site."""
+def rewritten(page: Path) -> str:
+    """Return the text of a page with its links rewritten for the site."""
 
-    def replaced(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         image, words, link = match.groups()
         target = target_of(page, link)
         return words if target is None else f"{image}[{words}]({target})"
 
-    return LINK.sub(replaced, page.read_text(encoding="utf-8"))
+    return LINK.sub(replace, page.read_text(encoding="utf-8"))
 
 
 def api() -> str:
-    """The reference of the library, from docstrings."""
-    parts = ["# Python\n\nWhat `import conquer` and the modules around it offer, from their docstrings.\n"]
+    """Return the Python reference, made from docstrings."""
+    parts = ["# Python\n\nThe public names of `conquer` and its modules.\n"]
     for title, names in PARTS.items():
         parts.append(f"## {title}\n")
         parts += [f"::: conquer.{name}\n" for name in names]
@@ -77,15 +77,15 @@ def api() -> str:
 
 
 def http() -> str:
-    """The reference of the service, from its OpenAPI document."""
+    """Return the HTTP reference, made from the OpenAPI document."""
     from conquer import __version__
     from conquer.service.app import ENDPOINTS
     from conquer.service.http.openapi import document
 
     found = document(ENDPOINTS, __version__)
     schemas = found["components"]["schemas"]
-    lines = ["# HTTP", "", "From the OpenAPI document that a running service sends at `/openapi.json`.", ""]
-    lines += ["A key goes into the header `Authorization: Bearer ...`; each route says which role it needs.", ""]
+    lines = ["# HTTP", "", "From the OpenAPI document that the service sends at `/openapi.json`.", ""]
+    lines += ["Send a key in the header `Authorization: Bearer ...`; each route names the role it needs.", ""]
     for path, methods in found["paths"].items():
         for method, one in methods.items():
             lines += [f"## `{method.upper()} {path}`", "", f"{one['summary']}. Role: {one['x-role']}.", ""]
@@ -97,7 +97,7 @@ def http() -> str:
             for code, reply in one["responses"].items():
                 for kind, content in reply.get("content", {}).items() if code.startswith("2") else ():
                     lines += [f"Replies {code}, `{kind}`{_named(content['schema'])}.", ""]
-    lines += ["## What is sent", ""]
+    lines += ["## Schemas", ""]
     for name, schema in sorted(schemas.items()):
         lines += [f"### {name}", "", *_fields(schema)]
     return "\n".join(lines) + "\n"
@@ -109,7 +109,7 @@ def _named(schema: dict[str, object]) -> str:
 
 
 def _fields(schema: dict[str, dict[str, object]]) -> list[str]:
-    """A table of the fields of a schema, and what its docstring says."""
+    """Return a schema's description and a table of its fields."""
     text = [str(schema.get("description", "")), ""] if schema.get("description") else []
     fields = schema.get("properties", {})
     if not fields:
@@ -143,14 +143,14 @@ def _default(name: str, one: object, schema: dict[str, dict[str, object]]) -> st
 
 
 def commands() -> str:
-    """The commands and what they say of themselves."""
+    """Return the command reference, made from `--help`."""
     import click
     import typer
 
     from conquer.cli import app
 
-    lines = ["# Commands", "", "`conquer COMMAND`, or `python -m conquer COMMAND`; what each `--help` says.", ""]
-    lines += ["`conquer --install-completion` lets your shell complete commands and options.", ""]
+    lines = ["# Commands", "", "`conquer COMMAND`, or `python -m conquer COMMAND`.", ""]
+    lines += ["`conquer --install-completion` installs completion for your shell.", ""]
 
     def walk(command: click.Command, name: str) -> None:
         if isinstance(command, click.Group):
@@ -165,10 +165,10 @@ def commands() -> str:
 
 
 def examples() -> str:
-    """Every example's README under one heading."""
-    parts = ["# Examples\n\nEach is a folder of `examples/` with a short program that a test runs.\n"]
+    """Return all examples' READMEs and programs as one page."""
+    parts = ["# Examples\n\nEach is a folder of `examples/`; a test runs its program.\n"]
     for page in sorted((ROOT / "examples").glob("*/README.md")):
-        text = re.sub(r"^#", "##", gathered(page), flags=re.MULTILINE)
+        text = re.sub(r"^#", "##", rewritten(page), flags=re.MULTILINE)
         programs = [path for path in sorted(page.parent.glob("*.py")) if path.name != "__init__.py"]
         shown = [
             f"### {path.name}\n\n```python\n{path.read_text(encoding='utf-8').rstrip()}\n```\n" for path in programs
@@ -177,8 +177,8 @@ def examples() -> str:
     return "\n".join(parts)
 
 
-def gather() -> Path:
-    """Everything in out/pages; returns the folder."""
+def collect() -> Path:
+    """Write all pages to out/pages and return the folder."""
     shutil.rmtree(PAGES, ignore_errors=True)
     for page in sorted((ROOT / "docs").rglob("*")):
         place = PAGES / page.relative_to(ROOT / "docs")
@@ -186,15 +186,15 @@ def gather() -> Path:
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
         if page.suffix == ".md":
-            place.write_text(gathered(page), encoding="utf-8")
+            place.write_text(rewritten(page), encoding="utf-8")
         else:
             shutil.copy(page, place)
     for name, new in ROOT_PAGES.items():
-        (PAGES / new).write_text(gathered(ROOT / name), encoding="utf-8")
+        (PAGES / new).write_text(rewritten(ROOT / name), encoding="utf-8")
     for name, made in (("api", api()), ("http", http()), ("commands", commands()), ("examples", examples())):
         (PAGES / f"{name}.md").write_text(made, encoding="utf-8")
     return PAGES
 
 
 if __name__ == "__main__":
-    print(gather())
+    print(collect())

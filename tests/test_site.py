@@ -35,7 +35,7 @@ def test_every_page_of_docs_is_in_the_navigation():
     assert {"index.md", "api.md", "http.md", "commands.md", "changelog.md", "examples.md"} <= named
 
 
-def test_links_lead_to_pages_or_become_words():
+def test_links_are_rewritten_or_become_text():
     target_of = SITE["target_of"]
     page = ROOT / "docs" / "decisions" / "README.md"
     assert target_of(page, "../study.md") == "../study.md"

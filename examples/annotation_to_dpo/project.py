@@ -18,7 +18,7 @@ SAMPLE = [
 
 
 def call(path, body=None, raw=None):
-    """The reply's bytes: POST where there is a body, else GET."""
+    """Return the reply's bytes: POST with a body, GET without."""
     data = json.dumps(body).encode() if body is not None else raw
     kind = {"Content-Type": "application/json"} if body is not None else {}
     with urllib.request.urlopen(urllib.request.Request(SERVER + path, data, kind)) as reply:
@@ -26,7 +26,7 @@ def call(path, body=None, raw=None):
 
 
 def shorter(question):
-    """What our simulated people prefer."""
+    """The simulated people's preference."""
     texts = {item["id"]: item["text"] for item in question["items"]}
     return min((item["id"] for item in question["event"]["shown"]), key=lambda name: len(texts[name]))
 

@@ -27,7 +27,7 @@ def ngrams(texts, size=SIZE):
 
 
 def embedding():
-    """A packaged sentence model where there is one, else n-grams."""
+    """A sentence model if one is installed, else n-grams."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
@@ -37,7 +37,7 @@ def embedding():
 
 embed = embedding()
 rng = np.random.default_rng(0)
-truth = {"polite": 1.0, "terse": 0.6, "chatty": 0.1, "lost": -0.8}  # what our simulated person thinks of each
+truth = {"polite": 1.0, "terse": 0.6, "chatty": 0.1, "lost": -0.8}  # the simulated person's opinion of each
 
 
 def answers(prompt):
@@ -48,15 +48,15 @@ def answers(prompt):
 
 width = answers(PROMPTS[0]).shape[1]
 session = conquer.Session(conquer.make("gnr", dim=width, model="full"), seed=0)
-standing = dict(zip(MODELS, np.eye(len(MODELS), width), strict=True))  # the models themselves, whatever they said
+models = dict(zip(MODELS, np.eye(len(MODELS), width), strict=True))  # the models themselves, without their words
 for asked in range(1, 3001):
     offer = session.ask(answers(PROMPTS[asked % len(PROMPTS)]), ids=MODELS)
     first, second = offer.shown
     wins = rng.random() < 0.5 + 0.25 * (truth[first] - truth[second])
     session.tell(offer.id, "first" if wins else "second")
-    if asked % 100 == 0 and session.board(standing).stop(0.3).done:
+    if asked % 100 == 0 and session.board(models).stop(0.3).done:
         break
-board = session.board(standing)
+board = session.board(models)
 print(board)
 print(f"asked {asked} times; {board.stop(0.3).text}")
-print("order:", *session.rank(standing))
+print("order:", *session.rank(models))

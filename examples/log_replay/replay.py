@@ -1,4 +1,4 @@
-"""Off-policy: the value of policies that never ran, from the log of one that did."""
+"""Off-policy evaluation: estimate policies that never ran from the log of one that did."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def answer(X, first, second):
     return 1.0 if rng.random() < (1 + lead / 2) / 2 else -1.0
 
 
-# 1. What ran: best and any other; in half of the rounds two items drawn at random, so that the log shows everything.
+# 1. The logging policy: in half of the rounds two random items, so that the log covers every pair.
 ledger = conquer.MemoryLedger()
 session = conquer.Session(conquer.make("gnr", dim=DIM, model="full", explore=0.5), seed=0, ledger=ledger)
 for _ in range(ROUNDS):
@@ -32,12 +32,12 @@ again = conquer.replay(ledger)
 same = all(np.array_equal(again.arrays()[k], v) for k, v in session.learner.arrays().items())
 print(f"the ledger of {ROUNDS} rounds replays bit for bit: {same}")
 
-# 2. What might run: two learners as they stand, one trained, one fresh.
+# 2. Two candidate policies: one trained, one fresh.
 log = read_log(ledger, explored=True)
 trained, fresh = conquer.make("gnr", dim=DIM, model="full"), conquer.make("gnr", dim=DIM, model="full")
 for row in log[: len(log) // 2]:
     trained.learn(row.rows, conquer.Choice(row.shown, conquer.Query.DUEL, 0), row.outcome)
-log = log[len(log) // 2 :]  # what it has learnt from must not judge it
+log = log[len(log) // 2 :]  # the trained policy is evaluated on rounds it has not seen
 for name, target in (("trained", trained), ("fresh", fresh)):
     found = evaluate(log, target)
     tried = []

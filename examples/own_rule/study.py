@@ -1,4 +1,4 @@
-"""A rule of one's own beside ours: same worlds, same judge, regrets compared world by world."""
+"""A custom rule compared with ours: same worlds, same judge, regrets paired by world."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ DIM, ITEMS, ROUNDS, WORLDS = 10, 8, 800, 8
 
 
 def widest(model, X, first, eta, ticket):
-    """The second item is the one whose lead over the best is known least."""
+    """Show second the item whose difference from the best is least certain."""
     return model.contrasts(X, first)
 
 

@@ -1,4 +1,4 @@
-"""Train a dependency parser by one question per sentence, and see what the answers buy."""
+"""Train a dependency parser by one question per sentence and print its accuracy before and after."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""The same against a running `conquer serve`: the model lives there, and every answer is on disk before the reply."""
+"""The same with a running `conquer serve`, which keeps the model and stores each answer before it replies."""
 
 import json
 import os

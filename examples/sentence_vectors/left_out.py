@@ -1,4 +1,4 @@
-"""Votes between texts, vectors of your own, topics never seen: `python left_out.py FOLDER vectors.npz [topics]`."""
+"""Votes between texts, evaluated on held-out topics: `python left_out.py FOLDER vectors.npz [topics]`."""
 
 import csv
 import gzip
@@ -16,7 +16,7 @@ limit = int(sys.argv[3]) if len(sys.argv) > 3 else None
 
 names = {text: f"text {place}" for place, text in enumerate(source["texts"].tolist())}
 vectors = source["all_layers"] - source["all_layers"].mean(axis=0)
-vectors /= np.sqrt((vectors * vectors).sum(axis=1).mean())  # so that one lam means the same for any model's vectors
+vectors /= np.sqrt((vectors * vectors).sum(axis=1).mean())  # so that lam has the same scale for any model's vectors
 items = dict(zip(names.values(), vectors.tolist(), strict=True))
 
 
@@ -44,13 +44,13 @@ for topic, votes in topics.items():
     others = [other for other in topics if other != topic]
     halves = (others[::2], others[1::2])
     known = {lam: right(halves[0], halves[1], lam) + right(halves[1], halves[0], lam) for lam in LAMS}
-    chosen.append(max(known, key=known.get))  # on the other topics alone
+    chosen.append(max(known, key=known.get))  # on the other topics only
     shares.append(right(others, [topic], chosen[-1]) / len(votes))
     print(f"{shares[-1]:.3f}  lam {chosen[-1]:<4g} {topic}", flush=True)
 counts = [len(votes) for votes in topics.values()]
 print(f"{len(topics)} topics: {np.mean(shares):.3f} in the mean, {np.average(shares, weights=counts):.3f} of all votes")
 
-with open("votes.csv", "w", newline="") as file:  # and what `conquer fit` reads
+with open("votes.csv", "w", newline="") as file:  # input of `conquer fit`
     rows = [vote for votes in topics.values() for vote in votes]
     csv.writer(file).writerows([("first", "second", "winner"), *rows])
 voted = {name for first, second, _ in rows for name in (first, second)}

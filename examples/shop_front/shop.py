@@ -1,4 +1,4 @@
-"""A shop front: the service decides which two teas stand in front, and learns from the click."""
+"""A shop front: the service chooses the two teas to show and learns from the click."""
 
 import html
 import json
@@ -20,7 +20,7 @@ app = FastAPI(title="A tea shop")
 
 
 def post(path: str, body: dict) -> dict | None:
-    """The service's reply; None where it is away or says no: a shop must not close because of that."""
+    """Return the service's reply, or None if it cannot be reached or refuses: the shop stays open."""
     data = json.dumps(body).encode()
     request = urllib.request.Request(SERVER + path, data, {"Content-Type": "application/json"})
     try:
@@ -34,7 +34,7 @@ def post(path: str, body: dict) -> dict | None:
 @app.get("/", response_class=HTMLResponse)
 def front(hour: str = "morning") -> str:
     """Two teas, each a button that says which one was picked."""
-    post("/v1/models", {"name": "front", "algorithm": "gnr"})  # a 409 from the second time on
+    post("/v1/models", {"name": "front", "algorithm": "gnr"})  # a 409 after the first time
     items = [{"id": name, "features": features} for name, features in TEAS.items()]
     offer = post("/v1/models/front/choose", {"items": items, "context": {"hour": hour}})
     if offer is None:
