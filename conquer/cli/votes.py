@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
@@ -24,8 +25,8 @@ def fit(
     lam: Annotated[float | None, typer.Option(help="The regularisation of the weights.")] = None,
     update: Annotated[str | None, typer.Option(help="Of a diagonal model: implicit, margin or coordinate.")] = None,
     dim: Annotated[int | None, typer.Option(help="Columns of texts and dicts. Not given: 2**20.")] = None,
-    things: Annotated[
-        str | None, typer.Option(help="ids, texts, dicts or vectors, where files do not show it.")
+    content: Annotated[
+        str | None, typer.Option(help="What items are if files do not show it: ids, texts, dicts or vectors.")
     ] = None,
     columns: Annotated[str | None, typer.Option(help="first=NAME,second=NAME,winner=NAME,voter=NAME,...")] = None,
     kind: Annotated[str, typer.Option(help="Kind of voter when no column has it: person or judge.")] = "person",
@@ -47,16 +48,46 @@ def fit(
     """Learn from a file of votes and write a model."""
     if cluster:
         need("cluster")
-    from conquer.fitting.command import run_fit
+    if not out.parent.is_dir() or out.is_dir():
+        raise ValueError(f"--out must be a file in an existing folder, got {out}")
+    if out.exists() and any(path.exists() and path.samefile(out) for path in (*votes, *([items] if items else ()))):
+        raise ValueError(f"--out would overwrite {out}, which is read")
+    from conquer.data.votes import VoteTally
+    from conquer.fitting.warm_start import fit as learn
+    from conquer.session import save
 
+    started, tally = perf_counter(), VoteTally()
+    options: dict[str, Any] = {"model": model, "content": content, "kind": kind, "both_bad": both_bad}
+    options |= {name: value for name, value in (("lam", lam), ("update", update)) if value is not None}
     with showing("reading votes") as progress:
-        run_fit(
-            votes, items=items, out=out, columns=columns, parameters={"lam": lam, "update": update},
-            progress=progress, say=lambda line: typer.echo(line, err=line.startswith("refused")),
-            algorithm=algorithm, model=model, dim=dim, things=things, kind=kind, both_bad=both_bad, context=context,
+        session = learn(
+            votes, items, algorithm=algorithm, dim=dim, columns=named_columns(columns), context=context,
             contradictions=contradictions, strict=strict, seed=seed, jobs=jobs, cluster=cluster,
-            one_by_one=one_by_one,
+            one_by_one=one_by_one, tally=tally, progress=progress, **options,
         )  # fmt: skip
+        save(session, out)
+    for problem in tally.problems:
+        typer.echo(f"refused: {problem}", err=True)
+    learner, catalog = session.learner, session.catalog
+    listed = "too many items to list" if catalog is None else f"{len(catalog):,} items"
+    typer.echo(f"{tally} in {perf_counter() - started:.1f} s")
+    typer.echo(
+        f"{learner.name} with the {learner.parameters.get('model')} model of {learner.dim:,} features; {listed}; {out}"
+    )
+
+
+def named_columns(text: str | None) -> dict[str, str] | None:
+    """Columns by role, from "first=one,second=two".
+
+    >>> named_columns("first=Answer 1,second=Answer 2")
+    {'first': 'Answer 1', 'second': 'Answer 2'}
+    """
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(role.strip() and equals and name.strip() for role, equals, name in pairs):
+        raise ValueError(f"--columns must be role=name, separated by commas, got {text!r}")
+    return {role.strip(): name.strip() for role, _, name in pairs}
 
 
 def board(

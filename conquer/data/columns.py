@@ -1,70 +1,240 @@
-"""Which column of a table holds what, by the usual names: reviews of a study and items to ask about are read alike."""
+"""Which column of a table holds what: one table of synonyms for reviews, items and votes.
+
+Names are compared without case, spaces and punctuation: `Review Text` and `review/text` are both reviewtext. Where a
+table has several synonyms, the first one listed here counts.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal, get_args
 
-# The usual names, most telling first, as `plain` writes them: `Review Text` and review/text are both reviewtext.
+# Reviews and items
 TEXT = ("text", "reviewtext", "reviewstext", "reviewbody", "reviewcontent", "content", "body", "review", "comment")
 STARS = ("stars", "overall", "rating", "starrating", "reviewrating", "reviewsrating", "reviewscore", "score")
 RATING = (*STARS, "mean", "ratings")
 ID = ("id",)
-_LONGEST = 100
-PROMPT = ("prompt", "context", "question", "group")
+ITEM_ID = (*ID, "item", "itemid", "name", "key", "model")
+"""The ids of items, in a file that must have them."""
+FEATURES = ("features",)
+VECTOR = ("vector", "embedding")
+_PROMPT = ("prompt", "context", "question")
+PROMPT = (*_PROMPT, "group")
+"""What an item answers; items with the same prompt are compared with each other."""
+
+# Votes
+SIDES = (
+    ("left", "right"),
+    ("modela", "modelb"),
+    ("modelx", "modely"),
+    ("model1", "model2"),
+    ("modelleft", "modelright"),
+    ("itema", "itemb"),
+    ("item1", "item2"),
+    ("first", "second"),
+    ("optiona", "optionb"),
+    ("option1", "option2"),
+    ("playera", "playerb"),
+    ("player1", "player2"),
+    ("generator1", "generator2"),
+    ("a", "b"),
+    ("a1", "a2"),
+    ("responsea", "responseb"),
+    ("response1", "response2"),
+    ("response0", "response1"),
+    ("answera", "answerb"),
+    ("answer1", "answer2"),
+    ("outputa", "outputb"),
+    ("output1", "output2"),
+    ("texta", "textb"),
+    ("text1", "text2"),
+)
+"""Two items, of which another column names the winner."""
+DECIDED = (("chosen", "rejected"), ("winner", "loser"), ("preferred", "rejected"), ("better", "worse"))
+"""Two items, of which the first has won."""
+SHOWN_SIDES = ("left", "modelleft")
+"""First columns that say which item was on the left-hand side."""
+TEXT_PREFIXES = ("chosen", "a1", "response", "answer", "output", "text")
+"""How the names of first columns begin that usually hold texts."""
+ONE_HOT = ("winnermodela", "winnermodelb", "winnertie")
+WINNER = ("winner", "label", "choice", "vote", "result", "outcome", "verdict", "preferred", "better", "judgment")
+SIGNED = ("answer", "preference", "value")
+"""Columns of numbers from +1, the first won, to -1, the second won."""
+_VOTERS = ("voter", "worker", "judge", "annotator", "rater", "labeler", "evaluator", "assessor", "user", "judgename")
+VOTER = tuple(f"{name}{end}" for name in _VOTERS for end in ("", "id"))
+
+Role = Literal["left", "voter", "kind", "context", "question", "count", "weight", "strength"]
+VOTE_DETAILS: dict[Role, tuple[str, ...]] = {
+    "left": ("shownleft",),
+    "voter": VOTER,
+    "kind": ("kind", "voterkind", "votertype", "judgetype"),
+    "context": (*_PROMPT, "instruction", "query", "topic", "input"),
+    "question": ("questionid", "eventid", "battleid", "conversationid", "promptid", "taskid"),
+    "count": ("votes", "count", "times"),
+    "weight": ("weight", "rho", "reliability"),
+    "strength": ("strength", "margin"),
+}
+"""What a file may say of a vote besides the two items and the winner.
+
+`left` is "first" or "second"; `question` distinguishes questions about the same pair.
+"""
+ROLES = ("first", "second", "winner", *get_args(Role))
+"""The keys of `columns=`."""
+_OF_VOTES = frozenset(
+    name
+    for names in (*SIDES, *DECIDED, ONE_HOT, WINNER, SIGNED, *VOTE_DETAILS.values())
+    for name in names
+)  # fmt: skip
+_LONGEST_CACHED = 100
 
 
 def plain(name: str) -> str:
-    """A name as it is compared.
+    """The form in which names are compared.
 
     >>> plain("Review Text"), plain("reviewText"), plain("review/text")
     ('reviewtext', 'reviewtext', 'reviewtext')
     """
-    # What is remembered is bounded in letters too: files come from anyone.
-    return _remembered(name) if len(name) <= _LONGEST else _plain(name)
+    # Long names are not cached: files come from strangers, and the cache is bounded in bytes as well as in entries.
+    return _cached(name) if len(name) <= _LONGEST_CACHED else _plain(name)
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-_remembered = lru_cache(maxsize=4096)(_plain)
+_cached = lru_cache(maxsize=4096)(_plain)
 
 
-def column(names: Iterable[str], usual: tuple[str, ...], named: str | None = None) -> str | None:
-    """The one of `names` that is wanted: `named` where that is given, or else the most usual one; None: there is none.
+def by_plain_name(names: Iterable[str]) -> dict[str, str]:
+    """{plain name: name}; the first of two equal ones counts.
 
-    A name as it stands comes before one that differs in case, spaces or punctuation, and the first of two equal ones.
+    >>> by_plain_name(["Text", "text", "Stars"])
+    {'text': 'Text', 'stars': 'Stars'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(plain(name), name)
+    return found
 
-    >>> column(["Id", "Review Text", "body"], TEXT), column(["Id", "Opinion"], TEXT, "opinion")
-    ('Review Text', 'Opinion')
+
+def columns(names: Iterable[str], synonyms: tuple[str, ...], named: str | None = None) -> list[str]:
+    """All columns that hold what is wanted, the best first: the one called `named`, or else every synonym.
+
+    >>> columns(["Id", "Review Text", "body"], TEXT), columns(["Id", "Opinion"], TEXT, "opinion")
+    (['Review Text', 'body'], ['Opinion'])
     """
     listed = list(names)
     if named is not None:
         if named in listed:
-            return named
-        usual = (plain(named),)
-    found: dict[str, str] = {}
-    for name in listed:
-        found.setdefault(plain(name), name)
-    return next((found[each] for each in usual if each in found), None)
+            return [named]
+        synonyms = (plain(named),)
+    return [name for each in synonyms for name in listed if plain(name) == each]
 
 
-def value(row: Mapping[Any, Any], fields: Mapping[str, Any], usual: tuple[str, ...], named: str | None = None) -> Any:
-    """What a row holds in the column that is wanted, empty ones passed over; `fields` is the row by plain names."""
-    if named is not None:
-        return row[named] if named in row else fields.get(plain(named))
-    return next((fields[each] for each in usual if each in fields), None)
+def column(names: Iterable[str], synonyms: tuple[str, ...], named: str | None = None) -> str | None:
+    """The first of `columns`, or None."""
+    return next(iter(columns(names, synonyms, named)), None)
 
 
-def by_plain_name(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """The row's values by plain name; the first of two equal names counts, and None is nothing.
+@dataclass(frozen=True, slots=True)
+class VoteColumns:
+    """The columns of a file of votes by their role.
 
-    >>> by_plain_name({"Text": None, "text": "a", "TEXT": "b"})
-    {'text': 'a'}
+    Without `winner` the first item has won, unless `one_hot` names three columns of zeros and ones. `signed`: the
+    winner is a number from +1 to -1.
     """
-    fields: dict[str, Any] = {}
-    for name, each in row.items():
-        if each is not None:
-            fields.setdefault(plain(str(name)), each)
-    return fields
+
+    first: str
+    second: str
+    winner: str | None = None
+    voter: str | None = None
+    kind: str | None = None
+    context: str | None = None
+    question: str | None = None
+    count: str | None = None
+    weight: str | None = None
+    strength: str | None = None
+    left: str | None = None
+    one_hot: tuple[str, str, str] | None = None
+    signed: bool = False
+
+    @property
+    def shown_left(self) -> bool:
+        """Whether the first item was on the left-hand side."""
+        return plain(self.first) in SHOWN_SIDES
+
+    @property
+    def may_be_texts(self) -> bool:
+        """Whether the names of the two columns suggest texts."""
+        return plain(self.first).startswith(TEXT_PREFIXES)
+
+
+def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) -> VoteColumns:
+    """The columns of a file of votes; `given` names some of them by role. A ValueError says what is missing.
+
+    >>> vote_columns(["id", "Model A", "Model B", "Winner", "judge"]).voter
+    'judge'
+    """
+    names = by_plain_name(header)
+    chosen = _given(names, given or {})
+    rest: dict[str, Any] = {
+        role: chosen.get(role) or column(names.values(), usual) for role, usual in VOTE_DETAILS.items()
+    }
+    seen = ", ".join(names.values())
+    if ("first" in chosen) != ("second" in chosen):
+        raise ValueError("columns= must name both 'first' and 'second', or neither")
+    pair = (chosen["first"], chosen["second"]) if "first" in chosen else _pair(names, SIDES)
+    winner = chosen.get("winner") or column(names.values(), (*WINNER, *SIGNED))
+    if pair is not None and winner in pair:
+        winner = None  # 'a', 'b' and 'answer_a' are not winners
+    if pair is not None and winner is None and all(name in names for name in ONE_HOT):
+        one, two, tie = (names[name] for name in ONE_HOT)
+        return VoteColumns(*pair, one_hot=(one, two, tie), **rest)
+    if pair is not None and winner is not None:
+        return VoteColumns(*pair, winner, signed=plain(winner) in SIGNED, **rest)
+    decided = _pair(names, DECIDED)
+    if decided is not None and "first" not in chosen:
+        return VoteColumns(*decided, **rest)
+    if pair is not None:
+        raise ValueError(f"no column names the winner ({', '.join(WINNER)}) among {seen!r:.300}; columns= names it")
+    raise ValueError(
+        f"no two columns hold the two items (left and right, model_a and model_b, ...) among {seen!r:.300}; "
+        "columns= names them"
+    )
+
+
+def new_vote_columns(names: Iterable[str], before: Mapping[str, str]) -> dict[str, str]:
+    """{plain name: name} of columns of votes that are not among those seen `before`.
+
+    >>> new_vote_columns(["left", "Voter", "note"], {"left": "left"})
+    {'voter': 'Voter'}
+    """
+    return {plain(name): name for name in names if plain(name) in _OF_VOTES and plain(name) not in before}
+
+
+def check_extension(before: VoteColumns, after: VoteColumns, new: Iterable[str]) -> None:
+    """A ValueError where `new` columns, which first appear in later rows, change the meaning of earlier rows."""
+    for role in VoteColumns.__dataclass_fields__:
+        old = getattr(before, role)
+        if old != getattr(after, role) and (old is not None or role not in VOTE_DETAILS):
+            raise ValueError(
+                f"the field {', '.join(new)!r:.100} first appears here and would be read instead of {old!r} ({role}): "
+                "give all rows the same fields, or name the columns"
+            )
+
+
+def _given(names: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    if unknown := sorted(set(given) - set(ROLES)):
+        raise ValueError(f"columns= takes {', '.join(ROLES)}; got {unknown}")
+    chosen = {}
+    for role, name in given.items():
+        found = names.get(plain(name))
+        if found is None:
+            raise ValueError(f"no column {name!r} for {role!r} among {', '.join(names.values())!r:.300}")
+        chosen[role] = found
+    return chosen
+
+
+def _pair(names: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
+    return next(((names[one], names[two]) for one, two in pairs if one in names and two in names), None)

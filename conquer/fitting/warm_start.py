@@ -1,169 +1,285 @@
-"""A session warmed up by votes from elsewhere: read, sum or learn, and know the items by name."""
+"""`fit`: a session whose learner has learnt the votes of other systems."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from conquer.data.votes import Found, VoteReading
-from conquer.data.votes.parts import PART_BYTES
-from conquer.data.votes.repeats import Repeats
+from conquer.data.compression import DataError, name_of
+from conquer.data.contradictions import Repeats
+from conquer.data.items import Content, Id, ItemReader, items_from_rows, read_items
+from conquer.data.tables import PART_BYTES, FilePart, cut, sniff
+from conquer.data.votes import Vote, VoteBlock, VoteReading, VoterKind, VoteTally
 from conquer.features.featurizer import Featurizer
-from conquer.fitting.contents import Moments, RowMaker
-from conquer.fitting.counts import PairCounts
-from conquer.fitting.learning import learner_of, settle_counts, settle_moments
-from conquer.fitting.solving import adds, is_bound
-from conquer.fitting.sources import items_of, maker_of, peek, sources_of
-from conquer.fitting.stepwise import learn_votes
-from conquer.fitting.sums import (
-    MOST_KNOWN,
-    PartSum,
-    PartTask,
-    VoterKinds,
-    check_contradictions,
-    merged,
-    remember,
-    sum_part,
+from conquer.fitting.learner_state import (
+    is_additive,
+    learn_ids,
+    learn_items,
+    learner_of,
+    solve_moments,
+    solve_pairs,
 )
+from conquer.fitting.parts import MOST_LISTED, PartSum, PartTask, check_contradictions, list_items, merge, sum_part
+from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where
 from conquer.fitting.workers import spread
+from conquer.items import ItemKind, kind_and_items
 from conquer.rows import SparseRows
 from conquer.session import Session
 from conquer.session.catalog import Catalog
 from conquer.types import Learner
 
+DEFAULT_DIM = 2**20
+"""Columns of texts and dicts."""
+Path = str | os.PathLike[str]
+Votes = Path | Iterable[Path] | Iterable[Vote | Mapping[str, Any] | Sequence[Any]]
+Items = Path | Mapping[Id, Any] | Sequence[Mapping[str, Any]]
 Progress = Callable[[str, int, int], None]
-"""Told what is going on, how much there is of it and how much is done."""
+"""Called with what is being done, how much of it there is, and how much is done."""
+
+
+def fit(
+    votes: Votes,
+    items: Items | None = None,
+    *,
+    algorithm: str = "gnr",
+    model: Literal["full", "diagonal", "kernel"] | None = None,
+    dim: int | None = None,
+    featurizer: Featurizer | None = None,
+    context: bool = False,
+    content: Content | None = None,
+    columns: Mapping[str, str] | None = None,
+    kind: VoterKind = "person",
+    both_bad: Literal["skip", "tie"] = "skip",
+    contradictions: bool = False,
+    strict: bool = True,
+    one_by_one: bool = False,
+    seed: int = 0,
+    jobs: int = 1,
+    cluster: str | None = None,
+    tally: VoteTally | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> Session:
+    """Learn votes that other systems gathered, and return a session to continue with.
+
+    `session.catalog` holds the items by id, and `session.board()` ranks them.
+
+    Parameters
+    ----------
+    votes: a file or several (CSV, TSV, JSON lines, JSON, Parquet, PrefLib, a ledger), or Python rows: (first, second,
+        winner), (winner, loser), or mappings with the fields of a file. The winner is an item, "first", "second",
+        "tie", "skip", or a strength from +1 (the first won) to -1. A whole number that is the id of one of the two
+        items names that item; where ids are whole numbers, strengths are floats.
+    items: {id: item}, rows with an `id`, or a file of these, where votes name texts, dicts or vectors by id.
+    algorithm: the name of the algorithm that learns; `conquer.algorithms` lists them.
+    model: "full", "diagonal" or "kernel". By default full up to 2,048 features.
+    dim: columns of texts and dicts, 2**20 by default.
+    featurizer: makes the rows of texts and dicts.
+    context: cross the context of each vote with its two items.
+    content: "ids", "texts", "dicts" or "vectors", where the votes do not show what their items are.
+    columns: {"first": name, "second": name, "winner": name, ...}, where columns of files have unusual names.
+    kind: "person" or "judge", the voters where no column says it.
+    both_bad: "skip", or "tie" to learn "both are bad" as a tie.
+    contradictions: take two answers of one voter to one question as two votes; by default they are refused.
+    strict: refuse the first bad row; otherwise bad rows are left out and listed in `tally`.
+    one_by_one: learn vote by vote where sums would do, as boards with "proved" intervals need it.
+    seed: of the session's later choices.
+    jobs, cluster: the number of processes, or the address of a Dask scheduler, that sum parts of the votes.
+    tally: filled with the numbers of votes, ties, skips and refused rows.
+    progress: called with what is being done, how much of it there is, and how much is done.
+    parameters: those of the algorithm, such as `lam`.
+
+    Returns
+    -------
+    Session: its learner has learnt all votes.
+
+    Raises
+    ------
+    conquer.data.compression.DataError: a vote that cannot be read; the message names file, line and remedy.
+    ValueError, TypeError: a parameter that does not fit.
+
+    Examples
+    --------
+    >>> session = fit([("tea", "mug", "tea"), ("tea", "pot", "first"), ("mug", "pot", "tie")])
+    >>> scores = session.learner.scores(session.catalog.rows)
+    >>> session.catalog.names[scores.argmax()], session.learner.answers
+    ('tea', 3)
+    >>> fit([("tea", "mug"), ("tea", "pot")]).catalog.names
+    ('tea', 'mug', 'pot')
+    """
+    report = progress or (lambda what, total, done: None)
+    options: dict[str, Any] = {"content": content, "columns": columns, "kind": kind, "both_bad": both_bad}
+    options["strict"] = strict
+    sources = _sources(votes)
+    contents = None if items is None else _items(items)
+    width = 0
+    if contents is not None:
+        options |= {"content": "ids", "known": frozenset(contents)}
+    else:
+        options["content"], width = _peek(sources, options)
+    maker = _maker(options["content"], contents, dim=dim, width=width, featurizer=featurizer, context=context)
+    recipe = _Recipe(algorithm, model, parameters, seed, one_by_one)
+    by_id = not context and (maker is None or contents is not None)
+    # Whatever can be refused is refused before anything is read.
+    learner = recipe.learner(2 if maker is None else maker.dim)
+    tasks = [PartTask(source, options, None if by_id else maker, contradictions=contradictions) for source in sources]
+    tally = VoteTally() if tally is None else tally
+    if by_id:
+        total = _sum(tasks, report, jobs, cluster)
+        tally.add(total.tally)
+        return _from_pairs(recipe, tasks, total, maker, dim, report)
+    assert maker is not None
+    if recipe.from_sums(learner):
+        full = learner.parameters.get("model") == "full"
+        total = _sum([replace(task, full=full) for task in tasks], report, jobs, cluster)
+        tally.add(total.tally)
+        assert isinstance(total.sums, Moments)
+        report("solving", 1, 0)
+        solve_moments(learner, total.sums)
+        return _session(recipe, learner, maker, _listed(total.seen, maker))
+    return _in_order(recipe, learner, tasks, maker, tally, report)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """A fitted session, and what was found in the votes."""
-
-    session: Session
-    found: Found
-
-
-@dataclass(frozen=True, slots=True)
-class FitRecipe:
+class _Recipe:
     """What learns: an algorithm by name, its model and parameters; `seed` is the session's."""
 
     algorithm: str
     model: str | None
     parameters: Mapping[str, Any]
     seed: int
-    one_by_one: bool = False
+    one_by_one: bool
 
     def learner(self, dim: int) -> Learner:
         return learner_of(self.algorithm, self.model, dim, self.parameters)
 
-    def sums(self, learner: Learner) -> bool:
-        """Whether votes are summed and solved once: neither asked for one by one, nor needed so by eta's bound."""
-        return adds(learner) and not self.one_by_one and not is_bound(learner)
+    def from_sums(self, learner: Learner) -> bool:
+        """Whether votes are summed and solved once."""
+        return is_additive(learner) and not self.one_by_one
 
 
-def fit(votes: Any, items: Any = None, *, algorithm: str = "gnr", **parameters: Any) -> Session:
-    """A session whose learner has learnt from votes; `session.catalog` are the items by id.
+def _sources(votes: Votes) -> list[FilePart | list[Any]]:
+    """The parts of files in their order, or Python rows as one part."""
+    if isinstance(votes, str | os.PathLike):
+        votes = [votes]
+    if isinstance(votes, Mapping) or not isinstance(votes, Iterable):
+        raise TypeError(f"votes must be a file, files, or (first, second, winner) rows, got {votes!r:.80}")
+    _refuse_frame("votes", votes)
+    listed: list[Any] = list(votes)
+    if not listed:
+        raise ValueError("there are no votes")
+    if all(isinstance(one, str | os.PathLike) for one in listed):
+        return [part for path in listed for part in cut(sniff(path), PART_BYTES)]
+    return [listed]
 
-    votes: a file, several files, or (first, second, winner) tuples or mappings. items: a file or {id: item} where
-    votes speak of texts, dicts or vectors by id. The parameters are those of `fitted`: how votes are read and summed,
-    and the algorithm's own.
 
-    >>> session = fit([("tea", "mug", "tea"), ("tea", "pot", "first"), ("mug", "pot", "tie")])
-    >>> scores = session.learner.scores(session.catalog.rows)
-    >>> session.catalog.names[scores.argmax()], session.learner.answers
-    ('tea', 3)
-    """
-    return fitted(votes, items, algorithm=algorithm, **parameters).session
+def _refuse_frame(name: str, value: Any) -> None:
+    """Iterating over a frame gives its columns, whose names would be taken for files or rows."""
+    if hasattr(value, "iloc") or hasattr(value, "to_dicts"):
+        rows = 'to_dict("records")' if hasattr(value, "iloc") else "to_dicts()"
+        raise TypeError(f"{name} must be a file or rows; pass the rows of a frame: frame.{rows}")
 
 
-def fitted(
-    votes: Any,
-    items: Any = None,
+def _peek(sources: Sequence[FilePart | list[Any]], options: Mapping[str, Any]) -> tuple[Content, int]:
+    """(the content of the items, the length of vectors), by the first votes; files may begin with skips alone."""
+    nothing = []
+    for source in sources:
+        if isinstance(source, FilePart):
+            if source.start:
+                continue  # the file was peeked into at its beginning
+            source = source._replace(stop=None)
+        reading = VoteReading(source, **options)
+        block = next(reading.blocks(), None)
+        if block is not None and reading.content is not None:
+            return reading.content, len(block.first[0]) if reading.content == "vectors" else 0
+        nothing.append(f"{name_of(source.source) if isinstance(source, FilePart) else 'votes'}: {reading.tally}")
+    raise DataError(f"there is no vote to learn from: {'; '.join(nothing)!s:.300}")
+
+
+def _items(items: Items) -> Mapping[Any, Any]:
+    """{id: item}, all of one kind."""
+    if isinstance(items, str | os.PathLike):
+        return read_items(items)
+    _refuse_frame("items", items)
+    if isinstance(items, list | tuple):
+        return items_from_rows(items)
+    if not isinstance(items, Mapping):
+        raise TypeError(f"items must be a file, {{id: item}} or rows with an id, got {items!r:.80}")
+    kind, _ = kind_and_items(list(items.values()))
+    # An item with parts is a dict, whatever is learnt of it.
+    content: Content = "dicts" if kind == "parts" or isinstance(next(iter(items.values())), Mapping) else kind
+    ids, reader = ItemReader("ids", numbers=True), ItemReader(content)
+    found: dict[Id, Any] = {}
+    for name, item in items.items():
+        try:
+            identity = ids.read(name)
+            if identity in found:
+                raise ValueError(f"the id {identity!r} occurs twice")
+            found[identity] = item if content == "texts" else reader.read(item)
+        except ValueError as error:
+            raise ValueError(f"items, {name!r:.60}: {error}") from None
+    return found
+
+
+def _maker(
+    content: Content,
+    items: Mapping[Id, Any] | None,
     *,
-    algorithm: str = "gnr",
-    model: str | None = None,
-    dim: int | None = None,
-    featurizer: Featurizer | None = None,
-    context: bool = False,
-    things: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    kind: str = "person",
-    both_bad: str = "skip",
-    contradictions: bool = False,
-    strict: bool = True,
-    seed: int = 0,
-    jobs: int = 1,
-    cluster: str | None = None,
-    part_bytes: int = PART_BYTES,
-    one_by_one: bool = False,
-    progress: Progress | None = None,
-    **parameters: Any,
-) -> Fitted:
-    """`fit`, with what was found in the votes.
-
-    model: None takes a full one up to 2,048 features. dim: columns of texts and dicts, 2**20 by default. featurizer:
-    how texts and dicts become rows. context: cross every vote's context with its things. things, columns, kind,
-    both_bad and strict are those of `read_votes`. contradictions: True takes two answers of one voter to one question
-    as two votes. jobs and cluster: where parts of about `part_bytes` are summed, if what is learnt is a sum.
-    one_by_one: learn every vote in its turn even then, which a board with `proved` intervals needs.
-    """
-    told = progress or (lambda what, total, done: None)
-    reading: dict[str, Any] = {"things": things, "columns": columns, "kind": kind, "both_bad": both_bad}
-    reading["strict"] = strict
-    sources = sources_of(votes, part_bytes)
-    contents = None if items is None else items_of(items)
-    width = 0
-    if contents is not None:
-        reading |= {"things": "ids", "known": frozenset(contents)}
-    else:
-        reading["things"], width = peek(sources, reading)
-    maker = maker_of(reading["things"], contents, dim=dim, width=width, featurizer=featurizer, context=context)
-    recipe = FitRecipe(algorithm, model, parameters, seed, one_by_one)
-    by_name = not context and (maker is None or contents is not None)
-    # What can be refused is refused before anything is read.
-    learner = recipe.learner(2 if maker is None else maker.dim)
-    tasks = [PartTask(source, reading, None if by_name else maker, contradictions=contradictions) for source in sources]
-    if by_name:
-        total = _summed(tasks, told, jobs, cluster)
-        return _by_name(recipe, tasks, total, maker, dim, told)
-    assert maker is not None
-    if recipe.sums(learner):
-        full = learner.parameters.get("model") == "full"
-        total = _summed([replace(task, full=full) for task in tasks], told, jobs, cluster)
-        assert isinstance(total.sums, Moments)
-        told("solving", 1, 0)
-        settle_moments(learner, total.sums)
-        return Fitted(_session(recipe, learner, maker, _listed(total.seen, maker)), total.found)
-    return _in_order(recipe, learner, tasks, maker, told)
+    dim: int | None,
+    width: int,
+    featurizer: Featurizer | None,
+    context: bool,
+) -> RowMaker | None:
+    """How items become rows; None where they are ids and nothing else."""
+    kind: ItemKind | Literal["ids"] = content
+    if items is not None:
+        kind, values = kind_and_items(list(items.values()), None if featurizer is None else featurizer.learn)
+        width = len(values[0]) if kind == "vectors" else 0
+        if kind != "parts":
+            items = dict(zip(items, values, strict=True))
+    elif content == "ids":
+        if featurizer is not None or context:
+            raise ValueError("ids have no features: pass items=, or content='texts' where they are texts")
+        return None
+    if featurizer is None and kind == "vectors" and not context:
+        if dim not in (None, width):
+            raise ValueError(f"vectors have {width} numbers, so dim must be {width}, got {dim}")
+        return RowMaker(width, None, items)
+    if featurizer is None:
+        featurizer = Featurizer(dim=DEFAULT_DIM if dim is None else dim)
+    elif dim not in (None, featurizer.dim):
+        raise ValueError(f"the featurizer makes {featurizer.dim} features, dim is {dim}")
+    return RowMaker(featurizer.dim, featurizer, items, context)
 
 
-def _summed(tasks: list[PartTask], told: Progress, jobs: int, cluster: str | None) -> PartSum:
-    """The sum over all parts; every part is summed on its own, and added in the order of the parts."""
+def _sum(tasks: list[PartTask], report: Progress, jobs: int, cluster: str | None) -> PartSum:
+    """The sum over all parts, each of which is summed on its own."""
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     here = cluster is None and (jobs == 1 or len(tasks) == 1)
-    told("reading votes", len(tasks), 0)
+    report("reading votes", len(tasks), 0)
     done, before = 0, 0
 
-    def tell(votes: int) -> None:
-        told(f"reading votes ({before + votes:,})", len(tasks), done)
+    def report_votes(votes: int) -> None:
+        report(f"reading votes ({before + votes:,})", len(tasks), done)
 
-    def results() -> Any:
+    def results() -> Iterator[tuple[int, PartSum]]:
         nonlocal done, before
-        run = (lambda task: sum_part(task, tell)) if here else sum_part
+        run = (lambda task: sum_part(task, report_votes)) if here else sum_part
         for place, result in spread(run, tasks, jobs=jobs, cluster=cluster):
-            done, before = done + 1, before + result.found.votes
-            tell(0)
+            done, before = done + 1, before + result.tally.votes
+            report_votes(0)
             yield place, result
 
-    return merged(tasks, results())
+    return merge(tasks, results())
 
 
-def _by_name(
-    recipe: FitRecipe, tasks: list[PartTask], total: PartSum, maker: RowMaker | None, dim: int | None, told: Progress
-) -> Fitted:
-    """From counts of pairs of names to a session that knows them."""
+def _from_pairs(
+    recipe: _Recipe, tasks: list[PartTask], total: PartSum, maker: RowMaker | None, dim: int | None, report: Progress
+) -> Session:
+    """A session that knows its items by id, from counts of pairs."""
     sums = total.sums
     assert isinstance(sums, PairCounts)
     if maker is None:
@@ -175,66 +291,63 @@ def _by_name(
     else:
         assert maker.items is not None
         names = list(maker.items)
-        places = {name: place for place, name in enumerate(names)}
-        sums = _numbered(sums, places)
-        rows = maker.rows(names)
+        numbered = PairCounts(names={name: place for place, name in enumerate(names)}, gains=np.zeros(len(names)))
+        numbered.add(sums)
+        sums, rows = numbered, maker.rows(names)
     learner = recipe.learner(rows.dim)
-    known = Catalog(names, rows, closed=maker is None)
-    if recipe.sums(learner):
-        told("solving", 1, 0)
-        settle_counts(learner, sums, rows)
+    catalog = Catalog([str(name) for name in names], rows, closed=maker is None)
+    if recipe.from_sums(learner):
+        report("solving", 1, 0)
+        solve_pairs(learner, sums, rows)
     else:
-        places = known.places
-        readings = [VoteReading(task.source, **task.options) for task in tasks]
-        blocks = ((reading.at, block) for reading in readings for block in reading.blocks())
-        tell = _counting(told, total.found.votes)
-        learn_votes(learner, blocks, rows=rows, places=places.__getitem__, maker=None, told=tell)
-    return Fitted(_session(recipe, learner, maker, known), total.found)
+        blocks = _blocks(tasks, [], {}, VoteTally(), report, total.tally.votes)
+        learn_ids(learner, blocks, rows, sums.names)
+    return _session(recipe, learner, maker, catalog)
 
 
-def _numbered(sums: PairCounts, places: Mapping[str, int]) -> PairCounts:
-    """The same sums with names numbered as items are."""
-    again = PairCounts(names=dict(places), gains=np.zeros(len(places)))
-    again.add(sums)
-    return again
-
-
-def _in_order(recipe: FitRecipe, learner: Learner, tasks: list[PartTask], maker: RowMaker, told: Progress) -> Fitted:
+def _in_order(
+    recipe: _Recipe, learner: Learner, tasks: list[PartTask], maker: RowMaker, tally: VoteTally, report: Progress
+) -> Session:
     """Votes between texts, dicts or vectors, learnt one by one as they are read."""
-    found = Found()
     seen: dict[str, Any] = {}
-    records = []
-    kinds = VoterKinds(tasks)
-    for place, task in enumerate(tasks):
-        reading, repeats = VoteReading(task.source, **task.options), Repeats()
+    repeats: list[Repeats] = []
+    learn_items(learner, _blocks(tasks, repeats, seen, tally, report), maker)
+    check_contradictions(tasks, [each.records for each in repeats])
+    return _session(recipe, learner, maker, _listed(seen, maker))
 
-        def blocks(reading: VoteReading = reading, repeats: Repeats = repeats, task: PartTask = task) -> Any:
-            for block in reading.blocks():
+
+def _blocks(
+    tasks: list[PartTask],
+    repeats: list[Repeats],
+    seen: dict[str, Any],
+    tally: VoteTally,
+    report: Progress,
+    total: int = 0,
+) -> Iterator[tuple[Where, VoteBlock]]:
+    """The blocks of all parts in their order, with what names their lines; fills `repeats`, `seen` and `tally`."""
+    done = 0
+    for task in tasks:
+        reading = task.reading()
+        repeats.append(Repeats())
+        for block in reading.blocks():
+            if task.maker is not None:
+                list_items(seen, block)
                 if not task.contradictions:
-                    repeats.add(block)
-                remember(seen, block)
-                yield reading.at, block
-
-        learn_votes(learner, blocks(), rows=None, places=None, maker=maker, told=_counting(told, 0))
-        kinds.add(place, reading.kinds)
-        found.add(reading.found)
-        records.append(repeats.records)
-    check_contradictions(tasks, records)
-    return Fitted(_session(recipe, learner, maker, _listed(seen, maker)), found)
-
-
-def _counting(told: Progress, total: int) -> Callable[[int], None]:
-    return lambda done: told("learning votes", max(total, done), done)
+                    repeats[-1].add(block)
+            yield reading.at, block
+            done += int(block.numbers.sum())
+            report("learning votes", max(total, done), done)
+        tally.add(reading.tally)
 
 
 def _listed(seen: dict[str, Any], maker: RowMaker) -> Catalog | None:
-    """The things that votes spoke of, where they are few enough to be listed."""
-    if not seen or len(seen) > MOST_KNOWN or maker.contexts:
+    """The items of the votes, where they are few enough to be listed."""
+    if not seen or len(seen) > MOST_LISTED or maker.contexts:
         return None
     return Catalog(list(seen), replace(maker, items=None).rows(list(seen.values())))
 
 
-def _session(recipe: FitRecipe, learner: Learner, maker: RowMaker | None, known: Catalog | None) -> Session:
+def _session(recipe: _Recipe, learner: Learner, maker: RowMaker | None, catalog: Catalog | None) -> Session:
     session = Session(learner, featurizer=None if maker is None else maker.featurizer, seed=recipe.seed)
-    session.catalog = known
+    session.catalog = catalog
     return session

@@ -59,7 +59,7 @@ def test_what_is_read_is_not_written_over(votes, tmp_path, monkeypatch, capsys):
     (tmp_path / "link").symlink_to(items)
     for out in (votes, tmp_path / ".." / tmp_path.name / "votes.csv", items, tmp_path / "link"):
         assert run(monkeypatch, "fit", votes, "--items", items, "--out", out) == 2
-        assert capsys.readouterr().err == f"conquer: --out would write over {out}, which is read\n"
+        assert capsys.readouterr().err == f"conquer: --out would overwrite {out}, which is read\n"
     assert votes.read_bytes() == before
     assert items.read_text().startswith("id,price")
 
@@ -69,7 +69,7 @@ def test_a_bad_row_leaves_nothing_written(votes, tmp_path, monkeypatch, capsys):
     out.write_bytes(b"before")
     votes.write_text(votes.read_text() + "tea,tea,left,ann\n")
     assert run(monkeypatch, "fit", votes, "--out", out) == 2
-    assert f"{votes}, line 5: a thing cannot be compared with itself" in capsys.readouterr().err
+    assert f"{votes}, line 5: an item cannot be compared with itself" in capsys.readouterr().err
     assert out.read_bytes() == b"before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "votes.csv"]
     assert run(monkeypatch, "fit", votes, "--out", out, "--no-strict") == 0
@@ -84,7 +84,7 @@ def test_ctrl_c_leaves_nothing_half_written(votes, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "settle_counts", interrupted)
+    monkeypatch.setattr(module, "solve_pairs", interrupted)
     assert run(monkeypatch, "fit", votes, "--out", tmp_path / "model.safetensors") == 130
     assert [path.name for path in tmp_path.iterdir()] == ["votes.csv"]
 
@@ -92,7 +92,7 @@ def test_ctrl_c_leaves_nothing_half_written(votes, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "no/such/folder/m"), "--out must be a file in a folder"),
+        (("--out", "no/such/folder/m"), "--out must be a file in an existing folder"),
         (("--out", "m", "--columns", "first"), "--columns must be role=name"),
         (("--out", "m", "--cluster", "tcp://127.0.0.1:9"), "no Dask scheduler"),
         (("--out", "m", "--algorithm", "confidit"), "which of two"),

@@ -52,7 +52,7 @@ def test_regret_draws_its_bound(tmp_path, monkeypatch, capsys):
         (("limits", "synthetic", "--features", "tf"), "features must be one of binary, counts, tfidf, idf, got 'tf'"),
         (("defaults", "synthetic", "--repetitions", 0), "repetitions must be at least 1, got 0"),
         (("regret", "--seeds", 0), "seeds must be at least 1, got 0"),
-        (("boards", "--worlds", "votes", "--data", __file__), "line 1: no two columns are two things"),
+        (("boards", "--worlds", "votes", "--data", __file__), "line 1: no two columns hold the two items"),
         (("boards", "--worlds", "votes", "--data", "nope"), "no file nope"),
     ],
 )

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from conquer.data.columns import PROMPT, RATING, TEXT, column
-from conquer.data.compression import NoReviewsError
-from conquer.data.reviews import Review, columns_of, read
+from conquer.data.reviews import NoReviewsError, Review, columns_of, read
 from conquer.data.scales import read_scale
 
 WANTED = [Review("Größe passt; sehr schön", 4.5), Review("nie wieder", 1.0)]
@@ -49,12 +48,12 @@ def test_one_damaged_line_of_utf8_does_not_make_it_latin(tmp_path: Path) -> None
     (tmp_path / "shop.csv").write_bytes("\n".join(lines).encode() + b"\nkaputt \xff;2\nschluss;1\n")
     reading = read(tmp_path / "shop.csv")
     assert [review.text for review in reading] == ["schön 0", "schön 1", "schön 2", "schluss"]
-    assert "line 5: the text is not UTF-8 at character 7" in reading.problems[0]
+    assert "line 5: column 'text' is not UTF-8 at character 7" in reading.problems[0]
 
 
 def test_sixteen_bits_are_refused_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "excel.txt").write_bytes(table("\t").encode("utf-16"))
-    with pytest.raises(NoReviewsError, match=r"excel.txt: the file is UTF-16: save it as UTF-8"):
+    with pytest.raises(NoReviewsError, match=r"excel.txt is UTF-16 or not a text: save it as UTF-8"):
         list(read(tmp_path / "excel.txt"))
 
 
@@ -62,7 +61,7 @@ def test_ratings_on_another_scale(tmp_path: Path) -> None:
     (tmp_path / "ten.csv").write_text("text,score\na,1\nb,10\nc,5.5\nd,11\n")
     reading = read(tmp_path / "ten.csv", scale=read_scale("1:10"))
     assert [review.stars for review in reading] == [1.0, 5.0, 3.0]
-    assert reading.problems == [f"{tmp_path}/ten.csv, line 5: expected a number of stars from 1 to 10, got '11'"]
+    assert reading.problems == [f"{tmp_path}/ten.csv, line 5: expected a rating from 1 to 10, got '11'"]
 
 
 def test_columns_are_found_alike_for_reviews_and_items(tmp_path: Path) -> None:

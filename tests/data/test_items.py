@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import conquer
-from conquer.data.items import listed_items
-from conquer.data.votes.items import read_items
+from conquer.data.items import listed_items, read_items
 
 
 @pytest.mark.parametrize(
@@ -67,11 +66,11 @@ def test_ids_alone(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the file is empty"),
-        ("id,text\n", "there is no item"),
-        ("id,text\na,x\na,y\n", "line 3: the item 'a' is there twice"),
+        ("", "is empty"),
+        ("id,text\n", "there are no items"),
+        ("id,text\na,x\na,y\n", "line 3: the id 'a' occurs twice"),
         ("text,by\nx,y\n", "no column is an id"),
-        ("id,text\n,x\n", "line 2: a thing is missing"),
+        ("id,text\n,x\n", "line 2: an item is missing"),
         ('{"id": "a", "text": "x"}', "line 1: 'a' has no 'by'"),
     ],
 )

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 import zstandard
 
-from conquer.data.compression import NoReviewsError, ReviewFileError
-from conquer.data.reviews import Review, domain_name, find, read
+from conquer.data.compression import DataError
+from conquer.data.reviews import NoReviewsError, Review, domain_name, find, read
 
 PLAIN = [Review('Works, and "well".\n  Twice', 5.0), Review("Broke - it's bad", 1.0), Review("é 漢字", 3.0)]
 FLAT = [Review(" ".join(review.text.split()), review.stars) for review in PLAIN]
@@ -96,10 +96,10 @@ def test_parquet_with_named_columns(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pl.DataFrame({"words": [r.text for r in PLAIN], "grade": [int(r.stars) for r in PLAIN]}).write_parquet(path)
     assert list(read(path, text="words", rating="grade")) == PLAIN
-    with pytest.raises(NoReviewsError, match="p.parquet: the table of 'words, grade' has no text column"):
+    with pytest.raises(NoReviewsError, match=r"p.parquet: no text column \(text, .* among 'words, grade'"):
         list(read(path))
     (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[:50])
-    with pytest.raises(ReviewFileError, match=r"cut.parquet: not a readable Parquet"):
+    with pytest.raises(DataError, match=r"cut.parquet: not a readable Parquet"):
         list(read(tmp_path / "cut.parquet"))
 
 
@@ -122,16 +122,16 @@ def test_human_ratings(tmp_path: Path) -> None:
         ('{"text": 3, "stars": 1}', "no text"),
         ('{"stars": 1}', "no text"),
         ("[1]", "expected an object"),
-        ('{"text": "a", "stars"', "neither JSON nor"),
-        ("{'text': open('x')}", "neither JSON nor"),
+        ('{"text": "a", "stars"', "not a JSON object"),
+        ("{'text': open('x')}", "not a JSON object"),
         ('{"text": "a", "stars": 2, "ratings": []}', "list of ratings"),
         ('{"text": "a \\ud83d", "stars": 2}', "not UTF-8 at character 2"),
         ('{"text": "\\udc80", "stars": 2}', "not UTF-8"),
         ('{"text": "a", "stars": ' + "9" * 400 + "}", "1 to 5, got 999"),
         ("{'text': 'a', 'stars': -" + "9" * 400 + "}", "1 to 5, got -999"),
-        ('{"text": "a", "stars": ' + "9" * 5000 + "}", "neither JSON nor"),
+        ('{"text": "a", "stars": ' + "9" * 5000 + "}", "not a JSON object"),
         ('{"text": "a", "stars": 2, "ratings": [' + "9" * 400 + "]}", "1 to 5, got 999"),
-        ("{'text': {[]: 1}}", "neither JSON nor"),
+        ("{'text': {[]: 1}}", "not a JSON object"),
     ],
 )
 def test_unreadable_rows_are_counted_with_their_place(tmp_path: Path, row: str, reason: str) -> None:
@@ -156,10 +156,8 @@ def test_arrays_of_objects(tmp_path: Path, indent: int | None, pack) -> None:
     assert list(reading) == PLAIN
     assert reading.unreadable == 3
     path.write_text(json.dumps(rows, indent=0)[:-30])
-    reading = read(path)
-    with pytest.raises(ReviewFileError, match=r"array.json, line 10: the JSON array is broken here"):
-        list(reading)
-    assert reading.read == 2
+    with pytest.raises(DataError, match=r"array.json, line 10: the JSON array is broken here"):
+        list(read(path))
     path.write_text("[]")
     with pytest.raises(NoReviewsError, match="there are no rows"):
         list(read(path))

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from fits import tally_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 import conquer
-from conquer.fitting import fitted
 from conquer.kernels.rounds import settings
 from conquer.session import replay
 from conquer.types import Choice, Query
@@ -167,11 +167,9 @@ def test_contexts_are_crossed_where_asked():
 
 
 def test_what_was_found_is_told():
-    found = fitted(
-        [("tea", "mug", "tie"), ("tea", "mug", "skip"), ("tea", "pot", "both_bad"), ("tea", "pot", "pot")]
-    ).found
+    found = tally_of([("tea", "mug", "tie"), ("tea", "mug", "skip"), ("tea", "pot", "both_bad"), ("tea", "pot", "pot")])
     assert (found.votes, found.ties, found.skips, found.both_bad, found.refused) == (2, 1, 1, 1, 0)
-    assert fitted([("tea", "pot", "both_bad"), ("tea", "pot", "pot")], both_bad="tie").found.ties == 1
+    assert tally_of([("tea", "pot", "both_bad"), ("tea", "pot", "pot")], both_bad="tie").ties == 1
 
 
 @pytest.mark.parametrize(
@@ -184,7 +182,7 @@ def test_what_was_found_is_told():
         ({"context": True}, "features"),
         ({"dim": 1}, "dim must be at least"),
         ({"jobs": 0}, "jobs"),
-        ({"things": "cars"}, "things must be one of"),
+        ({"content": "cars"}, "content must be one of"),
         ({"both_bad": "win"}, "both_bad"),
         ({"kind": "dog"}, "kind"),
         ({"lam": 1e-30}, "sixteen digits"),

@@ -5,11 +5,12 @@ import signal
 
 import numpy as np
 import pytest
+from fits import fit_in_parts
 
 import conquer
-from conquer.data.votes import VoteError
-from conquer.fitting.sources import sources_of
-from conquer.fitting.sums import PartTask, merged, sum_part
+from conquer.data.compression import DataError
+from conquer.data.tables import cut, sniff
+from conquer.fitting.parts import PartTask, merge, sum_part
 from conquer.fitting.workers import spread
 
 distributed = pytest.importorskip("distributed")
@@ -42,33 +43,37 @@ def vectors(tmp_path):
     return path
 
 
+def parts_of(paths, size):
+    return [part for path in paths for part in cut(sniff(path), size)]
+
+
 def state(session):
     model = session.learner.model
     return model.weights().tobytes(), model.inverse.tobytes(), model.stats.tobytes(), session.catalog.names
 
 
 def test_parts_give_the_same_bits_in_any_order_of_arrival(log):
-    tasks = [PartTask(source, {"things": "ids"}) for source in sources_of(log, 2_000)]
+    tasks = [PartTask(source, {"content": "ids"}) for source in parts_of(log, 2_000)]
     assert len(tasks) > 9
     results = list(enumerate(map(sum_part, tasks)))
-    expected = merged(tasks, iter(results))
+    expected = merge(tasks, iter(results))
     for order in (reversed(results), [results[k] for k in np.random.default_rng(0).permutation(len(results))]):
-        found = merged(tasks, iter(order))
+        found = merge(tasks, iter(order))
         assert found.sums.squares.tobytes() == expected.sums.squares.tobytes()
         assert found.sums.gains.tobytes() == expected.sums.gains.tobytes()
-        assert found.found == expected.found
+        assert found.tally == expected.tally
 
 
 def test_the_sum_of_parts_is_that_of_the_whole(log):
-    whole, parts = conquer.fit(log), conquer.fit(log, part_bytes=2_000)
+    whole, parts = conquer.fit(log), fit_in_parts(2_000, log)
     np.testing.assert_allclose(whole.learner.model.inverse, parts.learner.model.inverse, atol=1e-9)
     assert whole.catalog.names == parts.catalog.names
     assert whole.learner.answers == parts.learner.answers == 1200
 
 
 def test_processes_give_the_same_bits(log, vectors):
-    assert state(conquer.fit(log, part_bytes=4_000, jobs=2)) == state(conquer.fit(log, part_bytes=4_000))
-    assert state(conquer.fit(vectors, part_bytes=9_000, jobs=2)) == state(conquer.fit(vectors, part_bytes=9_000))
+    assert state(fit_in_parts(4_000, log, jobs=2)) == state(fit_in_parts(4_000, log))
+    assert state(fit_in_parts(9_000, vectors, jobs=2)) == state(fit_in_parts(9_000, vectors))
 
 
 @pytest.fixture(scope="module")
@@ -82,25 +87,23 @@ def cluster():
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_gives_the_same_bits(log, vectors, cluster):
     address = cluster.scheduler_address
-    assert state(conquer.fit(log, part_bytes=4_000, cluster=address)) == state(conquer.fit(log, part_bytes=4_000))
-    assert state(conquer.fit(vectors, part_bytes=9_000, cluster=address)) == state(
-        conquer.fit(vectors, part_bytes=9_000)
-    )
+    assert state(fit_in_parts(4_000, log, cluster=address)) == state(fit_in_parts(4_000, log))
+    assert state(fit_in_parts(9_000, vectors, cluster=address)) == state(fit_in_parts(9_000, vectors))
     log[1].write_text("left,right,answer,weight\nm1,m2,0.5,7\n")
-    with pytest.raises(VoteError, match=r"1.csv, line 2: a weight must be"):
+    with pytest.raises(DataError, match=r"1.csv, line 2: a weight must be"):
         conquer.fit(log, cluster=address)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_dies_changes_no_bit(log, cluster):
-    tasks = [PartTask(source, {"things": "ids"}) for source in sources_of(log, 4_000)]
-    expected = merged(tasks, spread(sum_part, tasks))
+    tasks = [PartTask(source, {"content": "ids"}) for source in parts_of(log, 4_000)]
+    expected = merge(tasks, spread(sum_part, tasks))
     worker, results = next(iter(cluster.workers.values())), []
     for result in spread(sum_part, tasks, cluster=cluster.scheduler_address):
         if not results:
             os.kill(worker.process.pid, signal.SIGKILL)
         results.append(result)
-    found = merged(tasks, iter(results))
+    found = merge(tasks, iter(results))
     assert found.sums.squares.tobytes() == expected.sums.squares.tobytes()
     assert found.sums.gains.tobytes() == expected.sums.gains.tobytes()
 

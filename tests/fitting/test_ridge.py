@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from fits import fit_in_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +53,7 @@ def test_a_table_gives_dense_ridge(tmp_path_factory, rows, lam, vectors, part, t
             conquer.fit(path, lam=lam)
         return
     items = {name: X[k].tolist() for k, name in enumerate(NAMES)} if vectors else None
-    session = conquer.fit(path, items, lam=lam, part_bytes=part, both_bad="tie" if tie else "skip")
+    session = fit_in_parts(part, path, items, lam=lam, both_bad="tie" if tie else "skip")
     places = [NAMES.index(name) for name in session.catalog]
     np.testing.assert_allclose(
         session.learner.scores(session.catalog.rows), X[places] @ np.linalg.solve(A, b), atol=1e-10, rtol=0
@@ -68,7 +69,7 @@ def test_a_table_gives_dense_ridge(tmp_path_factory, rows, lam, vectors, part, t
 )
 def test_a_frame_is_told_how_to_give_its_rows(package, remedy):
     frame = pytest.importorskip(package).DataFrame
-    with pytest.raises(TypeError, match=f"give a frame's rows: {remedy}"):
+    with pytest.raises(TypeError, match=f"pass the rows of a frame: {remedy}"):
         conquer.fit(frame({"left": ["tea"], "right": ["mug"], "winner": ["left"]}))
 
 

@@ -128,10 +128,10 @@ def test_numbers_that_outweigh_everything_else_are_told(local):
 
 def test_long_names_are_not_remembered():
     """An upload of names of a megabyte each leaves none of them in memory."""
-    before = [cache.cache_info().currsize for cache in (columns._remembered, roles._remembered)]
+    before = [cache.cache_info().currsize for cache in (columns._cached, roles._remembered)]
     for k in range(3):
         name = f"x{k}" * 500_000
         assert read_items(json.dumps([{"text": "a", name: 1}, {"text": "b"}]).encode()).unused == [name]
-    after = [cache.cache_info().currsize for cache in (columns._remembered, roles._remembered)]
+    after = [cache.cache_info().currsize for cache in (columns._cached, roles._remembered)]
     assert after[0] - before[0] <= 20
     assert after[1] - before[1] <= 2

@@ -12,7 +12,7 @@ ITEMS = [{"id": name, "text": text} for name, text in TEXTS.items()]
 
 
 def test_a_fitted_session_is_served(local, tmp_path):
-    texts = conquer.fit([(TEXTS["a"], TEXTS["b"], 1), (TEXTS["b"], TEXTS["c"], 1)], things="texts", dim=64)
+    texts = conquer.fit([(TEXTS["a"], TEXTS["b"], 1), (TEXTS["b"], TEXTS["c"], 1)], content="texts", dim=64)
     ids = conquer.fit([("tea", "mug", "tea"), ("mug", "pot", "mug")])
     conquer.save(texts, tmp_path / "texts")
     conquer.save(ids, tmp_path / "ids")
@@ -50,8 +50,8 @@ def test_what_the_service_exports_can_be_fitted(local, tmp_path):
     (tmp_path / "model").write_bytes(model)
     reading = read_votes(tmp_path / "ledger")
     votes = list(reading)
-    assert (reading.things, len(votes), reading.found.ties) == ("texts", 6, 1)
-    assert (reading.found.skips, reading.found.both_bad) == (1, 1)
+    assert (reading.content, len(votes), reading.tally.ties) == ("texts", 6, 1)
+    assert (reading.tally.skips, reading.tally.both_bad) == (1, 1)
     assert {vote.voter for vote in votes} == {"v0", "v1"}
     preferences = read_votes(tmp_path / "pairs")
     assert len(list(preferences)) == 5

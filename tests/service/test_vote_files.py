@@ -162,7 +162,7 @@ def test_a_table_has_no_formulas(local):
     async def work(client, _server):
         texts = ["\n=1", " =1+1", "\t@x", "+1", "tea", "mug\r=1+1", "pot\r\n-1"]
         rows = [{"chosen": text, "rejected": "mug"} for text in texts]
-        assert (await send(client, json.dumps(rows).encode(), "?things=texts")).json()["learnt"] == len(texts)
+        assert (await send(client, json.dumps(rows).encode(), "?content=texts")).json()["learnt"] == len(texts)
         table = list(csv.DictReader(io.StringIO((await client.get("/v1/models/m/log?format=csv")).text)))
         assert [row["first"] for row in table] == ["'\n=1", "' =1+1", "'\t@x", "'+1", *texts[4:]]
 

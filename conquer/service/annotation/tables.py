@@ -1,13 +1,12 @@
 """Files of items to rows, a mapping each: JSON lines, an array of JSON objects or texts, or a table with a header."""
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from conquer.data.dialect import UTF8, DialectError, decoded, delimiter_of, encoding_of, quoting_of
+from conquer.data.compression import is_compressed
+from conquer.data.tables import UTF8, FilePart, chunks, point, sniff
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.http import decoding
 
@@ -28,30 +27,30 @@ def read_rows(data: bytes) -> tuple[list[FileRow], bool]:
     >>> read_rows("Name;Preis\\nGrün;3,5\\n".encode("latin-1"))
     ([{'Name': 'Grün', 'Preis': '3.5'}], True)
     """
+    if is_compressed(data):
+        raise invalid("the file is compressed: upload it as it is")
     try:
-        encoding = encoding_of(data)
-    except DialectError as error:
+        part = sniff(data)
+        rows = list(_cells(part) if part.form in ("table", "preflib") else _json_rows(part, data))
+    except RefusalError:
+        raise
+    except ValueError as error:
         raise invalid(str(error)) from None
-    first = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if not first:
-        raise invalid("the file is empty")
-    if first in b"{[" and encoding != UTF8:
-        raise invalid("the file is not UTF-8, and JSON must be: save it as UTF-8")
-    text = decoded(data, encoding).removeprefix("\ufeff")
-    if encoding == UTF8 and not _is_whole(text):
-        raise invalid(f"the file is not UTF-8 in line {_broken_line(text)}: save it as UTF-8")
-    rows = list(_json_array(text) if first == b"[" else _json_lines(text) if first == b"{" else _cells(text))
     if not rows:
         raise invalid("the file has no items")
-    return rows, first not in b"{["
+    return rows, part.form not in ("json", "jsonl", "ledger")
 
 
-def _is_whole(text: str) -> bool:
+def _json_rows(part: FilePart, data: bytes) -> Iterator[FileRow]:
+    text = data.decode("utf-8-sig", "surrogateescape")
+    if part.encoding != UTF8 or not _is_utf8(text):
+        line = next(number for number, line in enumerate(text.split("\n"), 1) if not _is_utf8(line))
+        raise invalid(f"the file is not UTF-8 in line {line}, and JSON must be: save it as UTF-8")
+    return _json_array(text) if part.form == "json" else _json_lines(text)
+
+
+def _is_utf8(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
-
-
-def _broken_line(text: str) -> int:
-    return next(number for number, line in enumerate(text.split("\n"), 1) if not _is_whole(line))
 
 
 def _json_array(text: str) -> Iterator[FileRow]:
@@ -84,21 +83,10 @@ def _shallow(value: Any, depth: int) -> bool:
     return not isinstance(value, list) or (depth > 0 and all(_shallow(one, depth - 1) for one in value))
 
 
-def _cells(text: str) -> Iterator[FileRow]:
-    delimiter = delimiter_of(text.lstrip("\r\n").partition("\n")[0])
-    reader = csv.DictReader(
-        io.StringIO(text), strict=delimiter != "\t", delimiter=delimiter, quoting=quoting_of(delimiter)
-    )
-    try:
-        for number, row in enumerate(reader, 2):
-            if None in row or None in row.values():
-                raise invalid(f"line {number} has another number of columns than the header")
+def _cells(part: FilePart) -> Iterator[FileRow]:
+    for chunk in chunks(part):
+        for number, row in chunk.rows():
+            if isinstance(row, ValueError):
+                raise invalid(f"line {number}: {row}")
             # Where semicolons separate, a comma is what a point is elsewhere.
-            yield {name: _pointed(cell) for name, cell in row.items()} if delimiter == ";" else dict(row)
-    except csv.Error as error:
-        raise invalid(f"the file is neither JSON nor a table with a header: {error}") from None
-
-
-def _pointed(cell: str) -> str:
-    whole, comma, rest = cell.strip().partition(",")
-    return f"{whole}.{rest}" if comma and whole.removeprefix("-").isdecimal() and rest.isdecimal() else cell
+            yield {name: point(cell) for name, cell in row.items()} if part.delimiter == ";" else row

@@ -1,16 +1,14 @@
 """A file of votes as rows: read and checked beside the writer, within what one request may bring."""
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from conquer.data.votes import Found, Vote, VoteError, read_votes, whole_file
-from conquer.data.votes.parts import DELIMITERS
+from conquer.data.compression import is_compressed
+from conquer.data.tables import sniff
+from conquer.data.votes import Vote, VoteReading, VoteTally
 from conquer.service.commands.reading import Reader
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.http.decoding import in_words
@@ -24,9 +22,6 @@ STORED = 64 << 20
 """Bytes of their items and contexts, each vote with its own, as they are stored: a line names what may be long."""
 CELLS = 20_000_000
 """Features of their items, and products with their contexts; an item counts as some at least."""
-_FORMS = (*DELIMITERS, "jsonl", "json")
-_PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"(\xb5/\xfd")
-"""How compressed files begin: a small one may hold more than there is room for."""
 _REST = "each with its own copy of them; send the rest in another"
 _json = msgspec.json.Encoder().encode
 
@@ -41,23 +36,21 @@ class ReadVote(msgspec.Struct):
 
 
 def read_file(
-    data: bytes, reader: Reader, pool: Sequence[Group], kind: str, things: str | None
-) -> tuple[Found, list[ReadVote]]:
+    data: bytes, reader: Reader, pool: Sequence[Group], kind: str, content: str | None
+) -> tuple[VoteTally, list[ReadVote]]:
     """The file's votes as rows, all checked; a RefusalError names the line."""
     known = {item.id: (item, group) for group in pool for item in group.items}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "votes"
-        path.write_bytes(data)
-        try:
-            if data.startswith(_PACKED) or whole_file(path).form not in _FORMS:
-                raise invalid("the file must be CSV, JSON lines or a JSON array, and not compressed")
-            reading = read_votes(path, kind=kind, things=things, known=known or None)
-            votes = list(_rows(reading, reader, known))
-        except (VoteError, ValueError, OSError) as error:
-            if isinstance(error, RefusalError):
-                raise
-            raise invalid(str(error).replace(f"{path}{os.sep}", "").replace(f"{path}", "the file")) from None
-    return reading.found, votes
+    try:
+        # A small compressed file may hold more than there is room for.
+        if is_compressed(data) or (part := sniff(data)).form not in ("table", "jsonl", "json"):
+            raise invalid("the file must be CSV, JSON lines or a JSON array, and not compressed")
+        reading = VoteReading(part, kind=kind, content=content, known=known or None)
+        votes = list(_rows(reading, reader, known))
+    except (ValueError, OSError) as error:
+        if isinstance(error, RefusalError):
+            raise
+        raise invalid(str(error)) from None
+    return reading.tally, votes
 
 
 def _rows(reading: Any, reader: Reader, known: Mapping[str, tuple[Item, Group]]) -> Iterator[ReadVote]:
@@ -67,7 +60,7 @@ def _rows(reading: Any, reader: Reader, known: Mapping[str, tuple[Item, Group]])
         if count > MOST:
             raise invalid(f"line {one.line}: a request has at most {MOST:,} votes; send the rest in another")
         try:
-            row = _row(one, reading.things, known, reader)
+            row = _row(one, reading.content, known, reader)
         except (RefusalError, msgspec.ValidationError, ValueError) as error:
             raise invalid(f"line {one.line}: {in_words(str(error))}") from None
         stored, cells = stored + one.count * row.stored, cells + one.count * row.cells
@@ -78,7 +71,7 @@ def _rows(reading: Any, reader: Reader, known: Mapping[str, tuple[Item, Group]])
         yield from [row] * one.count
 
 
-def _row(one: Vote, things: str, known: Mapping[str, tuple[Item, Group]], reader: Reader) -> ReadVote:
+def _row(one: Vote, content: str, known: Mapping[str, tuple[Item, Group]], reader: Reader) -> ReadVote:
     if one.weight is not None:
         raise ValueError("weights are the model's own here: leave the column out")
     voter = None if one.voter is None else msgspec.convert(one.voter, Identifier)
@@ -91,7 +84,7 @@ def _row(one: Vote, things: str, known: Mapping[str, tuple[Item, Group]], reader
             raise ValueError(f"{first.id!r} and {second.id!r} answer to different prompts")
         context = context if group.context is None else group.context
     else:
-        first, second = (_item(thing, things) for thing in (one.first, one.second))
+        first, second = (_item(thing, content) for thing in (one.first, one.second))
     items = _json([first, second])
     told = _json(msgspec.convert(context, NewContext))
     read = reader.read(items, told, Limits().cells)
@@ -103,10 +96,10 @@ def _row(one: Vote, things: str, known: Mapping[str, tuple[Item, Group]], reader
     return ReadVote(row, voter, len(items) + len(told), read.cells)
 
 
-def _item(thing: Any, things: str) -> Item:
+def _item(thing: Any, content: str) -> Item:
     """A thing that nobody has uploaded as an item: an id is a feature of its own, all else is named by its digest."""
-    if things == "ids":
+    if content == "ids":
         return msgspec.convert({"id": thing, "features": {"id": thing}}, NewItem)
-    key = {"texts": "text", "dicts": "features", "vectors": "vector"}[things]
+    key = {"texts": "text", "dicts": "features", "vectors": "vector"}[content]
     name = hashlib.blake2b(_json(thing), digest_size=8).hexdigest()
     return msgspec.convert({"id": name, key: thing}, NewItem)

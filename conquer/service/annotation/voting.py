@@ -54,7 +54,7 @@ class Slice(msgspec.Struct):
         return self.learnt + self.repeated + self.undone
 
 
-def vote(run: Run, data: bytes, *, name: str | None, kind: str, things: str | None) -> VotesReply:
+def vote(run: Run, data: bytes, *, name: str | None, kind: str, content: str | None) -> VotesReply:
     """Learn a file of votes; blocks, so it needs a thread of its own.
 
     Nothing is learnt unless all of it can be read. What was cut off half-way goes on when it is sent again under the
@@ -62,7 +62,7 @@ def vote(run: Run, data: bytes, *, name: str | None, kind: str, things: str | No
     refused.
     """
     reader, pool = run(_state)
-    found, votes = read_file(data, reader, pool, kind, things)
+    found, votes = read_file(data, reader, pool, kind, content)
     mark = name or hashlib.blake2b(data, digest_size=12).hexdigest()
     done = Slice()
     while done.votes < len(votes):

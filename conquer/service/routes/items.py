@@ -181,7 +181,7 @@ async def add_votes(call: Call) -> VotesReply:
         raise invalid("the body must be a file of votes, got nothing")
 
     def work() -> VotesReply:
-        return vote(call.weighed_now, data, name=mark, kind=kind, things=query.get("things"))
+        return vote(call.weighed_now, data, name=mark, kind=kind, content=query.get("content"))
 
     return await call.beside(call.server.long_work, work)
 
@@ -213,7 +213,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", "/v1/models/{name}/votes", "admin", "Learn a file of votes: CSV, JSON lines or a JSON array",
-        add_votes, bytes, VotesReply, upload=True, query=("id", "kind", "things"),
+        add_votes, bytes, VotesReply, upload=True, query=("id", "kind", "content"),
         example="left,right,winner,voter\na,b,left,ann\nb,c,tie,bob\n",
     ),
     Endpoint(

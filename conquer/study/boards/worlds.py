@@ -82,7 +82,7 @@ def _of_votes(path: str, count: int) -> BoardWorld:
 def read_votes(path: str) -> dict[tuple[str, str], list[float]]:
     """{(left, right): answers, +1 for left}, from a file of votes between ids, as `conquer fit` reads it."""
     found: dict[tuple[str, str], list[float]] = {}
-    for vote in votes.read_votes(path, things="ids"):
+    for vote in votes.read_votes(path, content="ids"):
         found.setdefault((vote.first, vote.second), []).extend([vote.value] * vote.count)
     return found
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.data import digits, reviews, splits, synthetic
-from conquer.data.compression import NoReviewsError
+from conquer.data.reviews import NoReviewsError
 from conquer.data.scales import STARS, Scale
 from conquer.features.vocabulary import tabulate
 from conquer.rows import SparseRows

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from conquer.data import reviews
-from conquer.data.compression import NoReviewsError, ReviewFileError
+from conquer.data.compression import DataError
+from conquer.data.reviews import NoReviewsError
 from conquer.study.reviews.sources import DomainSource, sources
 from conquer.study.reviews.spec import EMBEDDED, Spec
 
@@ -32,11 +33,11 @@ def look(spec: Spec) -> list[str]:
 
 
 def refuse_unreadable(facts: Mapping[str, Mapping[str, Any]]) -> None:
-    """A ReviewFileError where more than 5 % of a domain's rows could not be read."""
+    """A DataError where more than 5 % of a domain's rows could not be read."""
     for name, about in facts.items():
         count, total = about.get("unreadable", 0), about.get("unreadable", 0) + about.get("read", 0)
         if count > _MOST * total:
-            raise ReviewFileError(
+            raise DataError(
                 f"{name}: {count} of {total} rows cannot be read, the first in {about['problems'][0]}. If the ratings "
                 f"are on another scale, say --scale LOW:HIGH; if other columns are meant, --text and --rating; "
                 f"--allow-unreadable goes on without these rows"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conquer.data.compression import NoReviewsError
+from conquer.data.reviews import NoReviewsError
 from conquer.registry import find
 from conquer.study.backends import Backend, serial
 from conquer.study.cells.output import write_frame

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from conquer.data import reviews
-from conquer.data.compression import NoReviewsError, ReviewFileError
+from conquer.data.compression import DataError
+from conquer.data.reviews import NoReviewsError
 from conquer.data.scales import STARS, Scale, read_scale, seen
 from conquer.study.reviews.spec import EMBEDDED, PROTOCOL, Spec
 
@@ -122,12 +123,12 @@ def scale_of(
         return read_scale(given)
     numbers: list[float] = []
     for path in paths:
-        with contextlib.suppress(ReviewFileError):
+        with contextlib.suppress(DataError):
             numbers += reviews.ratings_of(Path(path), _LOOKED_AT, text=text, rating=rating)
     scale = seen(numbers)
     if numbers and scale is None:
         ends = f"{min(numbers):g} to {max(numbers):g}"
-        raise ReviewFileError(f"{paths[0]}: ratings from {ends} are on no usual scale; say which: --scale LOW:HIGH")
+        raise DataError(f"{paths[0]}: ratings from {ends} are on no usual scale; say which: --scale LOW:HIGH")
     return scale
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from conquer.data.votes import VoteBlock, read_votes
 from conquer.features.featurizer import Featurizer
-from conquer.fitting.counts import PairCounts
+from conquer.fitting.vote_sums import PairCounts
 from conquer.types import Floats, Ints
 
 LAMS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -26,10 +26,10 @@ class Topic:
         self.name = path.name.partition(".")[0]
         self.sums = PairCounts()
         winners: list[Ints] = []
-        for block in read_votes(path, things="texts").blocks():
+        for block in read_votes(path, content="texts").blocks():
             self.sums.add_block(block)
             winners.append(self._decided(block))
-        self.texts = list(self.sums.names)
+        self.texts = [str(name) for name in self.sums.names]
         self.pairs = np.concatenate(winners, axis=1)
         """(2, N): the places of winner and loser."""
 

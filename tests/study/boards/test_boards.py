@@ -106,7 +106,7 @@ def test_votes_are_drawn_from_those_of_the_pair(tmp_path):
     with pytest.raises(ValueError, match="no 4 items were all compared with each other; 3 were"):
         compared(read_votes(str(path)), 4)
     path.write_bytes(gzip.compress(b"left,right,winner\n01,1,left\n1,01,c\n"))
-    with pytest.raises(ValueError, match="line 3: the winner must be one of the two things"):
+    with pytest.raises(ValueError, match="line 3: the winner must be one of the two items"):
         read_votes(str(path))
     path.write_bytes(gzip.compress(b"left,right,winner,votes\n01,1,left,2\n1,01,tie,1\n"))
     assert read_votes(str(path)) == {("01", "1"): [1.0, 1.0], ("1", "01"): [0.0]}

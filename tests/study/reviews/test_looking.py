@@ -9,7 +9,7 @@ import pytest
 from study.studies import tiny
 
 from conquer.data import synthetic
-from conquer.data.compression import ReviewFileError
+from conquer.data.compression import DataError
 from conquer.data.splits import development
 from conquer.study.cells.identity import check_place
 from conquer.study.reviews import domains, sources
@@ -65,18 +65,18 @@ def test_half_the_rows_unreadable_is_refused_unless_allowed(tmp_path: Path) -> N
         r"films: \d+ of 400 rows cannot be read, the first in .*films.csv, line \d+: expected .* got 'good'.*--scale"
     )
     for call in (look, lambda each: study(each, tmp_path / "out")):
-        with pytest.raises(ReviewFileError, match=wanted):
+        with pytest.raises(DataError, match=wanted):
             call(spec)
     allowed = tiny(data=data, domains=None, minimum=100, allow_unreadable=True, items=(3,), repetitions=1)
     assert study(allowed, tmp_path / "out").domains["films"]["unreadable"] > 20
-    with pytest.raises(ReviewFileError, match="rows cannot be read"):
+    with pytest.raises(DataError, match="rows cannot be read"):
         look(tiny(data=str(ten(tmp_path)), domains=None, scale="1:5"))
 
 
 def test_ratings_on_no_usual_scale_ask_for_one(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("text,score\na,-300\nb,12\n")
-    with pytest.raises(ReviewFileError, match=r"ratings from -300 to 12 are on no usual scale; say which: --scale"):
+    with pytest.raises(DataError, match=r"ratings from -300 to 12 are on no usual scale; say which: --scale"):
         look(tiny(data=str(path), domains=None))
     with pytest.raises(ValueError, match="such as 1:10"):
         tiny(data=str(path), scale="ten")

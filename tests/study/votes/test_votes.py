@@ -4,7 +4,7 @@ import choix
 import numpy as np
 import pytest
 
-from conquer.fitting.counts import PairCounts
+from conquer.fitting.vote_sums import PairCounts
 from conquer.models.full import Full
 from conquer.study.votes.arguments import Topic, best_known, left_out, length_alone, words_and_length
 from conquer.study.votes.bradley_terry import strengths

@@ -1,4 +1,4 @@
-"""One voter, one question, two different answers: found without keeping the votes themselves."""
+"""Contradictions: one voter, one question, two different answers; found without keeping the votes."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.data.votes.vote import VoteBlock
+from conquer.data.votes import VoteBlock
 
 _MOST = 1 << 17
 """Names whose hash is remembered: ids and voters are few, prompts may be many."""

@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conquer.answers import RESERVED
+from conquer.data.tables import cut, sniff
 from conquer.data.votes import Vote, VoteReading, read_votes
-from conquer.data.votes.parts import FilePart, cut
-from conquer.data.votes.tables import header_of
 
 ROWS = [
     {"model_a": "tea", "model_b": "mug, blue", "winner": "model_a", "judge": "ann", "prompt": "p1"},
@@ -71,8 +70,8 @@ def test_every_form_says_the_same(name, packing, tmp_path):
     path.write_bytes(PACKED[packing](FORMS[name](ROWS)))
     reading = read_votes(path)
     assert said(reading) == EXPECTED
-    assert (reading.found.votes, reading.found.ties) == (3, 1)
-    assert reading.things == "ids"
+    assert (reading.tally.votes, reading.tally.ties) == (3, 1)
+    assert reading.content == "ids"
 
 
 HEADERS = [
@@ -114,12 +113,12 @@ def test_columns_can_be_named(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("model_a,model_b,answer one,answer two,who won\nm,n,green tea,a mug,left\n")
     named = {"first": "answer one", "second": "Answer Two", "winner": "who won"}
-    (vote,) = read_votes(path, columns=named, things="texts")
+    (vote,) = read_votes(path, columns=named, content="texts")
     assert (vote.first, vote.second, vote.value) == ("green tea", "a mug", 1.0)
 
 
 @pytest.mark.parametrize(
-    ("cells", "things", "first"),
+    ("cells", "content", "first"),
     [
         (("green tea", "a mug"), "texts", "green tea"),
         (("tea", "mug"), "ids", "tea"),
@@ -130,7 +129,7 @@ def test_columns_can_be_named(tmp_path):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_things_are_ids_texts_dicts_or_vectors(cells, things, first, form, tmp_path):
+def test_items_are_ids_texts_dicts_or_vectors(cells, content, first, form, tmp_path):
     path = tmp_path / "votes"
     if form == "jsonl":
         path.write_text(json.dumps({"chosen": cells[0], "rejected": cells[1]}) + "\n")
@@ -139,7 +138,7 @@ def test_things_are_ids_texts_dicts_or_vectors(cells, things, first, form, tmp_p
         path.write_text(table([dict(zip(("chosen", "rejected"), written, strict=True))], ","))
     reading = read_votes(path)
     (vote,) = reading
-    assert (reading.things, vote.first) == (things, first)
+    assert (reading.content, vote.first) == (content, first)
 
 
 def test_orders_of_preference_are_votes(tmp_path):
@@ -173,7 +172,7 @@ def test_a_ledger_of_ours_is_votes(from_file, tmp_path):
     (vote,) = reading
     assert (vote.first, vote.second, vote.value, vote.voter, vote.line) == ("green tea", "a mug", -1.0, "ann", 3)
     assert (vote.context, vote.left) == ({"time": "noon"}, "second")
-    assert (reading.things, reading.found.both_bad, reading.found.refused) == ("texts", 1, 0)
+    assert (reading.content, reading.tally.both_bad, reading.tally.refused) == ("texts", 1, 0)
 
 
 NAMES = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=12).filter(
@@ -201,8 +200,8 @@ def test_parts_of_a_file_are_the_file(lines, size, ends):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "votes.csv"
         path.write_text("left,right,winner\n" + "\n".join(lines) + ("\n" if ends else ""))
-        whole = FilePart(path, "csv")
-        parts = cut(whole, tuple(header_of(path, "csv")), size)
+        whole = sniff(path)
+        parts = cut(whole, size)
         found = []
         for part in parts:
             found += list(VoteReading(part))
@@ -212,8 +211,8 @@ def test_parts_of_a_file_are_the_file(lines, size, ends):
 def test_a_table_with_cells_of_several_lines_stays_whole(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text('left,right,winner\ntea,"a\nmug",left\n' * 5)
-    whole = FilePart(path, "csv")
-    assert cut(whole, ("left", "right", "winner"), 10) == [whole]
+    whole = sniff(path)
+    assert cut(whole, 10) == [whole]
     assert [vote.line for vote in read_votes(path, strict=False)][:2] == [2, 5]
 
 

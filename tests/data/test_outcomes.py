@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import conquer
-from conquer.data.votes import VoteError, VoteReading, read_votes
+from conquer.data.compression import DataError
+from conquer.data.votes import VoteReading, read_votes
 
 
 def votes(pairs, names=("model_a", "model_b")):
@@ -40,14 +41,14 @@ def test_a_row_says_the_same_alone_and_after_others(tmp_path_factory, rows):
         path.write_text(f"model_a,model_b,winner\n{line}\n")
         try:
             (alone,) = (vote.value for vote in read_votes(path))
-        except VoteError:
+        except DataError:
             alone = None
         assert together.get(place) == alone
 
 
 @pytest.mark.parametrize("row", [("B", "A", "a"), ("y", "Left", "LEFT"), ("tea", "Tie", "TIE"), ("B", "A", "[[A]]")])
 def test_a_winner_that_may_be_a_side_or_a_name_is_refused(row):
-    with pytest.raises(VoteError, match=r"vote 1: the winner .* may mean a side or"):
+    with pytest.raises(DataError, match=r"vote 1: the winner .* may mean a side or"):
         list(VoteReading(votes([row])))
 
 
@@ -72,7 +73,7 @@ def test_numbers_in_a_winner_column_mean_the_same_in_every_form(form, tmp_path):
     assert values(path) == [1.0, -1.0]
     for wrong in (0.0, -1.0, 0.5):
         write([wrong])
-        with pytest.raises(VoteError, match=r"(line|row) [12]: the winner must be"):
+        with pytest.raises(DataError, match=r"(line|row) [12]: the winner must be"):
             values(path)
 
 
@@ -84,9 +85,9 @@ def test_numpy_things_and_winners_are_taken():
     assert conquer.fit([(one, two, one)]).learner.dim == 2
     ids = conquer.fit(votes([(np.int64(7), np.int64(8), np.int64(8)), (7, 8, "first")]))
     assert ids.catalog.names == ("7", "8")
-    with pytest.raises(VoteError, match="vote 1: a thing cannot be compared with itself"):
+    with pytest.raises(DataError, match="vote 1: an item cannot be compared with itself"):
         conquer.fit([(one, one.copy(), "first")])
-    with pytest.raises(VoteError, match="vote 1: expected a list of finite numbers"):
+    with pytest.raises(DataError, match="vote 1: expected a list of finite numbers"):
         conquer.fit([(np.array(1.0), np.array(2.0), "first")])
 
 

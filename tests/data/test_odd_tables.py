@@ -3,16 +3,18 @@
 import json
 
 import pytest
+from fits import fit_in_parts
 
-from conquer.data.votes import VoteError, read_votes
-from conquer.data.votes.items import read_items
-from conquer.fitting import fitted
+import conquer
+from conquer.data.compression import DataError
+from conquer.data.items import read_items
+from conquer.data.votes import read_votes
 
 
 def votes_of(path, text, **options):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     reading = read_votes(path, **options)
-    return [(vote.first, vote.second, vote.value) for vote in reading], reading.found
+    return [(vote.first, vote.second, vote.value) for vote in reading], reading.tally
 
 
 QUOTED = '"left"\t"right"\t"winner"\n"green ""tea"""\t"a\tmug"\t"left"\n"pot\nof tin"\t"cup"\t"cup"\n'
@@ -33,9 +35,9 @@ def test_tabs_without_quotes_in_the_header_quote_nothing(tmp_path):
 def test_quoted_tabs_in_parts_are_the_whole(tmp_path):
     path = tmp_path / "votes.tsv"
     path.write_text('"left"\t"right"\t"winner"\n' + '"tea"\t"mug"\t"left"\n"mug"\t"a ""pot"""\t"tie"\n' * 40)
-    whole, parts = fitted(path), fitted(path, part_bytes=100)
-    assert list(whole.session.catalog) == list(parts.session.catalog) == ["tea", "mug", 'a "pot"']
-    assert whole.session.dumps() == parts.session.dumps()
+    whole, parts = conquer.fit(path), fit_in_parts(100, path)
+    assert list(whole.catalog) == list(parts.catalog) == ["tea", "mug", 'a "pot"']
+    assert whole.dumps() == parts.dumps()
 
 
 def test_a_mark_before_a_quoted_header_is_no_part_of_it(tmp_path):
@@ -53,13 +55,13 @@ def test_a_mark_before_a_quoted_header_is_no_part_of_it(tmp_path):
     ("text", "told"),
     [
         ("left,right,winner\ra,b,left\r", r"line 1: no header of a table \(lines must end in \\n"),
-        ("x\na\n", "line 1: no two columns are two things"),
+        ("x\na\n", "line 1: no two columns hold the two items"),
         ("tea,mug,left\nmug,pot,right\n", "line 1: no two columns"),
-        ("left,right,who\ntea,mug,left\n", "line 1: no column says who won"),
+        ("left,right,who\ntea,mug,left\n", "line 1: no column names the winner"),
     ],
 )
 def test_what_a_header_lacks_is_told_of_its_line(text, told, tmp_path):
-    with pytest.raises(VoteError, match=told):
+    with pytest.raises(DataError, match=told):
         votes_of(tmp_path / "votes.csv", text)
 
 
@@ -82,5 +84,5 @@ def test_both_bad_has_no_strength(strength, tmp_path):
 )
 def test_what_is_no_id_is_none_after_many_that_are(odd, told, tmp_path):
     usual = json.dumps({"left": 1, "right": 2, "winner": "left", "voter": 1}) + "\n"
-    with pytest.raises(VoteError, match=f"line 20001: {told}"):
+    with pytest.raises(DataError, match=f"line 20001: {told}"):
         votes_of(tmp_path / "votes.jsonl", usual * 20_000 + json.dumps({"winner": "left", **odd}))

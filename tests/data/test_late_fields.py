@@ -3,11 +3,12 @@
 import json
 
 import pytest
+from fits import tally_of
 
 import conquer
-from conquer.data.votes import VoteError, read_votes
-from conquer.data.votes.tables import ROWS
-from conquer.fitting import fitted
+from conquer.data.compression import DataError
+from conquer.data.tables import ROWS
+from conquer.data.votes import read_votes
 
 PLAIN = {"left": "tea", "right": "mug", "winner": "left"}
 
@@ -34,16 +35,16 @@ def test_a_late_field_that_would_change_what_was_read_is_refused(tmp_path):
         rows = [{"first": "tea", "second": "mug", "choice": "first"}] * ROWS
         late = {**rows[0], field: "tea"} | ({"model_b": "mug"} if field == "model_a" else {})
         path = written(tmp_path / "votes", [*rows, rows[0], late])
-        with pytest.raises(VoteError, match=rf"votes, line {ROWS + 2}: the field '{field}.* is new here"):
+        with pytest.raises(DataError, match=rf"votes, line {ROWS + 2}: the field '{field}.* first appears here"):
             list(read_votes(path))
 
 
 def test_an_absent_count_is_one_and_a_skip_counts_as_often_as_it_was_given(tmp_path):
     path = written(tmp_path / "votes", [{**PLAIN, "count": 5, "winner": "skip"}, PLAIN, {**PLAIN, "count": 2}])
-    found = fitted(path).found
+    found = tally_of(path)
     assert (found.votes, found.skips) == (3, 5)
     path.write_text("left,right,winner,votes\ntea,mug,left,\ntea,mug,both_bad,4\n")
-    found = fitted(path).found
+    found = tally_of(path)
     assert (found.votes, found.both_bad) == (1, 4)
 
 
@@ -56,23 +57,9 @@ def test_long_texts_in_tables_are_read(quote, tmp_path):
     assert vote.first == long
 
 
-def test_a_voter_is_a_person_or_a_judge_in_all_files(tmp_path):
-    """Also where the other file has no column for it, and within one file whose column comes late."""
-    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
-    two.write_text("left,right,winner,voter,kind\ntea,mug,left,bob,judge\ntea,mug,left,ann,judge\n")
-    for text in ("voter,kind\ntea,mug,left,ann,person\n", "voter\ntea,mug,left,ann\n"):
-        one.write_text(f"left,right,winner,{text}")
-        for how in ({}, {"things": "texts", "model": "diagonal", "dim": 64}):
-            with pytest.raises(VoteError, match=r"two.csv, line 3: voter 'ann' was a person .*one.csv, line 2"):
-                conquer.fit([one, two], **how)
-    late = written(tmp_path / "late", [{**PLAIN, "voter": "ann"}] * ROWS + [{**PLAIN, "voter": "ann", "kind": "llm"}])
-    with pytest.raises(VoteError, match=rf"late, line {ROWS + 1}: voter 'ann' was a person before"):
-        conquer.fit(late)
-
-
 def test_two_alternatives_of_one_name_are_refused(tmp_path):
     path = tmp_path / "some.soc"
     names = "# ALTERNATIVE NAME 1: tea\n# ALTERNATIVE NAME 2: mug\n# ALTERNATIVE NAME 3: tea\n"
     path.write_text(f"# NUMBER ALTERNATIVES: 3\n{names}2: 1,2\n")
-    with pytest.raises(VoteError, match=r"some.soc, line 5: two alternatives are both called 'tea'"):
+    with pytest.raises(DataError, match=r"some.soc, line 5: two alternatives are called 'tea'"):
         conquer.fit(path)

@@ -1,17 +1,23 @@
-"""Our own logs as votes: the ledger of a service or of a session, its choices and answers, row by row."""
+"""Ledgers as votes: the choices and answers in the log of a service or of a session."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from conquer.checks import is_real
-from conquer.data.votes.winners import Answer
+from conquer.data.outcomes import Strength
 from conquer.items import parts_of
 from conquer.rows import SparseRows
 
 _OTHERS = ("open", "activate", "expiry", "correction", "flag", "fit", "measure", "erasure", "erased")
 """Rows that hold no votes."""
 _LARGEST = 4096
-"""Features of a session's rows that are made whole vectors."""
+"""Features of a session's rows up to which items are read as vectors."""
+
+
+class Tally(Protocol):
+    """Counts the answers that are no votes."""
+
+    left_out: int
 
 
 def is_ledger(row: Any) -> bool:
@@ -19,11 +25,11 @@ def is_ledger(row: Any) -> bool:
     return isinstance(row, Mapping) and row.get("kind") == "open"
 
 
-def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]], passed: Callable[[], None]) -> Iterator[tuple[int, Any]]:
-    """(line, row): the answers of a ledger as rows of votes, with what was shown beside them.
+def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]], tally: Tally) -> Iterator[tuple[int, Any]]:
+    """(line, row): the answers of a ledger as rows of votes, with the items that were shown.
 
-    `rows` gives all of its lines, and is asked twice: an answer that was undone later is no vote. `passed` is called
-    for every answer that its service did not learn as a vote: late, asked again, or not about two things.
+    `rows` gives all lines and is called twice, because an answer that is undone later is no vote. `tally` counts the
+    answers that the service did not learn as votes: late, asked again, or not about two items.
     """
     undone = {_body(row).get("undone") for _, row in rows() if _kind(row) == "correction"}
     shown: dict[Any, ShownPair | None] = {}
@@ -42,11 +48,11 @@ def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]], passed: Callable[
                 yield line, error
                 continue
             if vote is None:
-                passed()
+                tally.left_out += 1
             else:
                 yield line, vote
         elif kind not in _OTHERS:
-            yield line, row if isinstance(row, ValueError) else ValueError(f"no row of a ledger: {row!r:.60}")
+            yield line, row if isinstance(row, ValueError) else ValueError(f"not a row of a ledger: {row!r:.60}")
 
 
 def _kind(row: Any) -> Any:
@@ -59,23 +65,17 @@ def _body(row: Any) -> Mapping[str, Any]:
     return body if isinstance(body, Mapping) else {}
 
 
-def content_of(item: Mapping[str, Any]) -> Any:
-    """What an item of ours is: its text, its features, its vector, or several of them; without them its id."""
-    found = parts_of(item)
-    return item.get("id") if found is None else found
-
-
 class ShownPair(NamedTuple):
-    """What a question showed: two things, None where it was not about two; which was on the left; its context."""
+    """What a question showed: two items, which of them was on the left, and the context."""
 
-    things: tuple[Any, Any]
+    items: tuple[Any, Any]
     left: str | None = None
     context: Any = None
     planted: bool = False
 
 
 def _shown(body: Mapping[str, Any]) -> ShownPair | None:
-    """The question of a service's row; None where it is not about two things."""
+    """The question of a service's row; None where it is not about two items."""
     names = body.get("names")
     if not isinstance(names, list | tuple) or len(names) != 2 or not all(isinstance(name, str) for name in names):
         return None
@@ -83,16 +83,17 @@ def _shown(body: Mapping[str, Any]) -> ShownPair | None:
     contents: dict[str, Any] = {}
     for place, one in enumerate(items if isinstance(items, list | tuple) else ()):
         if isinstance(one, Mapping):
-            contents[str(one.get("id", place))] = content_of(one)
+            parts = parts_of(one)
+            contents[str(one.get("id", place))] = one.get("id") if parts is None else parts
         else:
             contents[str(place)] = one
     left = {names[0]: "first", names[1]: "second"}.get(str(body.get("left")))
-    things = contents.get(names[0]), contents.get(names[1])
-    return ShownPair(things, left, body.get("context"), bool(body.get("planted")))
+    both = contents.get(names[0]), contents.get(names[1])
+    return ShownPair(both, left, body.get("context"), bool(body.get("planted")))
 
 
 def _offered(row: Mapping[str, Any]) -> ShownPair | None:
-    """The question of a session's row, whose things are rows of numbers."""
+    """The question of a session's row, whose items are rows of numbers."""
     shown, rows, names = row.get("shown"), row.get("rows"), row.get("items")
     if not isinstance(shown, list | tuple) or len(shown) != 2:
         return None
@@ -104,23 +105,23 @@ def _offered(row: Mapping[str, Any]) -> ShownPair | None:
 
 
 def _vote(row: Mapping[str, Any], kind: str, shown: Mapping[Any, ShownPair | None]) -> dict[str, Any] | None:
-    """The row of one answer; None where it is no vote, a ValueError where it should be one and is not."""
+    """The row of one answer; None where it is no vote. A ValueError: it should be one and cannot be read."""
     name = str(row.get("id" if kind == "tell" else "event_id"))
     body = row if kind == "tell" else _body(row)
     if kind != "vote" and name not in shown:
-        raise ValueError(f"an answer to {name!r:.60}, which the ledger has not asked")
+        raise ValueError(f"an answer to {name!r:.60}, a question that is not in the ledger")
     question = _shown(body) if kind == "vote" else shown[name]
     if question is None or question.planted or body.get("reason") in ("late", "planted"):
         return None
-    if any(thing is None for thing in question.things):
-        more = f"; one of more than {_LARGEST:,} features is learnt again by replay()" if kind == "tell" else ""
-        raise ValueError(f"the ledger does not hold what was shown{more}")
+    if any(item is None for item in question.items):
+        more = f"; with more than {_LARGEST:,} features, learn it again with replay()" if kind == "tell" else ""
+        raise ValueError(f"the ledger does not hold the items that were shown{more}")
     value = body.get("answer" if kind == "tell" else "value")
     said = value if value is not None else {"both_bad": "both_bad"}.get(str(body.get("winner")), "skip")
     return {
-        "text_1": question.things[0],
-        "text_2": question.things[1],
-        "winner": Answer(said) if is_real(said) else said,
+        "text_1": question.items[0],
+        "text_2": question.items[1],
+        "winner": Strength(said) if is_real(said) else said,
         "shown_left": question.left,
         "voter": row.get("voter"),
         "kind": body.get("voter_kind" if kind == "tell" else "kind"),

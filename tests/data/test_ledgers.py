@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from fits import tally_of
 
 import conquer
-from conquer.data.votes import VoteError, VoteReading, read_votes
-from conquer.fitting import fitted
+from conquer.data.compression import DataError
+from conquer.data.votes import VoteReading, VoteTally, read_votes
 
 ITEMS = [{"id": "tea", "text": "green tea"}, {"id": "mug", "text": "a blue mug"}, {"id": "pot", "text": "an old pot"}]
 
@@ -51,21 +52,24 @@ def test_a_service_ledger_keeps_what_it_says_and_counts_what_it_leaves_out(from_
     assert (one.first, one.value, one.voter, one.kind, one.weight) == ("green tea", 1.0, "ann", "judge", 0.25)
     assert (two.second, two.value, two.voter, two.kind, two.weight) == ("a blue mug", -1.0, "bob", "person", 0.5)
     assert (two.left, two.context, two.line) == ("second", {"time": "noon"}, 12)
-    assert reading.found.passed == 3
-    assert "3 late, asked again or not about two" in str(reading.found)
-    assert fitted(path, dim=64).found.passed == 3
+    assert reading.tally.left_out == 3
+    assert "3 late, asked again or not about two" in str(reading.tally)
+    assert tally_of(path, dim=64).left_out == 3
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([OPEN, choose("e1", "tea", "mug"), answer("e1"), answer("e9")], "vote 4: an answer to 'e9', which"),
+        (
+            [OPEN, choose("e1", "tea", "mug"), answer("e1"), answer("e9")],
+            "vote 4: an answer to 'e9', a question that",
+        ),
         ([OPEN, {**choose("e1", "tea", "mug", items=None)}, answer("e1")], "vote 3: the ledger does not hold"),
-        ([OPEN, {"kind": "dance"}], "vote 2: no row of a ledger"),
+        ([OPEN, {"kind": "dance"}], "vote 2: not a row of a ledger"),
     ],
 )
 def test_an_answer_to_nothing_is_refused_by_line(rows, message):
-    with pytest.raises(VoteError, match=message):
+    with pytest.raises(DataError, match=message):
         list(VoteReading(rows))
 
 
@@ -73,9 +77,9 @@ def test_a_session_ledger_is_votes():
     session = conquer.Session(conquer.make("gnr", dim=3, model="full"))
     for said in ("first", "second", "tie", "skip"):
         session.tell(session.ask(np.eye(3)).id, said, voter="ann", kind="judge")
-    found = fitted(list(session.ledger.rows()), model="full")
-    assert (found.found.votes, found.found.ties, found.found.skips) == (3, 1, 1)
-    learnt = found.session.learner.model
+    tally = VoteTally()
+    learnt = conquer.fit(list(session.ledger.rows()), model="full", tally=tally).learner.model
+    assert (tally.votes, tally.ties, tally.skips) == (3, 1, 1)
     np.testing.assert_allclose(learnt.weights(), session.learner.model.weights(), atol=1e-9)
     assert {vote.kind for vote in VoteReading(session.ledger.rows())} == {"judge"}
 
@@ -83,5 +87,5 @@ def test_a_session_ledger_is_votes():
 def test_a_session_ledger_of_many_features_names_the_remedy():
     session = conquer.Session(conquer.make("gnr", dim=10_000))
     session.tell(session.ask(["green tea", "a mug"]).id, "first")
-    with pytest.raises(VoteError, match=r"vote [34]: .*replay"):
+    with pytest.raises(DataError, match=r"vote [34]: .*replay"):
         conquer.fit(list(session.ledger.rows()))
