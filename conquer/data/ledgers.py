@@ -1,7 +1,7 @@
 """Ledgers as votes: the choices and answers in the log of a service or of a session."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from conquer.checks import is_real
 from conquer.data.outcomes import Strength
@@ -14,22 +14,16 @@ _LARGEST = 4096
 """Features of a session's rows up to which items are read as vectors."""
 
 
-class Tally(Protocol):
-    """Counts the answers that are no votes."""
-
-    left_out: int
-
-
 def is_ledger(row: Any) -> bool:
     """Whether a first row is the opening line of a ledger."""
     return isinstance(row, Mapping) and row.get("kind") == "open"
 
 
-def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]], tally: Tally) -> Iterator[tuple[int, Any]]:
+def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]]) -> Iterator[tuple[int, Any]]:
     """(line, row): the answers of a ledger as rows of votes, with the items that were shown.
 
-    `rows` gives all lines and is called twice, because an answer that is undone later is no vote. `tally` counts the
-    answers that the service did not learn as votes: late, asked again, or not about two items.
+    `rows` gives all lines and is called twice, because an answer that is undone later is no vote. The row is None for
+    an answer that the service did not learn as a vote: late, asked again, or not about two items.
     """
     undone = {_body(row).get("undone") for _, row in rows() if _kind(row) == "correction"}
     shown: dict[Any, ShownPair | None] = {}
@@ -43,14 +37,9 @@ def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]], tally: Tally) -> 
             if row.get("position") is not None and row.get("position") in undone:
                 continue
             try:
-                vote = _vote(row, kind, shown)
+                yield line, _vote(row, kind, shown)
             except ValueError as error:
                 yield line, error
-                continue
-            if vote is None:
-                tally.left_out += 1
-            else:
-                yield line, vote
         elif kind not in _OTHERS:
             yield line, row if isinstance(row, ValueError) else ValueError(f"not a row of a ledger: {row!r:.60}")
 

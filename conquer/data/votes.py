@@ -228,11 +228,18 @@ class VoteReading:
         if isinstance(source, FilePart):
             if source.form != "ledger":
                 return chunks(source)
-            return from_rows(ledger_rows(lambda: (row for chunk in chunks(source) for row in chunk.rows()), self.tally))
+            return from_rows(self._ledger(lambda: (row for chunk in chunks(source) for row in chunk.rows())))
         rows = [_as_row(row) for row in source]
         if is_ledger(rows[0] if rows else None):
-            return from_rows(ledger_rows(lambda: iter(enumerate(rows, 1)), self.tally))
+            return from_rows(self._ledger(lambda: iter(enumerate(rows, 1))))
         return from_rows(iter(enumerate(rows, 1)))
+
+    def _ledger(self, rows: Callable[[], Iterator[tuple[int, Any]]]) -> Iterator[tuple[int, Any]]:
+        for line, row in ledger_rows(rows):
+            if row is None:
+                self.tally.left_out += 1
+            else:
+                yield line, row
 
     def _found_columns(self, chunk: Chunk) -> VoteColumns:
         try:
