@@ -6,6 +6,7 @@ Run by `make docs`. Links between pages are rewritten; links to files that are n
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "out" / "pages"
@@ -144,7 +145,6 @@ def _default(name: str, one: object, schema: dict[str, dict[str, object]]) -> st
 
 def commands() -> str:
     """Return the command reference, made from `--help`."""
-    import click
     import typer
 
     from conquer.cli import app
@@ -152,12 +152,12 @@ def commands() -> str:
     lines = ["# Commands", "", "`conquer COMMAND`, or `python -m conquer COMMAND`.", ""]
     lines += ["`conquer --install-completion` installs completion for your shell.", ""]
 
-    def walk(command: click.Command, name: str) -> None:
-        if isinstance(command, click.Group):
-            for child, inner in sorted(command.commands.items()):
+    def walk(command: Any, name: str) -> None:
+        if children := getattr(command, "commands", None):
+            for child, inner in sorted(children.items()):
                 walk(inner, f"{name} {child}")
             return
-        with click.Context(command, info_name=name, max_content_width=96) as context:
+        with typer.Context(command, info_name=name, max_content_width=96) as context:
             lines.extend([f"## {name}", "", "```text", command.get_help(context).rstrip(), "```", ""])
 
     walk(typer.main.get_command(app), "conquer")

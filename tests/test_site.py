@@ -54,6 +54,12 @@ def test_the_http_reference_has_every_route():
         assert endpoint.page or f"## `{endpoint.method} {endpoint.path}`" in text
 
 
+def test_the_command_reference_has_every_command():
+    text = SITE["commands"]()
+    for name in ("study", "serve", "fit", "parse train", "keys add", "data get", "measure boards"):
+        assert f"## conquer {name}\n" in text
+
+
 def test_the_api_reference_has_every_public_name():
     import conquer
 
