@@ -8,22 +8,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from conquer import policies
-from conquer.checks import checked_dim, number
-from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Published, Values, grid, mark_given
-from conquer.learners.conquer import USUAL_U, Conquer
+from conquer.checks import number
+from conquer.kernels.rounds import settings as st
+from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, ModelName, Parameter, Published, Values, grid
+from conquer.learners.conquer import Conquer
 from conquer.policies import Policy
 from conquer.types import Learner
 
+DEFAULT = "gnr"
+"""The algorithm wherever none is given: it keeps asking, and its chances are known."""
 LAM = Parameter("lam", 1.0, "a number above 0: how strongly w is pulled to 0 at the start")
 UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
 STORAGE = Parameter("storage", "float64", "'float64', or 'float32': half the memory, 5 to 7 digits", ("diagonal",))
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
 SECOND_ORDER = (LAM, UPDATE, STORAGE, PROJECTION, *KERNEL)
 BOUND = (
-    Parameter("U", USUAL_U, "a number of at least 0, the length of the true weights (eta='theory' or 'tight')"),
+    Parameter("U", None, "a bound of at least 0 on the length of the true weights; None: 1, and sqrt(K) on boards"),
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
     Parameter("delta", 0.05, "a number in (0, 1), the chance of failure (eta='theory' or 'tight')"),
 )
@@ -190,7 +193,7 @@ def find(name: str) -> Algorithm:
     """
     row = _FAMILY.get(name) or table().get(name) or _plugged(name)
     if row is None:
-        raise ValueError(f"algorithm must be one of {', '.join((*table(), *offered()))}, got {name!r}")
+        raise ValueError(f"unknown algorithm {name!r}: it must be one of {', '.join((*table(), *offered()))}")
     return row
 
 
@@ -235,55 +238,83 @@ def _build_plugged(offered: str, name: str, dim: int, model: str, values: Values
     return learner
 
 
-def make(name: str, *, dim: int, model: str | None = None, **parameters: Any) -> Learner:
-    """A fresh learner by name; `model` None is the algorithm's default.
+def make(
+    algorithm: str | Policy | Algorithm = DEFAULT,
+    *,
+    dim: int,
+    model: ModelName | None = None,
+    update: Literal["implicit", "margin", "coordinate"] | None = None,
+    projection: Literal["sequential", "exact"] | None = None,
+    **parameters: Any,
+) -> Learner:
+    """Make a fresh learner.
 
-    A rival with `published=True` is what its paper runs: estimator, random rounds first, constants. Where these depend
-    on the number of rounds it needs `horizon`.
+    Parameters
+    ----------
+    algorithm : str, Policy or Algorithm
+        A name that `algorithms()` lists, a `Policy` of your own, or a row of `conquer.extending.rule` or `rival`.
+    dim : int
+        The number of features, in [1, 2**31).
+    model : {"diagonal", "full", "kernel"}, optional
+        What is kept of A; by default the algorithm's first.
+    update : {"implicit", "margin", "coordinate"}, optional
+        The reading of the update on a diagonal model; "implicit" by default.
+    projection : {"sequential", "exact"}, optional
+        Bound the scores of each round's items by 1; off by default.
+    **parameters
+        The algorithm's own, such as `lam` and `eta`: see its `parameters`. Every learner that shows two items, and
+        Confidit, takes `explore`, the share of rounds with items drawn at random, so that the log can evaluate other
+        policies. CONQUER's rules take `believe`: "voters" learns each voter's side bias and reliability, "people"
+        weighs judges by people's answers. Rivals take `published=True`: their paper's own settings.
 
-    Any learner that duels, and Confidit, takes `explore`, the share of rounds with items drawn at random and their
-    chances recorded, so that its log can be used to judge other policies.
+    Returns
+    -------
+    Learner
+        With `choose`, `learn`, `scores` and `board`. Not thread-safe.
 
-    CONQUER's duelling rules take `believe`: "voters" learns each voter's pull to a side and how far they can be relied
-    on, "people" weighs judges by people's answers (see `learners.believing`).
+    Raises
+    ------
+    ValueError
+        No algorithm has this name, or a value is out of range.
+    TypeError
+        The algorithm does not take a parameter of this name.
 
+    Examples
+    --------
     >>> make("gnc", dim=10, eta=3.0).parameters["lam"]
     1.0
+    >>> make(Policy(first=policies.UCB, second=policies.WORST, eta=0.5), dim=10, model="full")
+    <custom: dim 10, model full, answers 0>
     >>> make("maxinp", dim=10, published=True, horizon=2000).parameters["estimator"]
     'mle'
     """
-    return find(name).build(checked_dim(dim), model, **parameters)
+    if isinstance(algorithm, Policy):
+        row = own_policy(algorithm)
+    else:
+        row = algorithm if isinstance(algorithm, Algorithm) else find(algorithm)
+    given: Values = {"update": update, "projection": projection}
+    set_ = {name: value for name, value in given.items() if value is not None}
+    return row.build(dim, model, **set_, **parameters)
 
 
-def describe(learner: Learner) -> dict[str, Any]:
-    """How to make this learner anew, JSON-able."""
-    named = learner.name in _FAMILY or not unknown([learner.name])
-    if not named or getattr(learner, "policy", None) != find(learner.name).policy:
-        raise ValueError("only learners made by name can be written: a policy of your own has no file form")
-    made = {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
-    # Only what boards must know, and only where the value alone does not tell.
-    meant = "U" in getattr(learner, "given", ()) and learner.parameters.get("U") == USUAL_U
-    return made | ({"given": ["U"]} if meant else {})
-
-
-def rebuild(description: Mapping[str, Any]) -> Learner:
-    """A fresh learner from `describe`'s result."""
-    learner = make(description["algorithm"], dim=description["dim"], **description["parameters"])
-    mark_given(learner, [name for name in description.get("given", ()) if name == "U"])
-    return learner
+def own_policy(policy: Policy) -> Algorithm:
+    """The row of a policy without a name."""
+    if policy.reply not in (st.REPLY_DUEL, st.REPLY_IGNORE):
+        raise ValueError("an own policy shows two items; write a rival for questions about a single item")
+    return bounded("custom", "an own policy", policy)
 
 
 __all__ = [
+    "DEFAULT",
     "MODELS",
     "algorithms",
     "build_model",
-    "describe",
     "family",
     "find",
     "groups",
     "make",
     "offered",
-    "rebuild",
+    "own_policy",
     "table",
     "unknown",
 ]

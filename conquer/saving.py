@@ -1,51 +1,55 @@
-"""A learner as one file's bytes and back: how it was made, what it has learnt, and whatever travels along."""
+"""A learner as one file's bytes and back: how it was made and what it has learnt."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from conquer.checks import checked_dim
 from conquer.files import FileError, pack, unpack
-from conquer.learners.belief import columns
-from conquer.learners.conquer import Conquer
-from conquer.learners.own import Rules, describe_own, rebuild_own
-from conquer.registry import build_model, describe, find, rebuild
+from conquer.learners.algorithm import Algorithm
+from conquer.learners.believer import columns
+from conquer.learners.rules import Rules, policy_header, read_policy
+from conquer.registry import find, own_policy, unknown
 from conquer.types import Learner
 
 
 def described(learner: Learner) -> dict[str, Any]:
-    """How to make a learner anew, by its name or with its own policy."""
-    try:
-        return describe(learner)
-    except ValueError:
-        if not isinstance(learner, Conquer):
-            raise
-        return describe_own(learner)
+    """How to make a fresh learner like this one, as JSON: the name, an own policy if there is one, the parameters."""
+    made = {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
+    policy = getattr(learner, "policy", None)
+    if policy is None or (not unknown([learner.name]) and find(learner.name).policy == policy):
+        return made
+    return {**made, "policy": policy_header(policy)}
+
+
+def rebuilt(description: Mapping[str, Any], rules: Rules | None = None) -> Learner:
+    """A fresh learner from the result of `described`."""
+    return _row(description, rules or {}).build(description["dim"], **description["parameters"])
 
 
 def dumps(learner: Learner, extra: Mapping[str, Any] | None = None, arrays: Mapping[str, Any] | None = None) -> bytes:
-    """The learner as one file's bytes; `extra` (JSON-able) and more arrays travel along under their own names."""
+    """The learner as one file's bytes, with `extra` (JSON) and further arrays under their own names."""
     header = {"learner": described(learner), "answers": learner.answers, "extra": dict(extra or {})}
     own = {f"model.{name}": array for name, array in learner.arrays().items()}
     return pack(header, own | dict(arrays or {}))
 
 
 LARGEST_DIM_IN_FILE = 2**25
-"""A file of a few bytes may honestly name many features; what it may make its reader allocate is 0.5 to 0.75 GiB."""
+"""Features in a file: a small file may rightly have many, and this many make its reader allocate 0.5 to 0.75 GiB."""
 
 
 def loads(
     data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE, rules: Rules | None = None
 ) -> tuple[Learner, dict[str, Any], dict[str, Any]]:
-    """(learner, extra, the other arrays) from `dumps`'s bytes, which may come from anyone.
+    """(learner, extra, the other arrays) from `dumps`'s bytes, which need not be trusted.
 
-    `rules`: the functions of a policy of one's own by their import paths; no file has anything imported.
+    `rules`: an own policy's functions by "module:name" or name, and own algorithms by name. A file imports nothing.
     """
     header, arrays = unpack(data)
     own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
     try:
-        # What the file claims must not make us allocate what it does not hold.
-        _check_size(header["learner"], own, largest_dim)
-        learner = _rebuilt(header["learner"], rules or {})
+        # A file must not make its reader allocate more than it holds.
+        _check_size(_row(header["learner"], rules or {}), header["learner"], own, largest_dim)
+        learner = rebuilt(header["learner"], rules)
         learner.restore(own)
         extra = header["extra"]
         if not isinstance(extra, dict):
@@ -55,14 +59,15 @@ def loads(
     return learner, extra, {name: array for name, array in arrays.items() if not name.startswith("model.")}
 
 
-def _rebuilt(description: Mapping[str, Any], rules: Rules) -> Learner:
-    if "policy" not in description:
-        return rebuild(description)
-    return rebuild_own(description, rules, build_model)
+def _row(description: Mapping[str, Any], rules: Rules) -> Algorithm:
+    """The table's row, the row of the policy in the file, or an own one that `rules` holds by its name."""
+    if "policy" in description:
+        return own_policy(read_policy(description["policy"], rules))
+    own = rules.get(description["algorithm"])
+    return own if isinstance(own, Algorithm) else find(description["algorithm"])
 
 
-def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], largest: int) -> None:
-    row = find("gnc" if "policy" in description else description["algorithm"])
+def _check_size(row: Algorithm, description: Mapping[str, Any], arrays: Mapping[str, Any], largest: int) -> None:
     parameters = description["parameters"]
     dim, model = columns(checked_dim(description["dim"]), parameters), parameters["model"]
     if model == "full" and row.policy is None:
@@ -74,4 +79,4 @@ def _check_size(description: Mapping[str, Any], arrays: Mapping[str, Any], large
     models = 1 if parameters.get("believe") is None else 3
     if models * dim > largest:
         most = largest // models
-        raise ValueError(f"dim must be at most {most}, got {dim}; largest_dim= allows more to a file you trust")
+        raise ValueError(f"dim must be at most {most}, got {dim}; largest_dim= allows more for a trusted file")

@@ -18,7 +18,7 @@ key            what it is                                        who puts it the
 chance         how likely this very choice was; None: not known  every learner; read by `Offer`, the service's reply,
                                                                  `Trace` and `offpolicy`; Newtron and SOBA learn by it
 greedy         the position of the best score, shown or not      Banditron; read by `Conquer.check` for `learn`
-explored       whether the items were drawn uniformly            `Exploring`; read by `offpolicy`
+explored       whether the items were drawn uniformly            `Explorer`; read by  `offpolicy`
 outside        True: "none of these" teaches something           UCB-MNL, CPPL, partial feedback, a parser (`neither`);
                                                                  read by `Session.tell`, `PickLearner`, `LawJudge`
 ties           False: a tie counts as "neither"; absent: True    `EdgeLearner`; read by `Session.tell`

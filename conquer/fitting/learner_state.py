@@ -10,11 +10,11 @@ from conquer.data.items import Id
 from conquer.data.votes import Vote, VoteBlock
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where, one_thread
 from conquer.kernels.rounds import settings as st
-from conquer.learners.believing import believer
+from conquer.learners.believer import believer
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.model import CompiledModel
-from conquer.registry import find, make
+from conquer.registry import find
 from conquer.rows import SparseRows
 from conquer.types import Choice, Floats, Learner, Query, Source
 
@@ -38,7 +38,7 @@ def learner_of(algorithm: str, model: str | None, dim: int, parameters: Mapping[
     diagonal = {"update", "storage"} & set(parameters)
     if model is None and ours and dim <= FULL_DIM and not diagonal:
         model = "full"
-    learner = make(algorithm, dim=dim, model=model, **parameters)
+    learner = row.build(dim, model, **parameters)
     if not learner.duels:
         raise ValueError(f"{learner.name} learns whether one item is the best; votes say which of two is better")
     return learner

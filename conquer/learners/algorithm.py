@@ -1,10 +1,10 @@
-"""A row of the table of algorithms: what it is called, what it takes, on which grid it is tuned, how it is built."""
+"""A row of the table of algorithms: its name, its parameters, the grid it is tuned on, and how it is built."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from conquer.policies import Policy
 from conquer.types import Learner
 
 Values = Mapping[str, Any]
-MODELS = ("diagonal", "full", "kernel")
+ModelName = Literal["diagonal", "full", "kernel"]
+MODELS: tuple[ModelName, ...] = get_args(ModelName)
 Builder = Callable[[str, int, str, Values], Learner]
 """(name, dim, model, values of all parameters) -> a fresh learner."""
 
@@ -30,7 +31,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An algorithm as its paper runs it: `values` it fixes, parameters it `needs` to be told, a `grid` where it tunes.
+    """An algorithm as its paper runs it: `values` it fixes, parameters it `needs`, and the `grid` it is tuned on.
 
     `text` says what is the paper's and what is ours; (r) marks what was recalled, not read.
     """
@@ -47,15 +48,35 @@ KERNEL = (
     Parameter("degree", 2, "a whole number in [1, 20], for poly", ("kernel",)),
     Parameter("budget", None, "None, or the largest number of stored pairs", ("kernel",)),
 )
-"""What every algorithm takes with model="kernel"."""
+"""The parameters of model="kernel", which every algorithm takes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Algorithm:
-    """`models` are the values that model= may take, default first; `largest` the most features it takes, None: any.
+    """An algorithm that `make`, `simulate`, studies and the service know by name.
 
-    `policy`: the rules of CONQUER's family; None for the other systems. `published`: as its paper runs it, None where
-    it has no paper of its own.
+    Attributes
+    ----------
+    name, description : str
+    builder : callable
+        Makes a fresh learner from (name, dim, model, values of all parameters).
+    parameters : tuple of Parameter
+    grid : tuple of mappings
+        The points a study tunes it on; one empty point if there is nothing to tune.
+    models : tuple of str
+        The values that model= may take, default first.
+    largest : int or None
+        The most features it takes; None: any number.
+    policy : Policy or None
+        The rules of CONQUER's family; None for the other systems.
+    published : Published or None
+        Its settings in its own paper.
+
+    Examples
+    --------
+    >>> from conquer.registry import find
+    >>> find("gnc").build(3, eta=2.0)
+    <gnc: dim 3, model diagonal, answers 0>
     """
 
     name: str
@@ -82,14 +103,19 @@ class Algorithm:
         believe: str | None = None,
         **given: Any,
     ) -> Learner:
-        """A fresh learner; unknown parameters and values out of range are refused by name.
+        """A fresh learner; the parameters are those of `conquer.make`.
 
-        `published`: as its paper runs it. What the paper fixes cannot be given; what it needs must be. `believe` brings
-        parameters of its own: voters, trust, nuisance and judges.
+        Raises
+        ------
+        TypeError
+            The algorithm does not take a parameter of this name.
+        ValueError
+            A value is out of range, or does not go with the others.
         """
+        dim = checked_dim(dim)
         belief: dict[str, Any] = {}
         if believe is not None:
-            from conquer.learners.belief import NAMES
+            from conquer.learners.believer import NAMES
 
             belief = {name: given.pop(name) for name in NAMES if name in given}
         if published:
@@ -102,47 +128,32 @@ class Algorithm:
         if unknown := sorted(set(given) - set(allowed)):
             raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
         values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
-        learner: Any
         if believe is None:
             learner = self.builder(self.name, dim, model, values)
         else:
             learner = self._believing(dim, model, values, {"believe": believe, **belief})
         if explore != 0:
-            from conquer.learners.exploring import Exploring
+            from conquer.learners.exploration import Explorer
 
-            learner = Exploring(learner, explore)
-        learner.made_by = self
-        mark_given(learner, given)
-        made: Learner = learner
-        return made
+            return Explorer(learner, explore)
+        return learner
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{each.name}={each.default!r}" for each in self.parameters)
         return f"<{self.name}: {self.description}; {takes or 'no parameters'}>"
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(each.name)}</td><td>{escape(repr(each.default))}</td><td>{escape(each.values)}</td></tr>"
-            for each in self.parameters
-        )
-        head = "<tr><th>parameter</th><th>default</th><th>values</th></tr>" if rows else ""
-        return f"<p><b>{escape(self.name)}</b>: {escape(self.description)}</p><table>{head}{rows}</table>"
-
     def _believing(self, dim: int, model: str, values: Values, belief: Values) -> Learner:
-        """The learner over wider rows, told whom to believe."""
-        from conquer.learners.belief import columns, completed
-        from conquer.learners.believing import Believing
+        """The learner over rows with columns for sides, voters and judges."""
+        from conquer.learners.believer import Believer, columns, completed
 
         belief = completed(self, model, values, belief)
         width = checked_dim(columns(dim, belief))
         inner: Any = self.builder(self.name, width, model, values)
         fresh = partial(_fresh_model, self.builder, self.name, width, model, values)
-        return Believing(inner, dim=dim, fresh=fresh, **belief)
+        return Believer(inner, dim=dim, fresh=fresh, **belief)
 
     def _published(self, model: str | None, given: Values) -> dict[str, Any]:
-        """The values of the paper, or why these parameters do not go with them."""
+        """The values of the paper, or a ValueError if these parameters contradict them."""
         paper = self.published
         if paper is None:
             raise ValueError(f"published=True is for systems with a paper of their own, got {self.name}")
@@ -154,9 +165,9 @@ class Algorithm:
         return dict(paper.values)
 
 
-def _fresh_model(builder: Builder, *made_of: Any) -> Any:
-    """The model of a fresh learner; no closure, so that learners can be sent to other processes."""
-    return builder(*made_of).model
+def _fresh_model(builder: Builder, *arguments: Any) -> Any:
+    """The model of a fresh learner; not a closure, so that learners can be pickled."""
+    return builder(*arguments).model
 
 
 def _plain(value: Any) -> Any:
@@ -173,58 +184,12 @@ def grid(**points: tuple[Any, ...]) -> tuple[Values, ...]:
     return tuple(dict(zip(points, values, strict=True)) for values in product(*points.values()))
 
 
-def mark_given(learner: Any, names: Iterable[str]) -> None:
-    """Remember which parameters somebody has given, in the learner and in those that it is made of."""
-    given = frozenset(names)
-    while learner is not None:
-        learner.given = given
-        learner = getattr(learner, "learner", None)
-
-
-class Presentable:
-    """A learner that people can look at, and that scikit-learn can clone and change.
+def summary(learner: Learner) -> str:
+    """A learner in one line, its `repr`.
 
     >>> from conquer.registry import make
-    >>> learner = make("gnc", dim=3, eta=2.0)
-    >>> learner
-    <gnc: dim 3, model diagonal, eta 2.0, answers 0>
-    >>> learner.set_params(lam=0.3).get_params()["lam"]
-    0.3
+    >>> make("gnc", dim=3, model="full")
+    <gnc: dim 3, model full, answers 0>
     """
-
-    made_by: Any = None
-    """The registry's row that made it; None for a policy of one's own."""
-    given: frozenset[str] = frozenset()
-    """The parameters that somebody has given it: a default that was given is meant."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy in another process has: all but a row that cannot be sent there."""
-        row = self.made_by
-        stays = row is not None and "<locals>" in getattr(row.builder, "__qualname__", "")
-        return {name: value for name, value in self.__dict__.items() if not (stays and name == "made_by")}
-
-    def __repr__(self) -> str:
-        return str(_room().line(_room().title_of(self), _room().facts_of(self)))
-
-    def _repr_html_(self) -> str:
-        return str(_room().table(_room().title_of(self), _room().facts_of(self)))
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Its parameters by name, as scikit-learn asks for them."""
-        return dict(_room().parameters_of(self))
-
-    def set_params(self, **parameters: Any) -> Any:
-        """Other parameters, in place, as long as nothing has been learnt; returns the learner."""
-        _room().change(self, **parameters)
-        return self
-
-    def __sklearn_clone__(self) -> Any:
-        """A fresh learner with the same parameters: what `sklearn.base.clone` returns."""
-        return _room().remade(self)
-
-
-def _room() -> Any:
-    """The code for people who look, imported when somebody does."""
-    from conquer.learners import notebook
-
-    return notebook
+    model = learner.parameters.get("model") or type(learner.model).__name__.lower()
+    return f"<{learner.name}: dim {learner.dim}, model {model}, answers {learner.answers:,}>"

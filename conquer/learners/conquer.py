@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
-from conquer.learners.algorithm import Presentable
-from conquer.learners.many import ManyRounds, chosen
+from conquer.learners.algorithm import summary
+from conquer.learners.batch import Batches, chosen
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -21,13 +21,11 @@ from conquer.types import Choice, Floats, Query, Source
 if TYPE_CHECKING:
     from conquer.boards import Board, Interval
 
-USUAL_U = 1.0
-"""U where nobody says another."""
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
 
-class Conquer(ManyRounds, Presentable):
+class Conquer(Batches):
     """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
     `choose` changes nothing but its rng; `learn` is the only mutation. The policy's settings belong to
@@ -47,6 +45,7 @@ class Conquer(ManyRounds, Presentable):
     """
 
     fixed_arms = False
+    __repr__ = summary
 
     def __init__(
         self,
@@ -56,15 +55,18 @@ class Conquer(ManyRounds, Presentable):
         eta: float | str | None = None,
         gamma: float = 0.1,
         alpha: float = 1.0,
-        U: float = USUAL_U,
+        U: float | None = None,
         Q: float = 0.0,
         delta: float = 0.05,
-        name: str = "",
+        name: str = "custom",
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.policy, self.name, self.dim = model, policy, name, model.dim
-        self.parameters: Mapping[str, Any] = dict(parameters or {})
-        self.options: Mapping[str, Any] = {"eta": eta, "U": U, "Q": Q, "delta": delta}
+        if parameters is None:
+            kind = type(model).__name__.lower()
+            parameters = {"model": kind, **model.settings, "eta": eta, "U": U, "Q": Q, "delta": delta}
+        self.parameters: Mapping[str, Any] = dict(parameters)
+        self.U = U
         # Copies: two learners on one model keep their own rules, and the model keeps none.
         self.plan, self.knobs, self._compiled = model.plan.copy(), model.knobs.copy(), policy.compiled
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)
@@ -74,7 +76,8 @@ class Conquer(ManyRounds, Presentable):
         codes = (policy.first, policy.second, policy.gate)
         self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
         self.plan[st.REPLY] = policy.reply
-        self.knobs[[st.RADIUS, st.DRIFT]] = number("U", U, 0, LARGEST), number("Q", Q, 0, LARGEST)
+        self.knobs[st.RADIUS] = number("U", 1.0 if U is None else U, 0, LARGEST)
+        self.knobs[st.DRIFT] = number("Q", Q, 0, LARGEST)
         self._set_eta(policy.eta if eta is None else eta)
         if policy.second == st.SEPARATION or (policy.second == st.THOMPSON and model.exact):
             model.need_squares()
@@ -146,7 +149,7 @@ class Conquer(ManyRounds, Presentable):
         `U` >= ||w*||, by default the one of make() or sqrt(K). `names` of the items, or `groups`, one per item, for a
         board of the groups' means.
         """
-        from conquer.learners.ranking import board_of_learner  # most learners never need it
+        from conquer.learners.learner_board import board_of_learner  # most learners never need it
 
         return board_of_learner(self, X, delta=delta, interval=interval, tau2=tau2, **more)
 
@@ -158,12 +161,12 @@ class Conquer(ManyRounds, Presentable):
         """The choice; a compiled round's scores are written into `scores` (K,), if there is one."""
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         if rows.rows.size < 2 and self.duels:
-            raise ValueError(f"{self.name or 'a duel'} shows two items, got {rows.rows.size}")
+            raise ValueError(f"{self.name} shows two items, got {rows.rows.size}")
         ticket = draw_ticket(rng)
         if not self._compiled:
-            from conquer.learners.plain import choose_plainly  # only rules written in Python need it
+            from conquer.learners.rules import choose_by_rules  # only rules written in Python need it
 
-            return choose_plainly(self.model, self.policy, self.eta, rows, ticket)
+            return choose_by_rules(self.model, self.policy, self.eta, rows, ticket)
         model = self.model
         model.enter()
         try:
@@ -191,7 +194,7 @@ class Conquer(ManyRounds, Presentable):
 
     def chance_of(self, X: Any, shown: tuple[int, ...], ticket: int) -> float | None:
         """The chance with which `choose` shows exactly these items of X; None where it has no closed form."""
-        from conquer.learners.plain import chance_of  # only exploration needs it
+        from conquer.learners.rules import chance_of  # only exploration needs it
 
         return chance_of(self.model, self.policy, self.eta, as_rows(X, self.dim), shown, ticket)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import checked_answer
 from conquer.files import adopt
-from conquer.learners.algorithm import Presentable, Values
+from conquer.learners.algorithm import Values, summary
 from conquer.rows import SparseRows, as_rows
 from conquer.tickets import Draws, draw_ticket
 from conquer.types import Choice, Floats, Memo, Query, Source
@@ -78,7 +78,7 @@ MethodBuilder = Callable[[int, str, Values], Method]
 """(dim, model, values of all options) -> a fresh method."""
 
 
-class Rival(Presentable):
+class Rival:
     """A method as a learner: `choose` is pure, `learn` the only mutation. Not thread-safe.
 
     >>> from conquer.rivals.contextual.gradient import PreferencePerceptron
@@ -88,6 +88,7 @@ class Rival(Presentable):
     """
 
     compiled = False
+    __repr__ = summary
 
     def __init__(self, method: Method, *, dim: int, name: str, parameters: Mapping[str, Any] | None = None) -> None:
         self.model, self.dim, self.name = method, dim, name

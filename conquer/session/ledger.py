@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conquer.answers import leftmost
-from conquer.learners.believing import believer
-from conquer.registry import describe, rebuild
+from conquer.learners.believer import believer
 from conquer.rows import SparseRows
-from conquer.saving import dumps, loads
+from conquer.saving import described, dumps, loads, rebuilt
 from conquer.types import Choice, Learner, Ledger, Query, Source
 
 
@@ -67,7 +66,7 @@ def opening(learner: Learner) -> dict[str, Any]:
     """What a replay starts from: how to make the learner, and its state where it has learnt before."""
     row: dict[str, Any] = {}
     try:
-        row["learner"] = describe(learner)
+        row["learner"] = described(learner)
     except ValueError:
         return row  # a policy of one's own: replay() is then given a fresh learner
     return row | ({} if learner.fresh else {"snapshot": dumps(learner)})
@@ -108,7 +107,7 @@ def replay(
             if learner is None:
                 trusted = 2**31 - 1
                 snapshot = row.get("snapshot")
-                learner = rebuild(row["learner"]) if snapshot is None else loads(snapshot, largest_dim=trusted)[0]
+                learner = rebuilt(row["learner"]) if snapshot is None else loads(snapshot, largest_dim=trusted)[0]
         elif learner is None:
             raise ValueError("the ledger must begin with its 'open' row, or a learner must be given")
         elif kind == "ask":

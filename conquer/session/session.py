@@ -9,7 +9,7 @@ from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
 from conquer.checks import LARGEST, checked_seed, number
 from conquer.features.featurizer import Featurizer
 from conquer.items import kind_and_items
-from conquer.learners.believing import believer
+from conquer.learners.believer import believer
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
 from conquer.session.catalog import Catalog
@@ -79,22 +79,9 @@ class Session:
         """What reads items where no featurizer was given: made when it is first needed."""
         self._append({"kind": "open", "seed": seed, **opening(learner)})
 
-    def _facts(self) -> dict[str, Any]:
-        from conquer.learners import notebook
-
-        learner = notebook.facts_of(self.learner) if hasattr(self.learner, "made_by") else {}
-        mine = {"rounds": self.ordinal, "open": len(self._pending), "seed": self.seed}
-        return {"learner": getattr(self.learner, "name", "") or "one's own", **learner, **mine}
-
     def __repr__(self) -> str:
-        from conquer.learners import notebook
-
-        return notebook.line("Session", self._facts())
-
-    def _repr_html_(self) -> str:
-        from conquer.learners import notebook
-
-        return notebook.table("Session", self._facts())
+        open_offers = len(self._pending)
+        return f"<Session: {self.learner!r}, rounds {self.ordinal:,}, open {open_offers:,}, seed {self.seed}>"
 
     def _append(self, row: Mapping[str, Any]) -> None:
         """Log a row; a learner that has moved on without its row must not go further."""

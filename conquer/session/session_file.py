@@ -12,7 +12,7 @@ import numpy as np
 from conquer.answers import checked_ids
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
-from conquer.learners.own import Rules
+from conquer.learners.rules import Rules
 from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.catalog import Catalog

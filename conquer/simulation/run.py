@@ -9,8 +9,8 @@ from conquer.checks import checked_seed
 from conquer.judges import LawJudge, make_judge
 from conquer.kernels.core import background
 from conquer.kernels.rounds.loop import Log, World
+from conquer.learners.batch import in_bulk
 from conquer.learners.conquer import Conquer
-from conquer.learners.many import in_bulk
 from conquer.registry import MODELS, make
 from conquer.rows import Rounds
 from conquer.simulation.drivers import rates, run_compiled, run_plainly

@@ -53,26 +53,13 @@ class Trace:
         """The share of rounds with a question."""
         return float((self.query != Query.NONE).mean()) if self.query.size else 0.0
 
-    def _facts(self) -> dict[str, Any]:
+    def __repr__(self) -> str:
         regret = self.regret
         last = regret[-max(1, regret.size // 10) :]
-        return {
-            "rounds": self.query.size,
-            "regret": f"{regret.sum():.1f}",
-            "per round in the last tenth": f"{last.mean() if last.size else 0.0:.4f}",
-            "asked": f"{self.query_rate:.0%}",
-            "learner": getattr(self.learner, "name", "") or "one's own",
-        }
-
-    def __repr__(self) -> str:
-        from conquer.learners import notebook
-
-        return notebook.line("Trace", self._facts())
-
-    def _repr_html_(self) -> str:
-        from conquer.learners import notebook
-
-        return notebook.table("Trace", self._facts())
+        return (
+            f"<Trace: {self.learner.name}, rounds {regret.size:,}, regret {regret.sum():.1f}, per round in the last "
+            f"tenth {last.mean() if last.size else 0.0:.4f}, asked {self.query_rate:.0%}>"
+        )
 
     def to_frame(self) -> Any:
         """One polars row per round; items shown beyond two are columns shown_2, shown_3, ..."""

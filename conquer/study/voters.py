@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from conquer.files import write_atomically
-from conquer.learners.believing import Believing
+from conquer.learners.believer import Believer
 from conquer.learners.voters import Interval, wilson
 from conquer.registry import make
 from conquer.types import Choice, Floats, Query, Source
@@ -111,7 +111,7 @@ def _percent(interval: Interval) -> str:
     return f"{interval[0]:.0%} to {interval[1]:.0%}"
 
 
-def _voters(learner: Believing) -> Iterator[str]:
+def _voters(learner: Believer) -> Iterator[str]:
     yield "| voter | answers | left | left, 95 % | agrees | weight | weight, 95 % | why doubtful |"
     yield "|---|---|---|---|---|---|---|---|"
     for voter in learner.voters():

@@ -176,7 +176,7 @@ def test_what_was_found_is_told():
     ("change", "message"),
     [
         ({"algorithm": "confidit"}, "which of two"),
-        ({"algorithm": "no-such"}, "algorithm must be one of"),
+        ({"algorithm": "no-such"}, "unknown algorithm .no-such."),
         ({"model": "cubic"}, "model must be one of"),
         ({"lam": -1}, "lam"),
         ({"context": True}, "features"),

@@ -16,7 +16,7 @@ from conquer.features.vocabulary import restrict, tabulate
 from conquer.kernels.core import kernel as kernels
 from conquer.kernels.core.background import describe
 from conquer.kernels.core.kernel import KernelEntry
-from conquer.learners.many import in_bulk
+from conquer.learners.batch import in_bulk
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conquer import saving
-from conquer.learners.believing import believer
+from conquer.learners.believer import believer
 from conquer.registry import make
 from conquer.service.annotation import vote_rows, voting
 from conquer.service.commands.importing import imported

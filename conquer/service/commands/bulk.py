@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from conquer.learners.many import ManyLearner, in_bulk
+from conquer.learners.batch import BatchLearner, in_bulk
 from conquer.rows import SparseRows
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import ITEM
@@ -27,7 +27,7 @@ _DUEL = 2
 class VectorBulk:
     """A learner of the registry at work on many rounds of vectors without a context."""
 
-    def __init__(self, learner: ManyLearner, dim: int, memory: Memory) -> None:
+    def __init__(self, learner: BatchLearner, dim: int, memory: Memory) -> None:
         self._learner, self._dim, self._memory, self._limits = learner, dim, memory, Limits()
         self._whole = 2 * np.arange(min(dim, self._limits.features), dtype=np.int32).tobytes()
         """The columns of two vectors without a zero, which come in their order: most pairs have them in common."""

@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from conquer.features.featurizer import Featurizer
-from conquer.learners.believing import believer
+from conquer.learners.believer import believer
 from conquer.service.commands.pick_learner import PickLearner, fresh_learner
 from conquer.service.http.schemas import ModelSettings
 

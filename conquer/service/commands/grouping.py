@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from conquer.learners.believing import believer
+from conquer.learners.believer import believer
 from conquer.models.full import Full
 from conquer.service.commands.pick_learner import PickLearner
 from conquer.service.errors import conflict

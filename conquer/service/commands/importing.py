@@ -6,7 +6,7 @@ import msgspec
 
 from conquer import saving
 from conquer.features.featurizer import Featurizer
-from conquer.learners.believing import believer
+from conquer.learners.believer import believer
 from conquer.service.commands.pick_learner import PickLearner, stored_featurizer
 from conquer.service.commands.pick_settings import check_settings
 from conquer.service.errors import invalid

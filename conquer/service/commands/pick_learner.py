@@ -13,7 +13,7 @@ import numpy as np
 
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
-from conquer.learners.believing import Believing, believer
+from conquer.learners.believer import Believer, believer
 from conquer.learners.conquer import Conquer
 from conquer.learners.voters import Voter
 from conquer.service.commands.bulk import VectorBulk, bulk_of
@@ -82,7 +82,7 @@ class PickLearner:
     def choose(self, read: ReadItems, ticket: int) -> tuple[Choice, list[float]]:
         learner, rows = self.learner, read.rows
         try:
-            if isinstance(learner, Conquer | Believing):
+            if isinstance(learner, Conquer | Believer):
                 choice, scores = learner.choose_and_score(rows, ticket)
             else:
                 choice = learner.choose(rows, ticket)
@@ -217,14 +217,10 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str
 
 def fresh_learner(settings: ModelSettings) -> Learner:
     """A fresh learner, or a RefusalError that says which setting is wrong."""
+    parameters: dict[str, Any] = settings.parameters
+    believe: dict[str, Any] = {} if settings.believe is None else {"believe": settings.believe}
     try:
-        return registry.make(
-            settings.algorithm,
-            dim=settings.features.dim,
-            model=settings.model,
-            **settings.parameters,
-            **({} if settings.believe is None else {"believe": settings.believe}),
-        )
+        return registry.find(settings.algorithm).build(settings.features.dim, settings.model, **parameters, **believe)
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise invalid(f"{settings.algorithm} with {settings.parameters!r:.200}: {error}") from None
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from conquer import registry
-from conquer.learners.many import in_bulk
+from conquer.learners.batch import in_bulk
 from conquer.service.commands import vectors
 from conquer.service.commands.pick_learner import PickLearner, build, fresh_learner
 from conquer.service.errors import RefusalError, invalid

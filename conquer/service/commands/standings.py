@@ -139,7 +139,7 @@ def _no_board(algorithm: str, model: str | None, parameters: bytes, interval: st
     from conquer import registry
 
     try:
-        learner = registry.make(algorithm, dim=2, model=model, **msgspec.json.decode(parameters))
+        learner = registry.find(algorithm).build(2, model, **msgspec.json.decode(parameters))
         learner.board(np.eye(2), interval=interval)
     except (ValueError, TypeError) as error:
         return f"{error}; over HTTP: make a model with 'full' or 'kernel' and feed it this one's ledger"

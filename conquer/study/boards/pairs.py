@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conquer.registry import find, make
+from conquer.registry import find
 from conquer.rows import Rounds
 from conquer.simulation import simulate
 from conquer.study.boards.spec import DESIGNS
@@ -27,8 +27,8 @@ def asked(chooser: str, world: BoardWorld, rounds: int, lam: float, seed: int) -
         judge = stream("judge", seed)
         told = [world.judge(choice, world.rewards, ticket(judge, t)) for t, choice in enumerate(shown)]
         return pairs, np.array(told, dtype=np.float64)
-    model = "full" if "full" in find(chooser).models else None
-    learner = make(chooser, dim=count, model=model, lam=lam)
+    row = find(chooser)
+    learner = row.build(count, "full" if "full" in row.models else None, lam=lam)
     trace = simulate(
         learner,
         Rounds(np.eye(count), np.tile(np.arange(count), (rounds, 1)), world.rewards),

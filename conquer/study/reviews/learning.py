@@ -8,7 +8,7 @@ import numpy as np
 
 from conquer.kernels.study.ridge import dual_coefficients, primal_weights, row_scores
 from conquer.metrics import star_error
-from conquer.registry import find, make
+from conquer.registry import find
 from conquer.rows import SparseRows
 from conquer.simulation import Trace, simulate
 from conquer.study.reviews import lengths
@@ -26,8 +26,8 @@ def learner_for(spec: Spec, algorithm: str, dim: int, point: dict[str, Any]) -> 
     row = find(algorithm)
     model = spec.model if spec.model in row.models else row.models[0]
     takes_update = any(p.name == "update" and model in p.models for p in row.parameters)
-    update = {"update": spec.update} if takes_update else {}
-    return make(algorithm, dim=dim, model=model, **update, **point)
+    update: dict[str, Any] = {"update": spec.update} if takes_update else {}
+    return row.build(dim, model, **update, **point)
 
 
 def scores_of(learner: Learner, part: Part, units: Ints) -> Floats:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import number
-from conquer.learners.algorithm import Presentable
-from conquer.learners.believing import Believing
+from conquer.learners.algorithm import summary
+from conquer.learners.believer import Believer
 from conquer.learners.voters import Voter
 from conquer.policies import CONFIDIT
 from conquer.rows import SparseRows, as_rows
@@ -17,7 +17,7 @@ from conquer.tickets import EXPLORE, Draws
 from conquer.types import Choice, Floats, Learner, Query, Source
 
 
-class Exploring(Presentable):
+class Explorer:
     """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
 
     For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo holds whether the items
@@ -26,12 +26,13 @@ class Exploring(Presentable):
     so rounds without it can be left out.
 
     >>> from conquer.registry import make
-    >>> learner = Exploring(make("gnc", dim=3), 0.5)
+    >>> learner = Explorer(make("gnc", dim=3), 0.5)
     >>> {learner.choose(np.eye(3), t).memo["explored"] for t in range(20)} == {True, False}
     True
     """
 
     compiled = False
+    __repr__ = summary
 
     def __init__(self, learner: Learner, share: float) -> None:
         if not learner.duels and getattr(learner, "policy", None) != CONFIDIT:
@@ -120,8 +121,8 @@ class Exploring(Presentable):
         """How many people's answers the judges' ones were worth; of a learner made with `believe`."""
         return self._believer().worth()
 
-    def _believer(self) -> Believing:
-        if not isinstance(self.learner, Believing):
+    def _believer(self) -> Believer:
+        if not isinstance(self.learner, Believer):
             raise ValueError(f"{self.name} was made without believe=, so it knows no voters")
         return self.learner
 

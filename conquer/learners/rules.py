@@ -1,7 +1,7 @@
-"""A round where a rule or the gate is written in Python: the plain twin of `kernels.rounds.steps.choose`."""
+"""Rules written in Python: a round with one of them, the chances of built-in rules, and the file form of a policy."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,20 @@ from conquer.policies import Policy
 from conquer.rows import SparseRows
 from conquer.types import Choice, Floats, Model, Query
 
+Rules = Mapping[str, Any]
+"""Functions of an own policy by "module:name" or by name, and own `Algorithm` rows by their names."""
+_FIRST = (st.GREEDY, st.UCB, st.UNIFORM, st.WORST)
+_CODES = {
+    "first": _FIRST,
+    "second": (*_FIRST, st.RELATIVE_UCB, st.THOMPSON),
+    "gate": (st.ALWAYS, st.CONFIDENT),
+}
+_REPLIES = (st.REPLY_DUEL, st.REPLY_IGNORE)
+
 
 @dataclass(frozen=True, slots=True)
 class InRound:
-    """A model as one round's rules see it: its scores are projected in the order of the round's ticket."""
+    """A model as the rules of one round see it: its scores are projected in the order of the round's ticket."""
 
     model: CompiledModel
     ticket: int
@@ -43,8 +53,8 @@ class InRound:
         return self.model.arrays()
 
 
-def choose_plainly(compiled: CompiledModel, policy: Policy, eta: float, rows: SparseRows, ticket: int) -> Choice:
-    """Which items to show and whether to ask; rules that are codes are computed by numpy. `eta`: of this round."""
+def choose_by_rules(compiled: CompiledModel, policy: Policy, eta: float, rows: SparseRows, ticket: int) -> Choice:
+    """Which items to show and whether to ask: `kernels.rounds.steps.choose` for a policy with Python functions."""
     count, model = rows.rows.size, InRound(compiled, ticket)
     first = _values(model, policy.first, eta, rows, None, ticket)
     a, _ = pick_once(first, count, -1, np.uint64(ticket), np.uint64(0))
@@ -58,12 +68,9 @@ def choose_plainly(compiled: CompiledModel, policy: Policy, eta: float, rows: Sp
 
 
 def confident(model: Model, eta: float, rows: SparseRows, a: int, b: int) -> bool:
-    """GNC's gate: whether a leads b by more than the width of the two, so that nothing is asked."""
+    """GNC's gate: whether a leads b by more than the width of their difference, so that nothing is asked."""
     scores = model.scores(rows)
     return bool(scores[a] - scores[b] > math.sqrt(eta * model.contrasts(rows, a)[b]))
-
-
-_CODES = (st.GREEDY, st.UCB, st.UNIFORM, st.WORST)
 
 
 def chance_of(
@@ -73,16 +80,15 @@ def chance_of(
 
     A rule draws uniformly among its largest values, so a chance is a product of one over the number of ties.
     """
-    if policy.first not in _CODES or policy.second not in (*_CODES, st.RELATIVE_UCB, st.ALONE) or callable(policy.gate):
+    if policy.first not in _FIRST or policy.second not in (*_FIRST, st.RELATIVE_UCB, st.ALONE) or callable(policy.gate):
         return None
     model, (first, *rest) = InRound(compiled, ticket), shown
     chance = _shares(_values(model, policy.first, eta, rows, None, ticket), -1)[first]
     if policy.second == st.ALONE or chance == 0.0:
         return float(chance)
     shares = _shares(_values(model, policy.second, eta, rows, first, ticket), first)
-    seconds = [k for k in range(rows.rows.size) if shares[k] > 0.0]
     gated = policy.gate == st.CONFIDENT
-    silent = [k for k in seconds if gated and confident(model, eta, rows, first, k)]
+    silent = [k for k in np.flatnonzero(shares).tolist() if gated and confident(model, eta, rows, first, k)]
     if not rest:
         return float(chance * shares[silent].sum())
     return 0.0 if rest[0] in silent else float(chance * shares[rest[0]])
@@ -115,4 +121,43 @@ def _values(model: Model, rule: Any, eta: float, rows: SparseRows, first: int | 
         return model.scores(rows) + np.sqrt(eta * model.variances(rows))
     if rule == st.RELATIVE_UCB and first is not None:
         return model.scores(rows) + np.sqrt(eta * model.contrasts(rows, first))
-    raise ValueError(f"rule {rule} cannot stand beside a rule written in Python")
+    raise ValueError(f"rule {rule} cannot be combined with a rule written in Python")
+
+
+def policy_header(policy: Policy) -> dict[str, Any]:
+    """A policy as JSON: built-in rules as codes, functions by their import paths."""
+    if policy.reply not in _REPLIES:
+        raise ValueError("an own policy can be saved if it shows two items; this one asks about a single item")
+    parts = {part: _written(part, getattr(policy, part)) for part in _CODES}
+    return {**parts, "eta": policy.eta, "reply": policy.reply}
+
+
+def read_policy(header: Mapping[str, Any], rules: Rules) -> Policy:
+    """The policy of `policy_header`. Nothing is imported: the functions a file names must be in `rules`."""
+    if header["reply"] not in _REPLIES:
+        raise ValueError(f"no policy has the reply {header['reply']!r}")
+    parts = {part: _read(part, header[part], rules) for part in _CODES}
+    return Policy(**parts, eta=header["eta"], reply=header["reply"])
+
+
+def _written(part: str, rule: int | Callable[..., Any]) -> int | str:
+    if not callable(rule):
+        if rule not in _CODES[part]:
+            raise ValueError(f"the {part} rule {rule!r} of an own policy cannot be saved")
+        return int(rule)
+    name = getattr(rule, "__qualname__", "")
+    if not name or "<lambda>" in name:
+        raise ValueError(f"the {part} rule {rule!r} has no name to be saved under: make it a named function")
+    return f"{rule.__module__}:{name}"
+
+
+def _read(part: str, written: Any, rules: Rules) -> Any:
+    if not isinstance(written, str):
+        if isinstance(written, bool) or written not in _CODES[part]:
+            raise ValueError(f"no {part} rule {written!r}")
+        return written
+    name = written.rpartition(":")[2]
+    rule = rules.get(written) or rules.get(name)
+    if not callable(rule):
+        raise ValueError(f"the file needs your {part} rule {written!r}: load(path, rules={{{written!r}: {name}}})")
+    return rule

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as given_by
 from strategies import histories
 
+from conquer.learners.batch import in_bulk
 from conquer.learners.conquer import Conquer
-from conquer.learners.many import in_bulk
 from conquer.models.full import Full
 from conquer.policies import GREEDY, Policy
 from conquer.registry import algorithms, make

@@ -1,20 +1,139 @@
 """Whom to believe: a learner that learns each voter's pull to a side, and how far their answers can be relied on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_answer, positive, whole
-from conquer.learners.algorithm import Presentable
-from conquer.learners.belief import MOST_JUDGES, MOST_PLACES, TASTE, copied
+from conquer.kernels.rounds import settings as st
+from conquer.learners.algorithm import summary
+from conquer.learners.batch import learn_in_turn
 from conquer.learners.conquer import Conquer
-from conquer.learners.halves import Fresh, Halves
-from conquer.learners.many import learn_in_turn
-from conquer.learners.voters import GAINED, Voter, Voters, checked_source
+from conquer.learners.voters import ANSWERS, GAINED, Voter, Voters, checked_source
+from conquer.models.model import CompiledModel
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Choice, Floats, Ints, Source
+
+BELIEVE = ("voters", "people")
+NAMES = ("voters", "trust", "nuisance", "judges")
+MOST_PLACES, MOST_JUDGES = 4096, 64
+TASTE = 0.5
+"""The scale of a judge's copies: its taste is thought to differ from people's by half of what tastes come to."""
+
+
+def columns(dim: int, parameters: Mapping[str, Any]) -> int:
+    """How many features the model of a learner with these parameters has: its own, the side's, voters' and judges'.
+
+    >>> columns(10, {"lam": 1.0}), columns(10, {"believe": "voters", "voters": 64, "nuisance": [], "judges": 2})
+    (10, 75)
+    """
+    if parameters.get("believe") is None:
+        return dim
+    places = whole("voters", parameters["voters"], 0, MOST_PLACES)
+    judges = whole("judges", parameters["judges"], 0, MOST_JUDGES)
+    return dim + 1 + places + judges * len(copied(dim, parameters["nuisance"]))
+
+
+def copied(dim: int, nuisance: Any) -> Sequence[int]:
+    """The features of which every judge has a copy of its own."""
+    if isinstance(nuisance, str) and nuisance == "all":
+        return range(dim)
+    if isinstance(nuisance, str) or not isinstance(nuisance, Sequence):
+        raise ValueError(f"nuisance must be 'all' or a list of features, got {nuisance!r}")
+    features = [whole("nuisance", feature, 0, dim - 1) for feature in nuisance]
+    if len(set(features)) != len(features):
+        raise ValueError(f"nuisance must name different features, got {features}")
+    return sorted(features)
+
+
+def completed(row: Any, model: str, values: Mapping[str, Any], belief: Mapping[str, Any]) -> dict[str, Any]:
+    """`belief` with its defaults, or the reason why this row of the table cannot be told whom to believe."""
+    if belief["believe"] not in BELIEVE:
+        raise ValueError(f"believe must be None, 'voters' or 'people', got {belief['believe']!r}")
+    if row.policy is None or row.policy.reply != st.REPLY_DUEL:
+        raise ValueError(f"believe= is for CONQUER's rules, which show two items and learn; not for {row.name}")
+    if values.get("projection") is not None:
+        raise ValueError("believe= goes without projection: the side's columns are no item's, so no slab bounds them")
+    if model == "kernel" and values["kernel"] != "linear":
+        raise ValueError(f"believe= adds columns to a row: only kernel='linear' adds them up, got {values['kernel']!r}")
+    taste = "all" if belief["believe"] == "people" else ()
+    return {"voters": 64, "trust": 1.0, "nuisance": taste, "judges": 2, **belief}
+
+
+Models = tuple[CompiledModel, ...]
+Fresh = Callable[[], CompiledModel]
+
+
+class Halves:
+    """Voters take turns between two halves; each half's answers are learnt by a model of its own.
+
+    A voter's answer is foretold by the other half's model, in which none of theirs is. The models are made when the
+    second named voter appears; nameless answers enter neither. `apart`: judges enter neither, and are foretold by the
+    model that has learnt more.
+    """
+
+    def __init__(self, model: CompiledModel, fresh: Fresh, *, apart: bool) -> None:
+        self.whole, self.fresh, self.apart = model, fresh, apart
+        self.models: Models = ()
+        self.half: list[int] = []
+        """Of every voter that has a number: 0 or 1, or -1 for those who enter neither."""
+
+    def of(self, voter: int, kind: str) -> int:
+        """The half of a voter with this number, known or about to be."""
+        if voter < len(self.half):
+            return self.half[voter]
+        return -1 if self.apart and kind == "judge" else sum(half >= 0 for half in self.half) % 2
+
+    def ready(self, voter: int, table: Voters) -> Models:
+        """The models, made where this is the second voter, or none; nothing is kept yet.
+
+        Where all answers so far are the first voter's, they are in the whole model and need not be lost.
+        """
+        if self.models or voter == 0:
+            return self.models
+        models = self.fresh(), self.fresh()
+        if self.half[0] == 0 and self.whole.stats[st.LEARNT] == table.sums[0, ANSWERS]:
+            models[0].restore(self.whole.arrays())
+        return models
+
+    def foretell(self, models: Models, voter: int, kind: str, two: SparseRows) -> float:
+        """p in [-1, 1]: what the others' answers say to this pair, as an answer; 0 while there are none."""
+        if not models:
+            return 0.0
+        half = self.of(voter, kind)
+        fuller = int(models[1].stats[st.LEARNT] > models[0].stats[st.LEARNT])
+        scores = models[fuller if half < 0 else 1 - half].scores(two)
+        return min(1.0, max(-1.0, float(scores[0] - scores[1]) / 2))
+
+    def learn(self, models: Models, voter: int, kind: str, step: tuple[Any, ...]) -> None:
+        """Keep the models, and learn the voter's answer in their half."""
+        half, self.models = self.of(voter, kind), models
+        if voter == len(self.half):
+            self.half.append(half)
+        if models and half >= 0:
+            # The whole model has taken the step. Where this one's digits cannot hold it, it goes without.
+            with suppress(ArithmeticError):
+                models[half].move(*step)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The models' arrays, each under its half."""
+        return {f"half{h}.{name}": a for h, model in enumerate(self.models) for name, a in model.arrays().items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], kinds: Sequence[str]) -> None:
+        """Take the state of `arrays()`, with the kinds of all voters in order."""
+        for voter, kind in enumerate(kinds):
+            self.half.append(self.of(voter, kind))
+        if len(kinds) < 2:
+            return
+        models = self.fresh(), self.fresh()
+        for h, model in enumerate(models):
+            prefix = f"half{h}."
+            model.restore({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
+        self.models = models
+
 
 Rest = list[tuple[Any, Any, float]]
 """Rows of an answer that are no item's: features, values, and the factor of each."""
@@ -24,7 +143,7 @@ _PLACES = np.arange(8)
 """Positions of the rows of an answer: two items, a side, two of a judge's own."""
 
 
-class Believing(Presentable):
+class Believer:
     """A learner whose model has columns for the side and for each voter's side, and a reliability per voter.
 
     Rows keep their D features; column D is the side, the next `voters` ones are the voters' own, given in the order of
@@ -43,6 +162,7 @@ class Believing(Presentable):
     """
 
     compiled = False
+    __repr__ = summary
     duels = True
     fixed_arms = False
 
@@ -272,14 +392,14 @@ def _joined(rows: SparseRows, pair: tuple[int, int], extra: Sequence[tuple[Any, 
     return SparseRows.made(np.array(starts, np.int64), np.concatenate(ids), np.concatenate(data), rows.dim)
 
 
-def believer(learner: Any) -> Believing | None:
+def believer(learner: Any) -> Believer | None:
     """The learner that weighs voters, where this one is it or is wrapped around it.
 
     >>> from conquer.registry import make
     >>> believer(make("gnr", dim=3)) is None, believer(make("gnr", dim=3, believe="voters", explore=0.1)) is None
     (True, False)
     """
-    while not isinstance(learner, Believing):
+    while not isinstance(learner, Believer):
         learner = getattr(learner, "learner", None)
         if learner is None:
             return None

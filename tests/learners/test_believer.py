@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conquer.learners.believing import believer
+from conquer.learners.believer import believer
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.registry import make

@@ -47,8 +47,8 @@ def chosen(a: int, b: int, query: int, ticket: int, chance: float) -> Choice:
     return choice
 
 
-class ManyLearner(Protocol):
-    """A learner that takes many rounds in one call, as `ManyRounds` says."""
+class BatchLearner(Protocol):
+    """A learner that takes many rounds in one call, as `Batches` says."""
 
     def choose_all(
         self, X: SparseRows, starts: Sequence[int], tickets: Sequence[int]
@@ -59,18 +59,18 @@ class ManyLearner(Protocol):
     ) -> int: ...
 
 
-def in_bulk(learner: Any) -> ManyLearner | None:
+def in_bulk(learner: Any) -> BatchLearner | None:
     """The learner, if it can take many rounds in one call.
 
     >>> from conquer.registry import make
     >>> in_bulk(make("gnr", dim=3)) is None, in_bulk(make("gnr", dim=3, explore=0.1)) is None
     (False, True)
     """
-    able: ManyLearner | None = learner if getattr(learner, "bulk", False) else None
+    able: BatchLearner | None = learner if getattr(learner, "bulk", False) else None
     return able
 
 
-class ManyRounds:
+class Batches:
     """A learner's `choose_all` and `learn_all`; the attributes are those of the learner.
 
     >>> from conquer.registry import make

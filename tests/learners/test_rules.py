@@ -1,4 +1,4 @@
-"""Sessions with a rule of one's own: saved by its import path, opened only where the rule is handed in."""
+"""Own rules: made inline, saved by their import paths, loaded only with the functions handed in."""
 
 import json
 import sys
@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 import conquer
+from conquer.extending import rival
 from conquer.files import FileError, pack, unpack
 from conquer.learners.conquer import Conquer
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.policies import ALONE, CONFIDENT, GREEDY, RELATIVE_UCB, UCB, Policy
+from conquer.rivals.contextual.preference_perceptron import PreferencePerceptron
 from conquer.saving import dumps, loads
 
 X = np.random.default_rng(0).normal(size=(6, 3))
@@ -99,8 +101,39 @@ def test_what_no_policy_is_is_refused(change):
 
 def test_what_has_no_file_form_says_so(tmp_path):
     unnamed = Policy(first=GREEDY, second=lambda model, X, first, eta, ticket: model.contrasts(X, first))
-    with pytest.raises(ValueError, match="has no name to be written under"):
+    with pytest.raises(ValueError, match="has no name to be saved under"):
         conquer.save(Conquer(Full(3), unnamed), tmp_path / "x")
-    with pytest.raises(ValueError, match="has a file form where it duels"):
+    with pytest.raises(ValueError, match="can be saved if it shows two items"):
         conquer.save(Conquer(Full(3), conquer.Policy(first=UCB, second=ALONE, eta=0.1, reply=1)), tmp_path / "x")
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("extra", [{}, {"explore": 0.5}, {"believe": "voters"}, {"explore": 0.5, "believe": "people"}])
+@pytest.mark.parametrize("model", ["diagonal", "full"])
+def test_an_own_policy_is_made_simulated_saved_and_loaded(tmp_path, model, extra):
+    policy = Policy(first=GREEDY, second=widest, gate=often, eta=2.0)
+    learner = conquer.make(policy, dim=3, model=model, lam=0.5, **extra)
+    for ticket in range(20):
+        choice = learner.choose(X, ticket)
+        if choice.query == conquer.Query.DUEL:
+            learner.learn(X, choice, 1.0)
+    conquer.save(learner, tmp_path / "mine.cnqr")
+    again = conquer.load(tmp_path / "mine.cnqr", rules={"widest": widest, "often": often})
+    assert again.parameters == learner.parameters
+    assert [again.choose(X, t) for t in range(30)] == [learner.choose(X, t) for t in range(30)]
+    with pytest.raises(TypeError, match="no_such"):
+        conquer.make(policy, dim=3, no_such=1)
+    with pytest.raises(ValueError, match="an own policy shows two items"):
+        conquer.make(conquer.Policy(first=UCB, second=ALONE, eta=0.1, reply=1), dim=3)
+
+
+def test_an_own_algorithm_is_made_saved_and_loaded_inline(tmp_path):
+    row = rival("mine", "A perceptron on duels", lambda dim, model, values: PreferencePerceptron(dim))
+    learner = conquer.make(row, dim=3)
+    for ticket in range(5):
+        learner.learn(X, learner.choose(X, ticket), 1.0)
+    conquer.save(learner, tmp_path / "mine.cnqr")
+    with pytest.raises(FileError, match="unknown algorithm 'mine'"):
+        conquer.load(tmp_path / "mine.cnqr")
+    again = conquer.load(tmp_path / "mine.cnqr", rules={"mine": row})
+    assert np.array_equal(again.scores(X), learner.scores(X))

@@ -10,7 +10,7 @@ from conquer.boards import Board, Interval, board_of
 from conquer.checks import LARGEST, number
 from conquer.kernels.models.pairs import ENTRIES
 from conquer.kernels.rounds import settings as st
-from conquer.learners.conquer import USUAL_U, Conquer
+from conquer.learners.conquer import Conquer
 from conquer.models.kernel import Kernel
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats
@@ -81,10 +81,8 @@ def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
     K counts the listed items, or all that are known. Where each has one column of its own, as ids have, answers about
     others pull on their scores too: then K counts at least the columns that answers have touched.
     """
-    bound = float(learner.knobs[st.RADIUS])
-    # The usual one is meant where it was given, or where the widths follow a bound.
-    if bound != USUAL_U or "U" in learner.given or learner.plan[st.ETA_MODE] != st.CONSTANT:
-        return bound
+    if learner.U is not None or learner.plan[st.ETA_MODE] != st.CONSTANT:
+        return float(learner.knobs[st.RADIUS])
     own = rows.packed()
     places = np.repeat(np.arange(len(own)), np.diff(own.indptr))
     alone = bool((np.bincount(places[own.data != 0.0], minlength=len(own)) == 1).all())
