@@ -48,7 +48,7 @@ def chosen(a: int, b: int, query: int, ticket: int, chance: float) -> Choice:
 
 
 class BatchLearner(Protocol):
-    """A learner that takes many rounds in one call, as `Batches` says."""
+    """A learner that takes many rounds in one call, as `BatchRounds` says."""
 
     def choose_all(
         self, X: SparseRows, starts: Sequence[int], tickets: Sequence[int]
@@ -70,7 +70,7 @@ def in_bulk(learner: Any) -> BatchLearner | None:
     return able
 
 
-class Batches:
+class BatchRounds:
     """A learner's `choose_all` and `learn_all`; the attributes are those of the learner.
 
     >>> from conquer.registry import make

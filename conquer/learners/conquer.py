@@ -11,7 +11,7 @@ from conquer.checks import LARGEST, checked_answer, number
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.select import eta_now
 from conquer.learners.algorithm import summary
-from conquer.learners.batch import Batches, chosen
+from conquer.learners.batch import BatchRounds, chosen
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows, as_rows
@@ -25,7 +25,7 @@ ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
 
-class Conquer(Batches):
+class Conquer(BatchRounds):
     """A model, and the policy that says which items to show and when to ask. Not thread-safe.
 
     `choose` changes nothing but its rng; `learn` is the only mutation. The policy's settings belong to
