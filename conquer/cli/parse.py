@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -37,15 +37,21 @@ def study(
 
 @commands.command("train")
 @filled(TrainSpec)
-def train(given: dict[str, Any]) -> None:
+def train(
+    given: dict[str, Any],
+    treebank: Annotated[Path, typer.Option(help="CoNLL-U, plain, gz or xz.")],
+    model: Annotated[Path, typer.Option(help="The file to write.")],
+) -> None:
     """Train a parser from a treebank's simulated answers, or from recorded ones."""
     need("parse")
     spec = TrainSpec(**given)
+    check_writable(model)
     with showing("reading and compiling") as progress:
-        from conquer.parsing.command import train as run
+        from conquer.parsing import train as run
 
-        said = run(spec, progress)
-    typer.echo(said)
+        parser = run(treebank, spec, progress=progress)
+        parser.save(model)
+    typer.echo(f"{model}: {parser}")
 
 
 @commands.command("predict")
@@ -54,17 +60,28 @@ def predict(
     target: Annotated[Path, typer.Argument(metavar="OUT.conllu")],
     model: Annotated[Path, typer.Option(help="A file that train wrote.")],
 ) -> None:
-    """Parse a CoNLL-U file."""
+    """Parse a CoNLL-U file: HEAD and DEPREL (root, dep) are filled, the rest stays."""
     need("parse")
-    from conquer.parsing.command import predict as run
+    from conquer import parsing
 
-    typer.echo(run(model, source, target))
+    parser = parsing.load(model)
+    check_writable(target)
+    sentences = parsing.read(source, heads="ignore")
+    parsing.write(target, parser.parse(sentences))
+    typer.echo(f"{target}: {len(sentences)} sentences, {sum(map(len, sentences))} words")
 
 
 @commands.command("evaluate")
 def evaluate(gold: Path, system: Path, several_roots: bool = False) -> None:
     """Attachment scores of SYSTEM against GOLD."""
     need("parse")
-    from conquer.parsing.command import compare, described
+    from conquer import parsing
 
-    typer.echo(described(compare(gold, system, several_roots=several_roots)))
+    heads: Literal["tree", "forest"] = "forest" if several_roots else "tree"
+    typer.echo(parsing.evaluate(parsing.read(gold, heads), parsing.read(system, heads)))
+
+
+def check_writable(path: Path) -> None:
+    """Raise before the work if the folder to write into is missing."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"no folder {path.parent} to write {path.name} into")

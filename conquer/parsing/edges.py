@@ -1,24 +1,136 @@
-"""What an edge looks like to the model: templates over head, word and what lies between, hashed into blocks."""
+"""Edges as features: words as codes, and templates over head, word and what lies between, hashed into blocks."""
 
 import hashlib
 import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from conquer.data.treebank import Sentence
+from conquer.data.sentence import Sentence
+from conquer.kernels.parsing import templates as kernel
 from conquer.kernels.parsing.edges import Hashed, hash_edges
 from conquer.kernels.parsing.numbering import edge_of
 from conquer.kernels.parsing.sentences import Text
-from conquer.kernels.parsing.templates import CLASSES, Table
-from conquer.parsing.templates import GEOMETRIES, SETS, is_lexical, sides_of
-from conquer.parsing.words import LONGEST, encode
+from conquer.kernels.parsing.templates import CLASSES, COMMA, ROOT_CLASS, Table
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats
+
+ATTRIBUTES = ("form", "lemma", "upos", "xpos", "feats", "suffix")
+LONGEST = 1000
+"""The most words of a sentence: its n * n edges are scored at once."""
+
+_UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
+_CLASSES = {tag: number for number, tag in enumerate(_UPOS.split(), start=1)}
+_OTHER_CLASS = 19
+
+
+@lru_cache(maxsize=2**18)
+def code_of(attribute: str, value: str) -> int:
+    """A 32-bit hash of this value of an attribute."""
+    return zlib.crc32(f"{attribute}\x1f{value}".encode())
+
+
+def encode(sentences: Sequence[Sentence]) -> Text:
+    """Sentences as arrays of codes; unknown heads are -1."""
+    codes: list[list[int]] = []
+    classes: list[int] = []
+    heads: list[int] = []
+    offsets = [0]
+    root = [code_of(attribute, "<root>") for attribute in ATTRIBUTES]
+    for sentence in sentences:
+        if len(sentence) > LONGEST:
+            raise ValueError(f"sentence {sentence.id} has {len(sentence)} words, expected at most {LONGEST}")
+        codes.append(root)
+        classes.append(ROOT_CLASS)
+        heads.append(-1)
+        columns = sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats
+        for form, lemma, upos, xpos, feats in zip(*columns, strict=True):
+            low = form.lower()
+            values = (low, low if lemma == "_" else lemma, upos, upos if xpos == "_" else xpos, feats, low[-3:])
+            codes.append([code_of(attribute, value) for attribute, value in zip(ATTRIBUTES, values, strict=True)])
+            comma = upos == "PUNCT" and form == ","
+            classes.append(COMMA if comma else _CLASSES.get(upos, _OTHER_CLASS))
+        heads.extend(sentence.heads or [-1] * len(sentence))
+        offsets.append(len(codes))
+    return Text(
+        np.array(codes, np.uint32).reshape(-1, len(ATTRIBUTES)),
+        np.array(classes, np.int64),
+        np.array(heads, np.int64),
+        np.array(offsets, np.int64),
+    )
+
+
+GEOMETRIES = {
+    "nothing": kernel.NOTHING,
+    "side": kernel.SIDE,
+    "distance": kernel.DISTANCE,
+    "tags": kernel.TAGS,
+    "same": kernel.SAME,
+    "marks": kernel.MARKS,
+}
+"""What a template uses of the words between head and word: nothing, the side, side and distance, the set of tags, the
+number of words with the head's or the word's tag, or the number of verbs, commas, conjunctions and other marks."""
+
+_TAGS = """
+distance: h.upos w.upos
+side: h.upos w.upos
+distance: h.upos
+distance: w.upos
+side: h.upos h-1.upos w.upos w-1.upos
+side: h.upos h+1.upos w.upos w-1.upos
+side: h.upos h-1.upos w.upos w+1.upos
+side: h.upos h+1.upos w.upos w+1.upos
+side: h.upos h+1.upos w.upos
+side: h.upos h-1.upos w.upos
+side: h.upos w.upos w+1.upos
+side: h.upos w.upos w-1.upos
+tags: h.upos w.upos
+same: h.upos w.upos
+marks: h.upos w.upos
+"""
+_WORDS = """
+distance: h.lemma
+distance: w.lemma
+side: h.lemma w.lemma
+side: h.lemma w.upos
+side: h.upos w.lemma
+distance: h.xpos w.xpos
+side: h.xpos w.xpos
+side: h.form w.xpos
+side: h.xpos w.form
+side: h.xpos h+1.xpos w.xpos
+side: h.xpos h-1.xpos w.xpos
+side: h.xpos w.xpos w+1.xpos
+side: h.xpos w.xpos w-1.xpos
+side: h.feats w.feats
+side: h.feats w.upos
+side: h.upos w.feats
+side: h.suffix w.suffix
+"""
+SETS = {"tags": _TAGS, "standard": _TAGS + _WORDS}
+_LEXICAL = frozenset({"form", "lemma", "feats", "suffix"})
+
+
+def is_lexical(atoms: str) -> bool:
+    """Whether a template needs a large block: it uses words, or more than two tags."""
+    return any(word in atoms for word in _LEXICAL) or len(atoms.split()) > 2
+
+
+def sides_of(atoms: str) -> dict[str, list[tuple[int, int]]]:
+    """A template's atoms by side, "h" the head and "w" the word, each as (attribute, offset in the sentence).
+
+    >>> sides_of("h.upos w-1.form")
+    {'h': [(2, 0)], 'w': [(0, -1)]}
+    """
+    sides: dict[str, list[tuple[int, int]]] = {"h": [], "w": []}
+    for atom in atoms.split():
+        place, attribute = atom.split(".")
+        sides[place[0]].append((ATTRIBUTES.index(attribute), int(place[1:] or 0)))
+    return sides
 
 
 @dataclass(frozen=True)
@@ -68,7 +180,7 @@ class Features:
 
     @cached_property
     def table(self) -> Table:
-        """The templates as the kernels want them."""
+        """The templates as arrays for the kernels."""
         sides = [sides_of(atoms) for _, atoms in self.templates]
         widest = max(len(side) for pair in sides for side in pair.values())
         arrays = {key: np.full((self.width, widest, 2), -1, np.int64) for key in "hw"}
@@ -86,27 +198,20 @@ class Features:
         )
 
     def settings(self) -> dict[str, Any]:
-        """JSON-able: enough to make these features again and to notice that they have changed since."""
+        """JSON-able: enough to rebuild these features, with a digest of the templates."""
         digest = hashlib.blake2b(repr(self.templates).encode(), digest_size=8).hexdigest()
         return {"name": self.name, "bits": self.bits, "templates": digest}
 
     @staticmethod
     def from_settings(settings: Mapping[str, Any]) -> "Features":
-        """The features of `settings`; a ValueError if this version's templates are others."""
+        """The features of `settings`; a ValueError if this version's templates differ."""
         features = Features(settings["name"], settings["bits"])
         if features.settings() != dict(settings):
-            raise ValueError(f"trained with feature settings {dict(settings)}, here they are {features.settings()}")
+            raise ValueError(f"trained with feature settings {dict(settings)}, this version has {features.settings()}")
         return features
 
-    def encode(self, sentences: Sequence[Sentence]) -> Text:
-        """Sentences as arrays of codes, the same for all features."""
-        return encode(sentences)
-
-    def source(self, sentence: Sentence) -> Hashed:
-        """The sentence as the kernels want it, with room for the edges of one word."""
-        return self._source(self.encode([sentence]), 0)
-
-    def _source(self, text: Text, t: int) -> Hashed:
+    def source(self, text: Text, t: int) -> Hashed:
+        """Sentence t of a text for the kernels, with room for the edges of one word."""
         start, end = int(text.offsets[t]), int(text.offsets[t + 1])
         size, width = end - start - 1, self.width
         return Hashed(
@@ -119,11 +224,11 @@ class Features:
 
     def rows(self, sentence: Sentence) -> SparseRows:
         """(n * n, dim): the edges into word 1 from heads 0, 2, 3, ..., then those into word 2, and so on."""
-        return self.rows_of(self.encode([sentence]), 0)
+        return self.rows_of(encode([sentence]), 0)
 
     def rows_of(self, text: Text, t: int) -> SparseRows:
         """The same for sentence t of a text."""
-        source = self._source(text, t)
+        source = self.source(text, t)
         size, width = source.rows.size, self.width
         out = np.empty(size * size * width, np.int32)
         hash_edges(source, out)
@@ -140,10 +245,10 @@ class EdgeRows:
 
     @staticmethod
     def read(X: Any, dim: int, features: Features | None) -> "EdgeRows":
-        """The edges of a sentence, or rows that are the edges of one already."""
+        """The edges of a sentence, given as a Sentence or as its rows."""
         if isinstance(X, Sentence):
             if features is None:
-                raise TypeError("a learner without features takes rows, not a Sentence")
+                raise TypeError("this learner has no features: pass rows instead of a Sentence")
             X = features.rows(X)
         rows = as_rows(X, dim)
         size = math.isqrt(len(rows))

@@ -1,30 +1,67 @@
-"""The parser as ask/tell: a sentence's edges are the items, two edges into one word are shown."""
+"""The parser as a learner: a sentence's edges are the items, and two edges into one word are shown."""
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import checked_answer
+from conquer.checks import checked_answer, number, one_of
 from conquer.kernels.parsing import questions as kernel
 from conquer.kernels.parsing.numbering import edge_of, row_of
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel
 from conquer.parsing.edges import EdgeRows, Features
-from conquer.parsing.mst import best_tree
-from conquer.parsing.rule import ASK, NEITHER, EdgeRule
+from conquer.parsing.trees import best_tree
 from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Ints, Learner, Query, Source
 
+ASK = {
+    "pair": kernel.PAIR,
+    "gnc": kernel.GNC,
+    "margin": kernel.MARGIN,
+    "confusion": kernel.CONFUSION,
+    "random": kernel.RANDOM,
+}
+NEITHER = {"skip": kernel.SKIP, "tie": kernel.TIE, "coin": kernel.COIN}
+SCALE = {"edge": 0, "tree": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRule:
+    """How to ask and how to learn.
+
+    `ask`: "confusion" (the widest pair), "margin" (the smallest margin), "gnc" (the most likely challenger), "pair"
+    (gnc with a preference for pairs that lead the third candidate, so that fewer answers are "neither") or "random".
+    `neither`: an answer of 0 is skipped, learnt as a tie, or as a coin toss. `scale`: the size of a step, "edge", or
+    "tree" (divided by the sentence's length). `silent`: ask nothing when the tree's edge leads by more than the width
+    sqrt(eta c).
+    """
+
+    ask: str = "gnc"
+    eta: float = 0.5
+    neither: str = "skip"
+    scale: str = "edge"
+    silent: bool = False
+    several_roots: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("ask", self.ask, ASK)
+        one_of("neither", self.neither, NEITHER)
+        one_of("scale", self.scale, SCALE)
+        number("eta", self.eta, 0.0)
+        for name in ("silent", "several_roots"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+
 
 class EdgeLearner:
-    """`choose` is pure but for its rng; `learn` and `rehearse` mutate the model. Not thread-safe.
+    """Questions about sentences: `choose` changes only its rng; `learn` and `rehearse` change the model.
 
-    `X` is a sentence (with `features`), or its n * n edges as rows, those of word 1 first, heads ascending. Any model
-    with `scores`, `contrasts` and `update` will do; with projection all edges of the sentence are constrained.
+    `X` is a Sentence (with `features`), or its n * n edges as rows: those of word 1 first, heads ascending. Any model
+    with `scores`, `contrasts` and `update` works; projection constrains all edges of the sentence. Not thread-safe.
 
     >>> from conquer.data.treebank import parse
     >>> from conquer.models.diagonal import Diagonal
@@ -42,10 +79,10 @@ class EdgeLearner:
     name = "parser"
     shows = 2
     duels = False
-    """It takes a sentence of one word, which has one edge and nothing to ask."""
+    """A sentence of one word has one edge and nothing to ask."""
     fixed_arms = False
     compiled = False
-    """The compiled loop over sentences is `training.Training`; the one over rounds cannot run it."""
+    """The compiled loop over rounds cannot run it; `training.Training` has one over sentences."""
 
     def __init__(self, model: CompiledModel, rule: EdgeRule | None = None, *, features: Features | None = None) -> None:
         if features is not None and features.dim != model.dim:
@@ -63,12 +100,12 @@ class EdgeLearner:
 
     @property
     def fresh(self) -> bool:
-        """Whether it has learnt nothing yet."""
+        """Whether nothing has been learnt yet."""
         return not self.model.stats.any()
 
     @property
     def answers(self) -> int:
-        """How many steps have been learnt."""
+        """The number of steps learnt."""
         return int(self.model.stats[st.LEARNT])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -76,7 +113,7 @@ class EdgeLearner:
         return self.model.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the state of `arrays()`, checked; a fresh learner only."""
+        """Load the state of `arrays()`, checked, into a fresh learner."""
         self.model.restore(arrays)
 
     def _edges(self, X: Any) -> EdgeRows:
@@ -98,8 +135,8 @@ class EdgeLearner:
         return self._scores(edges, 0)[first : first + edges.size]
 
     def board(self, X: Any, *arguments: Any, **options: Any) -> NoReturn:
-        """A ValueError: edges of one sentence are no items to rank."""
-        raise ValueError("a parser has no board: it is about heads of words, which are new with every sentence")
+        """Raise a ValueError: the edges of one sentence are not items to rank."""
+        raise ValueError("a parser has no board: every sentence has its own edges")
 
     def tree(self, X: Any, ticket: int = 0) -> Ints:
         """(n,): the head of every word in the best tree; `ticket`, a round's, orders a sequential projection."""
@@ -109,9 +146,8 @@ class EdgeLearner:
     def choose(self, X: Any, rng: np.random.Generator | int, asked: Collection[int] = ()) -> Choice:
         """The question about this sentence: `shown` are two edges into `memo["word"]`, whose heads are `memo["heads"]`.
 
-        Words in `asked` are left alone. Nothing to ask (one word, all asked, or silent): query NONE. `memo["outside"]`
-        says that "neither" is an answer to learn from. `memo["ties"]` is False: a tie is no answer of its own, it
-        counts as "neither".
+        Words in `asked` are left out. With nothing to ask (one word, all asked, or silent) the query is NONE.
+        `memo["outside"]` is True if "neither" is learnt. `memo["ties"]` is False: a tie counts as "neither".
         """
         edges = self._edges(X)
         size, ticket = edges.size, draw_ticket(rng)
@@ -143,7 +179,7 @@ class EdgeLearner:
         return Choice(tuple(edge_of(int(word), head, size) for head in pair), Query.DUEL, ticket, memo)
 
     def check(self, choice: Choice, count: int) -> tuple[int, int]:
-        """The two rows shown, or a ValueError if they are no two edges into one word of `count` edges."""
+        """The two rows shown, or a ValueError unless they are two of `count` edges and lead into one word."""
         size = math.isqrt(count)
         shown = choice.shown
         if choice.query != Query.DUEL or len(shown) != 2 or shown[0] == shown[1]:

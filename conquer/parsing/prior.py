@@ -1,4 +1,4 @@
-"""What a parser believes before the first answer: where words of a tag usually hang, as the weights it starts from."""
+"""A prior over tags: where words of a tag usually hang, as the weights that a parser starts from."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -35,17 +35,17 @@ SYM    0.2  NOUN
 X      0.2  <X NOUN
 PUNCT  0.1  VERB
 """
-"""A word's tag, how much a head loses with every step away, and its heads, the likeliest first: >NOUN follows the word,
-<NOUN stands before it, VERB either. The first is worth 1, each after it `_LESS` less, any other 0."""
+"""A word's tag, the loss of a head per step away, and its heads, the likeliest first: >NOUN follows the word, <NOUN
+precedes it, VERB does either. The first is worth 1, each after it `_LESS` less, any other 0."""
 _LESS = 0.25
 STRENGTH = 1.0
-"""What the table is multiplied by: an answer asks for a lead of 2. On the development parts 0.25 and 0.5 were worse
-after 100 questions, and 1.5 no better; after a pass they differ by no more than seeds do."""
+"""The factor of the table; an answer asks for a lead of 2. On the development parts 0.25 and 0.5 were worse after 100
+questions and 1.5 was no better; after a pass they differ less than seeds do."""
 _STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 25)
-"""The distances at which a step away begins, as the templates see them."""
+"""The distances at which a step begins, as in the templates."""
 _ROOT = "root"
 _PAIR, _FAR = ("side", "h.upos w.upos"), ("distance", "w.upos")
-"""The templates that carry it: which tag hangs from which on which side, and how far a tag's head is."""
+"""The templates that carry the prior: the pair of tags with its side, and the distance of a tag's head."""
 
 
 def table() -> Iterator[tuple[str, float, dict[tuple[str, str], float]]]:
@@ -65,16 +65,16 @@ def table() -> Iterator[tuple[str, float, dict[tuple[str, str], float]]]:
 
 @lru_cache(maxsize=16)
 def starting_weights(features: Features) -> tuple[NDArray[np.int32], Floats]:
-    """w_0 of the prior "upos" as (ids, values), ids rising, none of the values 0.
+    """w_0 of the prior "upos" as (ids, values), ids sorted, values non-zero.
 
-    A cell that several pairs or distances share has the mean of what they say.
+    A cell that several pairs or distances share holds their mean.
 
     >>> ids, values = starting_weights(Features("tags", bits=10))
     >>> ids.size == values.size and bool((values != 0).all())
     True
     """
     rules = {tag: (loss, worth) for tag, loss, worth in table()}
-    # Three times all tags: every pair of them at every distance, on either side.
+    # A sentence of all tags, three times: every pair of tags on either side, at every distance.
     tags = [_ROOT, *rules, *rules, *rules]
     size = len(tags) - 1
     lines = (f"{place}\t_\t_\t{tag}" + "\t_" * 6 for place, tag in enumerate(tags) if place)
@@ -96,7 +96,7 @@ def starting_weights(features: Features) -> tuple[NDArray[np.int32], Floats]:
 
 
 def begin(model: CompiledModel, features: Features, prior: str) -> None:
-    """Let a fresh model start from the prior's weights; A stays lam I, so answers outweigh it as they come.
+    """Start a fresh model from the prior's weights; A stays lam I, so answers soon outweigh them.
 
     >>> features = Features("tags", bits=10)
     >>> model = Diagonal(features.dim)

@@ -1,37 +1,80 @@
-"""Training by questions over whole treebanks, in a compiled loop."""
+"""Training over whole treebanks: by questions to a simulated annotator, or on known heads.
 
-from collections.abc import Callable
+A diagonal model without projection trains in a compiled loop; any other takes the same steps one call at a time.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conquer import tickets
 from conquer.checks import one_of
+from conquer.kernels.parsing import questions
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.parsing.sentences import Text
 from conquer.kernels.parsing.templates import COMMA, PUNCT
+from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DiagonalState
-from conquer.models.model import PROJECTIONS
-from conquer.parsing.annotator import ANSWERS, Annotator
+from conquer.models.diagonal import Diagonal
+from conquer.models.full import Full
+from conquer.models.model import PROJECTIONS, CompiledModel
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.learner import ASK, NEITHER, EdgeLearner, EdgeRule
 from conquer.parsing.prior import PRIORS, begin
-from conquer.parsing.rule import ASK, NEITHER, EdgeRule
-from conquer.parsing.stepwise import MATRICES, Stepwise, check_projected, made
-from conquer.parsing.supervision import averaged, check_status, check_trees, settle
-from conquer.types import Floats, Ints
+from conquer.rows import SparseRows
+from conquer.types import Floats, Ints, Query
+
+ANSWERS = ("first", "second", "neither", "refused")
+_VALUES = {"first": 1.0, "second": -1.0, "neither": 0.0}
+MATRICES = {"diagonal": 0, "full": 1}
+LARGEST_FULL = 4096
+"""The most features of a full matrix: memory and time of a step grow with their square."""
+LONGEST_PROJECTED = 50
+"""The most words of a sentence under projection: memory grows with the fourth power of the words."""
+SETTLE_PASSES = 5
+"""Passes of the final fit; more make no difference on the development parts."""
+Tickets = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """A simulated annotator who knows the right tree: answers "is `first` or `second` the head?" by one of `ANSWERS`.
+
+    With chance `refusal` the answer is "refused"; otherwise, with chance `error`, it is one of the two wrong ones.
+
+    >>> Annotator()(gold=2, first=2, second=0, ticket=7)
+    'first'
+    >>> Annotator(refusal=1.0)(gold=2, first=2, second=0, ticket=7)
+    'refused'
+    """
+
+    error: float = 0.0
+    refusal: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("error", "refusal"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+                raise ValueError(f"{name} must be a rate in [0, 1], got {value!r}")
+
+    def __call__(self, gold: int, first: int, second: int, ticket: int) -> str:
+        return ANSWERS[questions.reply(gold, first, second, float(self.error), float(self.refusal), np.uint64(ticket))]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that training by questions takes beside the treebank.
+    """The settings of training by questions.
 
-    `questions` per visit of a sentence, each followed by `replay` rehearsals of earlier answers. A word is asked about
-    once; words of UPOS PUNCT only with `punctuation`: guidelines settle those, and most scores leave them out.
-    `matrix` "full" keeps all of A; `projection` holds the score of every edge of a sentence within [-1, 1], as
-    the listing does. Both are for small trials: see `stepwise` for their limits. `prior` "upos": the weights start
-    from rules over tags (`prior`) instead of 0.
+    Each visit of a sentence asks `questions`, each followed by `replay` rehearsals of earlier answers. A word is asked
+    about once; words of UPOS PUNCT only with `punctuation`, since guidelines settle them and most scores leave them
+    out. `matrix` "full" keeps the full A; `projection` holds the score of every edge of a sentence within [-1, 1], as
+    in the paper's listing. Both are for small trials (`LARGEST_FULL`, `LONGEST_PROJECTED`). `prior` "upos" starts the
+    weights from rules over tags (`prior`) instead of 0.
     """
 
     rule: EdgeRule = field(default_factory=EdgeRule)
@@ -65,12 +108,77 @@ class Recipe:
         return asdict(self)
 
     def as_ask(self) -> kernel.Ask:
-        """The same for the kernels."""
+        """The settings for the kernels."""
         rule, person = self.rule, self.annotator
         return kernel.Ask(
             ASK[rule.ask], float(rule.eta), bool(rule.silent), self.questions, self.replay, NEITHER[rule.neither],
             rule.scale == "tree", bool(rule.several_roots), float(person.error), float(person.refusal),
         )  # fmt: skip
+
+    def model(self, features: Features) -> CompiledModel:
+        """A fresh model, started from the prior.
+
+        >>> Recipe(matrix="full", projection="exact").model(Features("tags", bits=4)).projection
+        'exact'
+        """
+        check_full(self.matrix, features)
+        if self.matrix == "full":
+            model: CompiledModel = Full(features.dim, lam=self.lam, projection=self.projection)
+        else:
+            model = Diagonal(features.dim, lam=self.lam, update=self.update, projection=self.projection)
+        begin(model, features, self.prior)
+        return model
+
+
+def check_full(matrix: str, features: Features) -> None:
+    """Raise if these features are too many for a full matrix."""
+    if matrix == "full" and features.dim > LARGEST_FULL:
+        fit = max((b for b in range(4, features.bits) if Features(features.name, b).dim <= LARGEST_FULL), default=None)
+        raise ValueError(
+            f"matrix='full' takes at most {LARGEST_FULL} features, got {features.dim} with features="
+            f"{features.name!r} and bits={features.bits}: give bits={fit} or fewer"
+        )
+
+
+def check_projected(text: Text, projection: str | None) -> None:
+    """Raise unless every sentence is short enough for the projection of all its edges."""
+    words = np.diff(text.offsets) - 1
+    if projection is not None and words.max() > LONGEST_PROJECTED:
+        raise ValueError(
+            f"projection={projection!r} takes sentences of at most {LONGEST_PROJECTED} words, sentence "
+            f"{int(words.argmax()) + 1} has {words.max()}: longest={LONGEST_PROJECTED} leaves such sentences out"
+        )
+
+
+def check_trees(text: Text, partly: bool = False) -> None:
+    """Raise unless every word has a head, or with `partly` at least one."""
+    if text.offsets.size < 2:
+        raise ValueError("no sentences to train on")
+    inner = np.ones(text.heads.size, bool)
+    inner[text.offsets[:-1]] = False
+    known = text.heads[inner] >= 0
+    if not (known.any() if partly else known.all()):
+        raise ValueError("training needs heads; these sentences were read without them")
+
+
+def check_status(status: int, sentence: int) -> None:
+    """Raise the error of a kernel's status."""
+    if status != st.OK:
+        raise ArithmeticError(
+            f"the model diverged at sentence {sentence + 1}: a larger lam or update='implicit' keeps it finite"
+        )
+
+
+def averaged(model: CompiledModel, sums: Floats, clock: int) -> Floats:
+    """w, or its mean over time if it was summed."""
+    w = model.weights()
+    return w - sums / clock if sums.size else w
+
+
+def visiting_order(seed: int, number: int, sentences: int) -> Ints:
+    """The order of the sentences in pass `number`."""
+    rng = np.random.default_rng(tickets.stream("order", seed, number))
+    return rng.permutation(sentences).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +192,17 @@ class EdgeQuestion:
 
 
 class Training:
-    """Training by questions, as far as it has gone; `visit` goes on, so that curves can be drawn.
+    """Training by questions; `visit` continues it, so that curves can be drawn.
 
-    Policy and annotator draw from streams of their own, so all rules see the same sentences in the same order.
+    Policy and annotator have their own random streams, so all rules see the same sentences in the same order.
     """
 
     def __init__(self, text: Text, features: Features, recipe: Recipe, seed: int = 0) -> None:
         check_trees(text)
         check_projected(text, recipe.projection)
         self.text, self.features, self.recipe, self.seed = text, features, recipe, seed
-        self.model = made(recipe.matrix, recipe.projection, features, recipe.lam, recipe.update)
-        begin(self.model, features, recipe.prior)
+        self.model = recipe.model(features)
+        self.learner = EdgeLearner(self.model, recipe.rule, features=features)
         words = text.codes.shape[0]
         self.progress = kernel.TrainingState(
             asked=np.zeros(words, bool),
@@ -113,18 +221,15 @@ class Training:
 
     @property
     def questions(self) -> int:
-        """How many have been asked."""
+        """The number of questions asked."""
         return int(self.progress.counts[1])
 
     def order(self, start: int, count: int) -> Ints:
         """Sentences of visits start to start + count: every pass is a fresh permutation."""
         passes = range(start // self.sentences, (start + count - 1) // self.sentences + 1)
-        orders = [
-            np.random.default_rng(tickets.stream("order", self.seed, number)).permutation(self.sentences)
-            for number in passes
-        ]
+        orders = [visiting_order(self.seed, number, self.sentences) for number in passes]
         first = start - passes[0] * self.sentences
-        return np.concatenate(orders)[first : first + count].astype(np.int64)
+        return np.concatenate(orders)[first : first + count]
 
     def visit(self, count: int) -> None:
         """Visit the next `count` sentences."""
@@ -143,32 +248,127 @@ class Training:
             )  # fmt: skip
             check_status(status, sentence)
         else:
-            self.stepwise().visit(order, policy, judge)
+            self.visit_by_calls(order, policy, judge)
         self.visits += count
 
-    def stepwise(self) -> Stepwise:
-        """The same training one call at a time, for models that the compiled loop does not know."""
-        learner = EdgeLearner(self.model, self.recipe.rule, features=self.features)
-        recipe = self.recipe
-        return Stepwise(learner, self.text, recipe.annotator, recipe.questions, recipe.replay, self.progress)
+    def visit_by_calls(self, order: Ints, policy: Tickets, judge: Tickets) -> None:
+        """The compiled loop as calls of `choose`, `learn` and `rehearse`: same tickets, same questions.
+
+        Every sentence of `order` takes `questions` tickets of either kind, even if it has fewer questions.
+        """
+        draws = iter(zip(policy.tolist(), judge.tolist(), strict=True))
+        for t in order.tolist():
+            edges = self.features.rows_of(self.text, t)
+            for ticket, judged in list(islice(draws, self.recipe.questions)):
+                if not self._ask(t, edges, ticket, judged):
+                    break
+                self.progress.counts[2] += 1
+                self._rehearse(ticket)
+
+    def _ask(self, t: int, edges: SparseRows, ticket: int, judged: int) -> bool:
+        """Choose, ask and learn one question; returns whether there was one."""
+        words = slice(int(self.text.offsets[t]), int(self.text.offsets[t + 1]))
+        asked, heads = self.progress.asked[words], self.text.heads[words]
+        choice = self.learner.choose(edges, ticket, asked=(np.flatnonzero(asked[1:]) + 1).tolist())
+        if choice.query == Query.NONE:
+            return False
+        word, (first, second) = choice.memo["word"], choice.memo["heads"]
+        said = self.recipe.annotator(int(heads[word]), first, second, judged)
+        asked[word] = True
+        self.progress.log[self.progress.counts[1]] = t, word, first, second, ANSWERS.index(said)
+        self.progress.counts[1] += 1
+        if said in _VALUES:
+            self._step(partial(self.learner.learn, edges, choice, _VALUES[said]))
+        if said in ("first", "second"):
+            self.progress.memory[self.progress.counts[0]] = t, word, first if said == "first" else second
+            self.progress.counts[0] += 1
+        return True
+
+    def _rehearse(self, ticket: int) -> None:
+        """Learn some of the earlier answers once more."""
+        answered = int(self.progress.counts[0])
+        for r in range(self.recipe.replay if answered else 0):
+            t, word, head = self.progress.memory[tickets.Draws(ticket).below(r, answered)].tolist()
+            self._step(partial(self.learner.rehearse, self.features.rows_of(self.text, t), word, head))
+
+    def _step(self, step: Callable[[], None]) -> None:
+        """Take a step; where weights are averaged, add the clock times the change of w."""
+        sums = self.progress.average
+        before = self.model.weights() if sums.size else sums
+        step()
+        if sums.size:
+            sums += self.progress.counts[2] * (self.model.weights() - before)
 
     def weights(self) -> Floats:
-        """(D,): what to parse with."""
+        """(D,): the weights to parse with."""
         return averaged(self.model, self.progress.average, int(self.progress.counts[2]))
 
     def settled(self, progress: Callable[[int], None] | None = None) -> Floats:
-        """(D,): weights fitted anew to all answers so far; better than `weights`, which met each answer in its turn.
+        """(D,): weights fitted anew to all answers; better than `weights`, which saw each answer only in its turn.
 
-        The fit is the diagonal model's, whatever model asked.
+        The fit is a diagonal model's, whichever model asked.
         """
-        known = np.full(self.text.heads.size, -1, np.int64)
+        heads = np.full(self.text.heads.size, -1, np.int64)
         sentence, word, head = self.progress.memory[: self.progress.counts[0]].T
-        known[self.text.offsets[sentence] + word] = head
+        heads[self.text.offsets[sentence] + word] = head
         if not word.size:
             return self.weights()
-        return settle(self.text._replace(heads=known), self.features, self.seed, progress, self.recipe.prior)
+        return settle(self.text._replace(heads=heads), self.features, self.seed, progress, self.recipe.prior)
 
     def log(self) -> list[EdgeQuestion]:
         """Every question so far."""
         rows = self.progress.log[: self.questions].tolist()
         return [EdgeQuestion(s, j, (first, second), ANSWERS[said]) for s, j, first, second, said in rows]
+
+
+def supervise(
+    text: Text,
+    features: Features,
+    *,
+    lam: float = 1.0,
+    update: str = "margin",
+    average: bool = True,
+    seed: int = 0,
+    prior: str = "none",
+) -> Iterator[tuple[Diagonal, Floats]]:
+    """Train on known heads, pass after pass without end: (model, weights to parse with) after each.
+
+    Every word with a known head is learnt against its best rival, by the same step as a rehearsed answer. All heads
+    known is full supervision, the ceiling; a few are what annotators have answered.
+    """
+    check_trees(text, partly=True)
+    model = Diagonal(features.dim, lam=lam, update=update)
+    begin(model, features, prior)
+    sums = np.zeros(features.dim if average else 0)
+    clock, number = 1, 0
+    while True:
+        order = visiting_order(seed, number, text.offsets.size - 1)
+        status, sentence, clock = kernel.supervise(
+            DiagonalState(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
+            order, False, sums, clock,
+        )  # fmt: skip
+        check_status(status, sentence)
+        number += 1
+        yield model, averaged(model, sums, int(clock))
+
+
+def last_weights(
+    passes: Iterator[tuple[Diagonal, Floats]], count: int, progress: Callable[[int], None] | None = None
+) -> Floats:
+    """(D,): the weights after `count` passes; calls `progress(done)` after each."""
+    for number, (_, found) in enumerate(islice(passes, count), start=1):
+        weights = found
+        if progress:
+            progress(number)
+    return weights
+
+
+def settle(
+    text: Text,
+    features: Features,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+    prior: str = "none",
+) -> Floats:
+    """(D,): weights fitted to the known heads, starting from the prior."""
+    return last_weights(supervise(text, features, average=False, seed=seed, prior=prior), SETTLE_PASSES, progress)

@@ -4,13 +4,7 @@ import random
 import sys
 from pathlib import Path
 
-from conquer.data.treebank import parse
-from conquer.models.diagonal import Diagonal
-from conquer.parsing.edges import Features
-from conquer.parsing.evaluation import evaluate
-from conquer.parsing.learner import EdgeLearner
-from conquer.parsing.rule import EdgeRule
-from conquer.types import Query
+from conquer import parsing
 
 WORDS = {
     "DET": ("the", "a", "every"),
@@ -40,27 +34,19 @@ def sentence(rng):
     return "\n".join(lines) + "\n\n"
 
 
-def right(learner, bank):
-    """The share of words with the right head."""
-    return evaluate(bank, [one.with_heads(learner.tree(one)) for one in bank]).uas
-
-
 rng = random.Random(0)
 text = Path(sys.argv[1]).read_text() if len(sys.argv) > 1 else "".join(sentence(rng) for _ in range(260))
-bank = parse(text)
-held, asked = bank[: len(bank) // 4], bank[len(bank) // 4 :]
-features = Features()
-learner = EdgeLearner(Diagonal(features.dim, lam=0.3, update="margin"), EdgeRule(ask="gnc"), features=features)
-print(f"right heads before any answer: {right(learner, held):.0%}")
-questions = 0
-for ticket, one in enumerate(asked):
-    choice = learner.choose(one, ticket)
-    if choice.query == Query.NONE:
-        continue
-    word, (first, second) = choice.memo["word"], choice.memo["heads"]
-    truth = one.heads[word - 1]
-    if truth in (first, second):  # else a person says "neither", and nothing is learnt
-        learner.learn(one, choice, 1.0 if truth == first else -1.0)
-    questions += 1
-edges = sum(len(one.heads) for one in asked)
-print(f"after {questions} questions, {questions / edges:.0%} of the edges: {right(learner, held):.0%}")
+bank = parsing.parse(text)
+test, train = bank[: len(bank) // 4], bank[len(bank) // 4 :]
+trainer = parsing.Trainer(parsing.TrainSpec(ask="gnc"))
+before = parsing.evaluate(test, trainer.parser().parse(test))
+print(f"right heads before any answer: {before.uas:.0%}")
+for one in train:
+    question = trainer.ask(one)
+    if question is not None:  # a person would now read question.asks
+        truth = one.heads[question.word - 1]
+        said = {question.heads[0]: "first", question.heads[1]: "second"}.get(truth, "neither")
+        trainer.tell(question, said)
+after = parsing.evaluate(test, trainer.parser().parse(test))
+edges = sum(len(one) for one in train)
+print(f"after {trainer.questions} questions, {trainer.questions / edges:.0%} of the edges: {after.uas:.0%}")

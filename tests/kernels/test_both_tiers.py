@@ -18,13 +18,10 @@ from conquer.kernels.core.background import describe
 from conquer.kernels.core.kernel import KernelEntry
 from conquer.learners.batch import in_bulk
 from conquer.models.diagonal import Diagonal
-from conquer.parsing.annotator import Annotator
-from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.edges import Features, encode
+from conquer.parsing.learner import EdgeLearner, EdgeRule
 from conquer.parsing.parser import parse_heads
-from conquer.parsing.rule import EdgeRule
-from conquer.parsing.supervision import supervise
-from conquer.parsing.training import Recipe, Training
+from conquer.parsing.training import Annotator, Recipe, Training, supervise
 from conquer.registry import MODELS, algorithms, find, make, table
 from conquer.rows import Rounds, as_rows
 from conquer.service.commands import pick_settings
@@ -140,7 +137,7 @@ def parse():
     """Questions one by one, both trainings, and the trees of a parser."""
     parse_learner.warm.__wrapped__()
     bank, features = random_treebank(2, 4), Features("standard", bits=7)
-    text = features.encode(bank)
+    text = encode(bank)
     for ask in ("gnc", "margin"):
         training = Training(text, features, Recipe(rule=EdgeRule(ask=ask), replay=1), 1)
         training.visit(4)

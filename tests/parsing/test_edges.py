@@ -6,9 +6,7 @@ from parsing.treebanks import conllu, random_treebank
 
 from conquer.data.treebank import parse
 from conquer.kernels.parsing import templates as kernel
-from conquer.parsing.edges import Features
-from conquer.parsing.templates import ATTRIBUTES, GEOMETRIES, SETS
-from conquer.parsing.words import code_of
+from conquer.parsing.edges import ATTRIBUTES, GEOMETRIES, SETS, Features, code_of, encode
 
 M32 = 2**32
 
@@ -102,7 +100,7 @@ def test_rows_are_the_definition(name):
 
 def test_classes_of_the_kernel_are_those_of_the_tags():
     sentence = parse(conllu(["a", ","], ["VERB", "PUNCT"], [0, 1]))[0]
-    text = Features().encode([sentence])
+    text = encode([sentence])
     assert text.classes.tolist() == [kernel.ROOT_CLASS, kernel.VERB, kernel.COMMA]
     for tag, expected in (
         ("PUNCT", kernel.PUNCT),
@@ -110,7 +108,7 @@ def test_classes_of_the_kernel_are_those_of_the_tags():
         ("CCONJ", kernel.CCONJ),
         ("SCONJ", kernel.SCONJ),
     ):
-        assert Features().encode(parse(conllu(["a"], [tag], [0]))).classes[1] == expected
+        assert encode(parse(conllu(["a"], [tag], [0]))).classes[1] == expected
 
 
 def test_settings_travel_and_changes_are_noticed():
@@ -130,4 +128,4 @@ def test_too_long_a_sentence_is_named():
     size = 1001
     text = conllu(["w"] * size, ["X"] * size, [0] + [1] * (size - 1), "long-one")
     with pytest.raises(ValueError, match="sentence long-one has 1001 words"):
-        Features().encode(parse(text))
+        encode(parse(text))

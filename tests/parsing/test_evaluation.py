@@ -5,7 +5,7 @@ import pytest
 from parsing.treebanks import TAGS, conllu, random_heads
 
 from conquer.data.treebank import TreebankError, parse
-from conquer.parsing.evaluation import evaluate
+from conquer.parsing.trees import evaluate
 
 
 def conll2018_uas(gold: str, system: str, punctuation: bool = True) -> float:

@@ -10,8 +10,7 @@ from conquer.kernels.parsing.numbering import row_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner
-from conquer.parsing.rule import ASK, EdgeRule
+from conquer.parsing.learner import ASK, EdgeLearner, EdgeRule
 from conquer.session import Session, replay
 from conquer.types import Choice, Query
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conquer.data.sentence import tree_fault
-from conquer.parsing.mst import best_tree
+from conquer.parsing.trees import best_tree
 
 
 @cache

@@ -13,16 +13,14 @@ from conquer.kernels.parsing.numbering import edge_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.parsing import prior, words
-from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner
+from conquer.parsing import edges, prior
+from conquer.parsing.edges import Features, encode
+from conquer.parsing.learner import EdgeLearner, EdgeRule
 from conquer.parsing.prior import begin, starting_weights, table
-from conquer.parsing.rule import EdgeRule
 from conquer.parsing.spec import FULL, TrainSpec
-from conquer.parsing.supervision import SETTLE_PASSES, settle
-from conquer.parsing.training import Recipe, Training
+from conquer.parsing.training import SETTLE_PASSES, Recipe, Training, settle
 
-UPOS = sorted(words._CLASSES)
+UPOS = sorted(edges._CLASSES)
 
 
 def tagged(*tags):
@@ -110,13 +108,13 @@ def test_a_full_model_starts_from_it_and_a_kernel_model_cannot():
 @pytest.mark.parametrize("average", [False, True])
 def test_the_compiled_loop_and_the_calls_agree_from_the_prior_on(average):
     features = Features("standard", bits=9)
-    text = features.encode(random_treebank(5, 40))
+    text = encode(random_treebank(5, 40))
     recipe = Recipe(prior="upos", average=average, replay=2, rule=EdgeRule(ask="pair"))
     compiled, stepwise = (Training(text, features, recipe, seed=3) for _ in range(2))
     compiled.visit(60)
     order = stepwise.order(0, 60)
     policy, judge = (tickets.tickets(tickets.stream(name, 3), 0, 60) for name in ("policy", "judge"))
-    stepwise.stepwise().visit(order, policy, judge)
+    stepwise.visit_by_calls(order, policy, judge)
     assert compiled.log() == stepwise.log()
     assert np.array_equal(compiled.model.cells, stepwise.model.cells)
     assert compiled.weights() == pytest.approx(stepwise.weights())
@@ -127,7 +125,7 @@ def test_the_compiled_loop_and_the_calls_agree_from_the_prior_on(average):
 
 def test_settling_starts_from_it_too():
     features = Features("tags", bits=12)
-    text = features.encode(random_treebank(5, 10))
+    text = encode(random_treebank(5, 10))
     few = np.full_like(text.heads, -1)
     few[1] = text.heads[1]
     one = text._replace(heads=few)
@@ -139,12 +137,10 @@ def test_settling_starts_from_it_too():
     assert not np.array_equal(settle(one, features), settle(one, features, prior="upos"))
 
 
-def test_who_starts_from_it_by_default(tmp_path):
-    common = {"treebank": tmp_path, "model": tmp_path}
-    assert Recipe().prior == "none"
-    assert TrainSpec(**common).prior == "none", "the same command gives the same weights as ever"
-    assert TrainSpec(**common, matrix="full", bits=4, prior="upos").prior == "upos"
+def test_training_starts_from_zero_by_default():
+    assert Recipe().prior == TrainSpec().prior == "none"
+    assert TrainSpec(matrix="full", bits=4, prior="upos").prior == "upos"
     with pytest.raises(ValueError, match="prior must be 'none'"):
-        TrainSpec(**common, ask=FULL, prior="upos")
+        TrainSpec(ask=FULL, prior="upos")
     with pytest.raises(ValueError, match="prior must be one of"):
         Recipe(prior="rules")

@@ -11,11 +11,9 @@ from conquer import tickets
 from conquer.answers import read_answer
 from conquer.kernels.parsing.numbering import edge_of
 from conquer.models.diagonal import Diagonal
-from conquer.parsing.annotator import Annotator
-from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner
-from conquer.parsing.rule import NEITHER, EdgeRule
-from conquer.parsing.training import Recipe, Training
+from conquer.parsing.edges import Features, encode
+from conquer.parsing.learner import NEITHER, EdgeLearner, EdgeRule
+from conquer.parsing.training import Annotator, Recipe, Training
 from conquer.rows import Rounds, stack
 from conquer.session import Session, replay
 from conquer.simulation import simulate
@@ -116,7 +114,7 @@ def test_a_choice_of_an_earlier_version_is_learnt_as_before(neither):
 def test_the_compiled_loop_and_a_session_learn_the_same_bits(neither, update):
     rule, person, seed, count = EdgeRule(ask="pair", neither=neither), Annotator(0.2, 0.2), 6, len(BANK)
     recipe = Recipe(rule=rule, annotator=person, lam=0.5, update=update, replay=0, punctuation=True)
-    training = Training(FEATURES.encode(BANK), FEATURES, recipe, seed)
+    training = Training(encode(BANK), FEATURES, recipe, seed)
     training.visit(count)
     learner = fresh(lam=0.5, update=update, ask="pair", neither=neither)
     session = Session(learner, seed=seed)

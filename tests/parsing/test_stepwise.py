@@ -13,13 +13,12 @@ from conquer import reference, tickets
 from conquer.cli.parse import commands
 from conquer.data.treebank import parse, read, write
 from conquer.kernels.parsing.numbering import edge_of
-from conquer.parsing.annotator import Annotator
-from conquer.parsing.command import train
-from conquer.parsing.edges import Features
+from conquer.parsing.edges import Features, encode
+from conquer.parsing.learner import EdgeRule
 from conquer.parsing.parser import load
-from conquer.parsing.rule import EdgeRule
 from conquer.parsing.spec import TrainSpec
-from conquer.parsing.training import Recipe, Training
+from conquer.parsing.trainer import train
+from conquer.parsing.training import Annotator, Recipe, Training
 from conquer.study.parsing.bank import PARTS
 from conquer.study.parsing.run import cells_of, study_parsing
 from conquer.study.parsing.spec import ParsingSpec
@@ -47,10 +46,10 @@ def drawn(training, visits):
     ids=lambda recipe: recipe.rule.ask,
 )
 def test_call_by_call_is_the_compiled_loop(recipe):
-    text, visits = FEATURES.encode(BANK), 90
+    text, visits = encode(BANK), 90
     compiled, called = Training(text, FEATURES, recipe, seed=3), Training(text, FEATURES, recipe, seed=3)
     compiled.visit(visits)
-    called.stepwise().visit(called.order(0, visits), *drawn(called, visits))
+    called.visit_by_calls(called.order(0, visits), *drawn(called, visits))
     assert called.log() == compiled.log()
     assert called.questions > 50
     assert called.model.cells.tobytes() == compiled.model.cells.tobytes()
@@ -127,7 +126,7 @@ def test_it_is_the_listing(matrix, projection, scale):
     rule = EdgeRule(**LISTING, scale=scale)
     settings = {"replay": 0, "lam": 0.02, "update": "implicit", "punctuation": True}
     recipe = Recipe(rule=rule, matrix=matrix, projection=projection, **settings)
-    training, visits = Training(FEATURES.encode(SHORT), FEATURES, recipe, seed=1), 75
+    training, visits = Training(encode(SHORT), FEATURES, recipe, seed=1), 75
     training.visit(40)
     training.visit(visits - 40)
     w, _, moved = by_the_listing(training, visits)
@@ -144,9 +143,9 @@ def test_few_features_or_a_word_about_it(tmp_path):
         features = Features(name, bits)
         refused = rf"at most 4096 features, got {features.dim} with .*bits={bits}: give bits={fits} or fewer"
         with pytest.raises(ValueError, match=refused):
-            Training(features.encode(SHORT), features, Recipe(matrix="full"))
+            Training(encode(SHORT), features, Recipe(matrix="full"))
         with pytest.raises(ValueError, match=refused):
-            train(TrainSpec(treebank=path, model=tmp_path / "model", matrix="full", features=name, bits=bits))
+            train(path, TrainSpec(matrix="full", features=name, bits=bits))
         with pytest.raises(ValueError, match=refused):
             cells_of(ParsingSpec(treebank=tmp_path, matrix="full", features=name, bits=bits))
         assert Features(name, fits).dim <= 4096
@@ -155,21 +154,19 @@ def test_few_features_or_a_word_about_it(tmp_path):
             Recipe(**wrong)
     for wrong in ({"settled": True}, {"ask": "full-supervision"}, {"answers": path}):
         with pytest.raises(ValueError, match="learns question by question"):
-            TrainSpec(treebank=path, model=tmp_path / "model", matrix="full", **wrong)
+            TrainSpec(matrix="full", **wrong)
 
 
-def test_long_sentences_are_left_out_or_refused_with_projection(tmp_path):
+def test_long_sentences_are_left_out_or_refused_with_projection():
     words = 51
     text = conllu(["w"] * words, ["NOUN"] * words, [0] + [1] * (words - 1), "long")
     bank, options = [*SHORT, *parse(text)], {"matrix": "full", "bits": 4, "replay": 0}
-    path, out = tmp_path / "train.conllu", tmp_path / "model"
-    write(path, bank)
     with pytest.raises(ValueError, match="at most 50 words, sentence 31 has 51: longest=50"):
-        train(TrainSpec(treebank=path, model=out, projection="exact", **options))
-    assert "30 sentences" in train(TrainSpec(treebank=path, model=out, projection="exact", longest=50, **options))
-    assert "31 sentences" in train(TrainSpec(treebank=path, model=out, **options))
+        train(bank, TrainSpec(projection="exact", **options))
+    assert "30 sentences" in str(train(bank, TrainSpec(projection="exact", longest=50, **options)))
+    assert "31 sentences" in str(train(bank, TrainSpec(**options)))
     with pytest.raises(ValueError, match="longest must be"):
-        TrainSpec(treebank=path, model=out, longest=0)
+        TrainSpec(longest=0)
 
 
 LISTED = "--ask confusion --scale tree --neither coin --replay 0 --lam 1 --bits 4 --matrix full --projection sequential"
@@ -187,7 +184,7 @@ def test_the_listing_from_the_shell(tmp_path):
     features = Features(bits=4)
     rule = EdgeRule(**LISTING, scale="tree")
     training = Training(
-        features.encode(read(path)),
+        encode(read(path)),
         features,
         Recipe(rule=rule, matrix="full", projection="sequential", replay=0, lam=1.0),
     )

@@ -11,17 +11,14 @@ from conquer import tickets
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.rounds import primitives
 from conquer.models.diagonal import Diagonal
-from conquer.parsing.annotator import Annotator
-from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.edges import Features, encode
+from conquer.parsing.learner import ASK, EdgeLearner, EdgeRule
 from conquer.parsing.parser import parse_heads
-from conquer.parsing.rule import ASK, EdgeRule
-from conquer.parsing.supervision import check_status, settle, supervise
-from conquer.parsing.training import Recipe, Training
+from conquer.parsing.training import Annotator, Recipe, Training, check_status, settle, supervise
 
 FEATURES = Features("standard", bits=9)
 BANK = random_treebank(2, 60)
-TEXT = FEATURES.encode(BANK)
+TEXT = encode(BANK)
 ANSWER = {"first": 1.0, "second": -1.0, "neither": 0.0}
 
 
@@ -136,7 +133,7 @@ def test_every_word_is_asked_once_at_most():
 
 def test_refusals():
     with pytest.raises(ValueError, match="no sentences"):
-        Training(FEATURES.encode([]), FEATURES, Recipe())
+        Training(encode([]), FEATURES, Recipe())
     with pytest.raises(ValueError, match="needs heads"):
         Training(TEXT._replace(heads=np.full(TEXT.heads.size, -1)), FEATURES, Recipe())
     with pytest.raises(ValueError, match="count must be"):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import msgspec
 
 from conquer.data.treebank import Sentence
-from conquer.parsing.evaluation import evaluate
 from conquer.parsing.parser import Parser
+from conquer.parsing.trees import evaluate
 from conquer.service.annotation.pool import groups_of
 from conquer.service.log.records import Measured
 from conquer.service.log.transaction import Turn

@@ -14,10 +14,9 @@ from conquer.files import pack, unpack
 from conquer.kernels.parsing.numbering import ends_of
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
-from conquer.parsing.learner import EdgeLearner
+from conquer.parsing.learner import EdgeLearner, EdgeRule
 from conquer.parsing.parser import Parser
 from conquer.parsing.prior import begin
-from conquer.parsing.rule import EdgeRule
 from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings

@@ -11,7 +11,7 @@ import numpy as np
 from conquer.data import treebank
 from conquer.data.treebank import Sentence, TreebankError
 from conquer.kernels.parsing.sentences import Text
-from conquer.parsing.edges import Features
+from conquer.parsing.edges import Features, encode
 from conquer.parsing.parser import parse_heads
 from conquer.types import Floats
 
@@ -71,4 +71,4 @@ def bank(folder: str, features: Features, longest: int | None = None) -> Bank:
         part: np.array([mark for s in found for mark in (True, *(tag == "PUNCT" for tag in s.upos))])
         for part, found in sentences.items()
     }
-    return Bank(sentences, {part: features.encode(found) for part, found in sentences.items()}, marks)
+    return Bank(sentences, {part: encode(found) for part, found in sentences.items()}, marks)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from conquer.parsing.edges import Features
-from conquer.parsing.supervision import supervise
-from conquer.parsing.training import Recipe, Training
+from conquer.parsing.training import Recipe, Training, supervise
 from conquer.study.cells.store import Row, digest, versions
 from conquer.study.parsing.bank import Bank, bank
 

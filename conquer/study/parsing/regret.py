@@ -9,9 +9,8 @@ import numpy as np
 
 from conquer import tickets
 from conquer.models.full import Full
-from conquer.parsing.learner import EdgeLearner
-from conquer.parsing.mst import best_tree
-from conquer.parsing.rule import EdgeRule
+from conquer.parsing.learner import EdgeLearner, EdgeRule
+from conquer.parsing.trees import best_tree
 from conquer.rows import as_rows
 from conquer.study.plots.parsing import bound, save
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress

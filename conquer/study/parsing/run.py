@@ -6,11 +6,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from conquer.parsing.annotator import Annotator
 from conquer.parsing.edges import Features
-from conquer.parsing.rule import ASK, EdgeRule
-from conquer.parsing.stepwise import check_full
-from conquer.parsing.training import Recipe
+from conquer.parsing.learner import ASK, EdgeRule
+from conquer.parsing.training import Annotator, Recipe, check_full
 from conquer.study.backends import Backend, serial
 from conquer.study.cells.output import write_frame
 from conquer.study.cells.runner import CellTask, missing, run

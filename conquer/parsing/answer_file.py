@@ -1,4 +1,4 @@
-"""A file of recorded answers, as JSON lines: what people said about which word, to train a parser from it anew."""
+"""Files of recorded answers, as JSON lines: one question per line, with its answer."""
 
 import json
 import os
@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conquer.data.treebank import Sentence, TreebankError
+from conquer.data.sentence import Sentence, TreebankError
 from conquer.files import write_atomically
-from conquer.parsing.annotator import ANSWERS
-from conquer.parsing.training import EdgeQuestion
+from conquer.parsing.training import ANSWERS, EdgeQuestion
 
 
 def write(path: str | os.PathLike[str], sentences: Sequence[Sentence], log: Iterable[EdgeQuestion]) -> None:
@@ -23,12 +22,12 @@ def write(path: str | os.PathLike[str], sentences: Sequence[Sentence], log: Iter
 
 
 def read(path: str | os.PathLike[str], sentences: Sequence[Sentence]) -> list[EdgeQuestion]:
-    """The questions of a file about these sentences; a TreebankError names the line of the first that does not fit."""
+    """The questions in a file about these sentences; a TreebankError names the first line that does not fit."""
     path = Path(path)
     places: dict[str, int] = {}
     for position, sentence in enumerate(sentences):
         if sentence.id in places:
-            raise TreebankError(f"two sentences have the id {sentence.id}; answers need ids that differ")
+            raise TreebankError(f"two sentences have the id {sentence.id}; answers need distinct ids")
         places[sentence.id] = position
     found = []
     try:
@@ -62,7 +61,7 @@ def _question(row: Any, places: dict[str, int], sentences: Sequence[Sentence]) -
 
 
 def known_heads(sentences: Sequence[Sentence], log: Iterable[EdgeQuestion]) -> list[Sentence]:
-    """The sentences with only those heads that the answers name; -1 for the others. The last answer counts."""
+    """The sentences with the heads that the answers name, -1 for the others. The last answer counts."""
     known: dict[int, dict[int, int]] = {}
     for question in log:
         if question.answer in ("first", "second"):
