@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from conquer.data.sentence import Sentence
-from conquer.kernels.parsing import templates as kernel
-from conquer.kernels.parsing.edges import Hashed, hash_edges
-from conquer.kernels.parsing.numbering import edge_of
-from conquer.kernels.parsing.sentences import Text
-from conquer.kernels.parsing.templates import CLASSES, COMMA, ROOT_CLASS, Table
+from conquer.kernels.parsing import edges as kernel
+from conquer.kernels.parsing.edges import CLASSES, COMMA, ROOT_CLASS, Hashed, Table, Text, edge_of, hash_edges
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats
 

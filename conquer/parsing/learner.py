@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_answer, number, one_of
-from conquer.kernels.parsing import questions as kernel
-from conquer.kernels.parsing.numbering import edge_of, row_of
+from conquer.kernels.parsing import training as kernel
+from conquer.kernels.parsing.edges import edge_of, row_of
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel
 from conquer.parsing.edges import EdgeRows, Features
@@ -167,7 +167,7 @@ class EdgeLearner:
                 line = self.model.contrasts(edges.into(word), row_of(word, int(heads[word])))
                 widths[word, np.arange(size + 1) != word] = line
         values = np.empty(size * (size + 1))
-        word, rival = kernel.pick_question(
+        word, rival = kernel.question(
             code, float(self.rule.eta), self.rule.silent, scores, widths, heads, done, values, np.uint64(ticket)
         )
         if word == 0:
@@ -196,7 +196,7 @@ class EdgeLearner:
         pair = self.check(choice, len(edges.rows))
         target = checked_answer(answer)
         if target == 0:
-            target = kernel.target(kernel.NEITHER, NEITHER[self.rule.neither], np.uint64(choice.ticket))
+            target = kernel.target_of(kernel.NEITHER, NEITHER[self.rule.neither], np.uint64(choice.ticket))
             if math.isnan(target):
                 return
         self._move(edges, pair, target, choice.ticket)

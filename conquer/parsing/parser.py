@@ -10,8 +10,8 @@ import numpy as np
 
 from conquer.data.sentence import Sentence
 from conquer.files import FileError, pack, unpack, write_atomically
-from conquer.kernels.parsing.predict import fill_heads
-from conquer.kernels.parsing.sentences import Text
+from conquer.kernels.parsing.edges import Text
+from conquer.kernels.parsing.training import fill_heads
 from conquer.parsing.edges import Features, encode
 from conquer.types import Floats, Ints
 

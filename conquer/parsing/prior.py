@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from conquer.checks import one_of
 from conquer.data.treebank import parse
-from conquer.kernels.parsing.numbering import ends_of
+from conquer.kernels.parsing.edges import ends_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.model import CompiledModel

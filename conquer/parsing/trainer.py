@@ -194,7 +194,7 @@ class Trainer:
     >>> trainer = Trainer(TrainSpec(bits=8, prior="upos"))
     >>> question = trainer.ask(sentence)
     >>> question.asks
-    "Which is the head of 'bark': the root or 'Dogs'?"
+    "Which is the head of 'Dogs': 'bark' or the root?"
     >>> trainer.tell(question, "first")
     >>> trainer.parser().parse([sentence])[0].heads
     (2, 0)

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from conquer import tickets
 from conquer.checks import one_of
-from conquer.kernels.parsing import questions
 from conquer.kernels.parsing import training as kernel
-from conquer.kernels.parsing.sentences import Text
-from conquer.kernels.parsing.templates import COMMA, PUNCT
+from conquer.kernels.parsing.edges import COMMA, PUNCT, Text
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import DiagonalState
 from conquer.models.diagonal import Diagonal
@@ -63,7 +61,7 @@ class Annotator:
                 raise ValueError(f"{name} must be a rate in [0, 1], got {value!r}")
 
     def __call__(self, gold: int, first: int, second: int, ticket: int) -> str:
-        return ANSWERS[questions.reply(gold, first, second, float(self.error), float(self.refusal), np.uint64(ticket))]
+        return ANSWERS[kernel.answer(gold, first, second, float(self.error), float(self.refusal), np.uint64(ticket))]
 
 
 @dataclass(frozen=True, slots=True)

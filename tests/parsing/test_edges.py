@@ -5,7 +5,7 @@ import pytest
 from parsing.treebanks import conllu, random_treebank
 
 from conquer.data.treebank import parse
-from conquer.kernels.parsing import templates as kernel
+from conquer.kernels.parsing import edges as kernel
 from conquer.parsing.edges import ATTRIBUTES, GEOMETRIES, SETS, Features, code_of, encode
 
 M32 = 2**32

@@ -6,7 +6,7 @@ from parsing.treebanks import conllu, random_treebank
 
 from conquer.data.sentence import tree_fault
 from conquer.data.treebank import parse
-from conquer.kernels.parsing.numbering import row_of
+from conquer.kernels.parsing.edges import row_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.parsing.edges import Features
@@ -205,7 +205,7 @@ def test_refusals_leave_the_state():
     for rng in (1.5, -1, True, "x"):
         with pytest.raises(TypeError, match="ticket"):
             learner.choose(sentence, rng)
-    with pytest.raises(TypeError, match="takes rows"):
+    with pytest.raises(TypeError, match="pass rows instead of a Sentence"):
         EdgeLearner(Diagonal(FEATURES.dim)).choose(sentence, 1)
     assert (learner.model.cells == before).all()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from conquer.kernels.core.kernel import toolchain
-from conquer.kernels.parsing import numbering
+from conquer.kernels.parsing import edges as numbering
 
 numba = toolchain()
 

@@ -9,7 +9,7 @@ from parsing.treebanks import random_treebank
 
 from conquer import tickets
 from conquer.data.treebank import parse
-from conquer.kernels.parsing.numbering import edge_of
+from conquer.kernels.parsing.edges import edge_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel

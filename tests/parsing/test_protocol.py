@@ -9,7 +9,7 @@ from parsing.treebanks import random_treebank
 
 from conquer import tickets
 from conquer.answers import read_answer
-from conquer.kernels.parsing.numbering import edge_of
+from conquer.kernels.parsing.edges import edge_of
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import NEITHER, EdgeLearner, EdgeRule

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from conquer import reference, tickets
 from conquer.cli.parse import commands
 from conquer.data.treebank import parse, read, write
-from conquer.kernels.parsing.numbering import edge_of
+from conquer.kernels.parsing.edges import edge_of
 from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import EdgeRule
 from conquer.parsing.parser import load

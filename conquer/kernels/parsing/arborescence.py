@@ -7,7 +7,7 @@ from conquer.kernels.core.kernel import part, sized
 
 @part
 def better(penalty, score, other_penalty, other_score):
-    """Fewer penalties first, then the higher score: an exact constraint without a big constant in the scores."""
+    """Fewer penalties first, then the higher score: an exact constraint without a large constant in the scores."""
     return penalty < other_penalty or (penalty == other_penalty and score > other_score)
 
 
@@ -117,11 +117,11 @@ def edmonds(score, penalty, source, target, heads):
         heads[v] = edge[v, 0]
 
 
-@part
-def span(scores, fixed, several_roots, heads):
+@sized(lambda scores, *_: scores.size * len(scores))
+def arborescence(scores, fixed, several_roots, heads):
     """heads[1:] = the tree of largest total `scores[word, head]` with the fewest departures from `fixed` (-1: free).
 
-    Unless `several_roots`, the fewest words possible (one, but for `fixed`) hang from 0.
+    Unless `several_roots`, as few words as possible hang from 0: one, or more where `fixed` demands it.
     """
     size = heads.size
     heads[0] = -1
@@ -145,8 +145,3 @@ def span(scores, fixed, several_roots, heads):
                 roots += 1
         if several_roots or roots == 1:
             return
-
-
-@sized(lambda scores, *_: scores.size * len(scores))
-def arborescence(scores, fixed, several_roots, heads):
-    span(scores, fixed, several_roots, heads)

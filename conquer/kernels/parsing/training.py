@@ -1,4 +1,7 @@
-"""Training as compiled loops over sentences; the per-call learner takes the same steps one by one."""
+"""Questions about sentences, and compiled loops over treebanks: training by questions, on known heads, and parsing.
+
+The per-call learner uses the same functions one by one.
+"""
 
 import math
 from typing import NamedTuple
@@ -8,31 +11,166 @@ from numpy import bool_, float64, int64
 from numpy.typing import NDArray
 
 from conquer.kernels.core import tickets
-from conquer.kernels.core.kernel import part, sized
+from conquer.kernels.core.kernel import jit, part, sized
+from conquer.kernels.core.sparse import dot
 from conquer.kernels.models import diagonal
-from conquer.kernels.parsing.arborescence import span
-from conquer.kernels.parsing.edges import block, length
-from conquer.kernels.parsing.numbering import row_of
-from conquer.kernels.parsing.questions import (
-    FIRST,
-    SECOND,
-    WITH_WIDTHS,
-    answer,
-    question,
-    score_words,
-    target_of,
-    width_words,
-)
-from conquer.kernels.parsing.sentences import make_room, open_sentence, square
+from conquer.kernels.parsing.arborescence import arborescence
+from conquer.kernels.parsing.edges import block, head_of, length, make_room, open_sentence, row_of, square
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.select import pick
+
+CONFUSION, MARGIN, GNC, RANDOM, PAIR = range(5)
+WITH_WIDTHS = (CONFUSION, GNC, PAIR)
+SKIP, TIE, COIN = range(3)
+FIRST, SECOND, NEITHER, REFUSED = range(4)
+COIN_DRAW, ERROR_DRAW, OTHER_DRAW, REFUSE_DRAW = (np.uint64(k) for k in range(4))
+WRONG = -math.inf
+LEAD = 0.3
+"""The value to PAIR of a lead of one over the third candidate."""
+
+
+@part
+def score_words(state, source, plan, knobs, line, scores):
+    """scores[j, i] = score of edge i -> j for all words j."""
+    for j in range(1, length(source) + 1):
+        items = block(source, j)
+        primitives.prepare(state, items, plan, knobs)
+        primitives.scores(state, items, items.rows[:0], knobs, line)
+        for i in range(length(source)):
+            scores[j, head_of(j, i)] = line[i]
+
+
+@part
+def widths_of(state, source, j, head, plan, knobs, line, widths):
+    """widths[j, i] = contrast of edge i -> j with head -> j."""
+    items = block(source, j)
+    primitives.prepare(state, items, plan, knobs)
+    primitives.contrasts(state, items, row_of(j, head), plan, knobs, line)
+    for i in range(length(source)):
+        widths[j, head_of(j, i)] = line[i]
+
+
+@part
+def width_words(state, source, plan, knobs, line, scores, heads, asked, rule, eta, silent, widths):
+    """The widths of the words not asked, 0 for words that could not be chosen even with the largest possible width.
+
+    Rows have unit norm and A is at least lam, so no contrast exceeds 4 / lam. A width of 0 keeps such a word behind the
+    one with the smallest margin.
+    """
+    size = heads.size
+    most = math.sqrt(eta * 4.000001 / knobs[st.LAM]) + LEAD
+    prune = not silent and rule != CONFUSION
+    first, closest = 0, WRONG
+    for j in range(1, size):
+        if not asked[j]:
+            best, _ = runners_up(scores, j, heads[j])
+            if best >= 0 and (first == 0 or scores[j, best] - scores[j, heads[j]] > closest):
+                first, closest = j, scores[j, best] - scores[j, heads[j]]
+    if first == 0:
+        return
+    reached = WRONG
+    for turn in range(size):
+        j = first if turn == 0 else turn
+        if asked[j] or (turn == first and turn > 0):
+            continue
+        best, second = runners_up(scores, j, heads[j])
+        if prune and scores[j, best] - scores[j, heads[j]] + most < reached:
+            widths[j, :] = 0.0
+            continue
+        widths_of(state, source, j, heads[j], plan, knobs, line, widths)
+        for i in range(size):
+            if i not in (j, heads[j]):
+                reached = max(reached, worth(rule, eta, scores, widths, j, i, heads[j], best, second))
+
+
+@part
+def runners_up(scores, j, head):
+    """The two best heads of word j other than `head`, -1 where there are none."""
+    best = second = -1
+    for i in range(scores.shape[0]):
+        if i != j and i != head:
+            if best < 0 or scores[j, i] > scores[j, best]:
+                best, second = i, best
+            elif second < 0 or scores[j, i] > scores[j, second]:
+                second = i
+    return best, second
+
+
+@part
+def worth(rule, eta, scores, widths, j, i, head, best, second):
+    """The rule's value of asking whether i is a better head of word j than `head`."""
+    if rule == RANDOM:
+        return 0.0
+    if rule == CONFUSION:
+        return math.sqrt(eta * widths[j, i])
+    gap = scores[j, i] - scores[j, head]
+    if rule == MARGIN:
+        return gap
+    value = gap + math.sqrt(eta * widths[j, i])
+    if rule == PAIR:
+        # "Neither" is not learnt: prefer pairs that lead the third candidate.
+        third = second if i == best else best
+        lead = 1.0 if third < 0 else max(scores[j, head], scores[j, i]) - scores[j, third]
+        value += LEAD * min(1.0, lead)
+    return value
+
+
+@jit
+def question(rule, eta, silent, scores, widths, heads, asked, values, ticket):
+    """(j, i): is i a better head of word j than heads[j]? j = 0 if nothing can or need be asked."""
+    size = heads.size
+    count = 0
+    for j in range(1, size):
+        best, second = runners_up(scores, j, heads[j])
+        for i in range(size):
+            if asked[j] or i == j or i == heads[j]:
+                values[count] = WRONG
+            else:
+                values[count] = worth(rule, eta, scores, widths, j, i, heads[j], best, second)
+            count += 1
+    if count == 0:
+        return 0, 0
+    chosen, _ = pick(values, count, -1, ticket, tickets.SECOND)
+    j, i = chosen // size + 1, chosen % size
+    if values[chosen] == WRONG:
+        return 0, 0
+    if silent and scores[j, heads[j]] - scores[j, i] > math.sqrt(eta * widths[j, i]):
+        return 0, 0
+    return j, i
+
+
+@jit
+def answer(gold, first, second, error, refusal, ticket):
+    """The answer of an annotator with these rates; an error is one of the two wrong answers."""
+    if tickets.uniform(ticket, REFUSE_DRAW) < refusal:
+        return REFUSED
+    truth = FIRST if gold == first else (SECOND if gold == second else NEITHER)
+    if tickets.uniform(ticket, ERROR_DRAW) < error:
+        truth = (truth + 1 + tickets.below(ticket, OTHER_DRAW, 2)) % 3
+    return truth
+
+
+@jit
+def target_of(said, neither, ticket):
+    """The y to learn, NaN for none."""
+    if said == FIRST:
+        return 1.0
+    if said == SECOND:
+        return -1.0
+    if said == NEITHER and neither == TIE:
+        return 0.0
+    if said == NEITHER and neither == COIN:
+        return 1.0 if tickets.uniform(ticket, COIN_DRAW) < 0.5 else -1.0
+    return math.nan
+
 
 LOG_COLUMNS = 5
 MEMORY_COLUMNS = 3
 
 
 class Ask(NamedTuple):
-    """How questions are chosen, answered and learnt."""
+    """How questions are chosen, answered and learnt: settings of a training."""
 
     rule: int
     eta: float
@@ -47,7 +185,7 @@ class Ask(NamedTuple):
 
 
 class TrainingState(NamedTuple):
-    """What training has done so far: asked (N,) words, memory of answers, counts [answers, log rows, clock]."""
+    """The state of a training: words asked (N,), memory of answers, log, counts [answers, log rows, clock]."""
 
     asked: NDArray[bool_]
     memory: NDArray[int64]
@@ -71,7 +209,7 @@ def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
     status = primitives.step(state, moved, weights, y, plan, knobs)
     for p in range(2):
         for f in range(width):
-            # A feature of both rows has not moved, so none is counted twice.
+            # A feature of both rows does not move, so none is added twice.
             r = items.indices[rows[p] * width + f]
             average[r] += clock * (state.cells[r, diagonal.W] - before[p * width + f])
     return status
@@ -79,7 +217,7 @@ def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
 
 @part
 def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
-    """Learn that `head` is word j's: against its best rival, unless it leads by a whole answer already."""
+    """Learn `head` as word j's head against its best rival, unless it leads by a whole answer."""
     items = block(source, j)
     line = room.line
     primitives.prepare(state, items, plan, knobs)
@@ -128,7 +266,7 @@ def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, j
     scores, widths = square(room.scores, size + 1), square(room.widths, size + 1)
     heads, asked = room.heads[: size + 1], progress.asked[start : start + size + 1]
     score_words(state, source, plan, knobs, room.line, scores)
-    span(scores, room.free[: size + 1], ask.several_roots, heads)
+    arborescence(scores, room.free[: size + 1], ask.several_roots, heads)
     rule, eta, silent = ask.rule, ask.eta, ask.silent
     if silent or rule in WITH_WIDTHS:
         width_words(state, source, plan, knobs, room.line, scores, heads, asked, rule, eta, silent, widths)
@@ -184,3 +322,18 @@ def train(state, plan, knobs, text, table, value, order, ask, policy_tickets, ju
                     if status != st.OK:
                         return status, s
     return st.OK, -1
+
+
+@sized(lambda weights, text, table, *_: 20 * len(text.codes) * table.salt.size)
+def fill_heads(weights, text, table, value, several_roots, out):
+    """out[N] = the head of every word of every sentence in the best tree under the weights (D,); -1 at roots."""
+    room = make_room(text.offsets, table, value)
+    for t in range(text.offsets.size - 1):
+        source = open_sentence(text, t, table, room)
+        size = length(source)
+        scores = square(room.scores, size + 1)
+        for j in range(1, size + 1):
+            items = block(source, j)
+            for i in range(size):
+                scores[j, head_of(j, i)] = dot(items, i, weights)
+        arborescence(scores, room.free[: size + 1], several_roots, out[text.offsets[t] : text.offsets[t + 1]])

@@ -11,7 +11,7 @@ import numpy as np
 
 from conquer.data.treebank import Sentence
 from conquer.files import pack, unpack
-from conquer.kernels.parsing.numbering import ends_of
+from conquer.kernels.parsing.edges import ends_of
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner, EdgeRule

@@ -10,7 +10,7 @@ import numpy as np
 
 from conquer.data import treebank
 from conquer.data.treebank import Sentence, TreebankError
-from conquer.kernels.parsing.sentences import Text
+from conquer.kernels.parsing.edges import Text
 from conquer.parsing.edges import Features, encode
 from conquer.parsing.parser import parse_heads
 from conquer.types import Floats
