@@ -1,0 +1,339 @@
+"""Simulation: a learner over rounds that a judge answers, in one compiled loop or call by call; and its trace."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.checks import checked_answer, checked_seed
+from conquer.judges import LawJudge, make_judge
+from conquer.kernels.core import background
+from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.loop import CHOSEN, Log, World
+from conquer.learners.algorithm import Algorithm
+from conquer.learners.batch import in_bulk
+from conquer.learners.conquer import Conquer
+from conquer.metrics import regrets
+from conquer.policies import Policy
+from conquer.registry import MODELS, make
+from conquer.rows import Rounds
+from conquer.tickets import stream, tickets
+from conquer.types import Choice, Floats, Ints, Judge, Learner, Query
+
+if TYPE_CHECKING:
+    import polars
+
+_QUERIES = np.array([q.name for q in Query])
+_MOMENT = 0.05
+"""Seconds: after a chunk of rounds that takes less, the next chunk is larger."""
+Progress = Callable[[int], None] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """What happened in a simulation of T rounds: `simulate`'s result.
+
+    Attributes
+    ----------
+    shown : (T, k) int64
+        Positions of the items shown, first choice first, -1 for none; k is 2, or as many as the learner shows.
+    query : (T,) int64
+        Values of `Query`.
+    answers : (T,) float64
+        Answers in [-1, 1]: 0 where nothing was asked, NaN where the judge gave no answer.
+    chance : (T,) float64
+        The chance of each choice; NaN where it has no closed form.
+    best : (T,) float64
+        The largest reward of each round.
+    rewards : (T, k) float64
+        Rewards of the items shown, NaN for none.
+    learner : Learner
+        The learner after the last round.
+
+    Examples
+    --------
+    >>> trace = simulate("gnr", Rounds(np.eye(3), [[0, 1, 2]] * 50, [1.0, 0.0, -1.0]))
+    >>> trace.shown.shape, trace.query_rate, trace.to_frame().columns[:3]
+    ((50, 2), 1.0, ['round', 'first', 'second'])
+    """
+
+    shown: Ints
+    query: Ints
+    answers: Floats
+    chance: Floats
+    best: Floats
+    rewards: Floats
+    learner: Learner
+
+    @property
+    def regret(self) -> Floats:
+        """(T,): the paper's (weak) regret, the largest reward less the best one shown."""
+        return self._regrets()["weak"]
+
+    @property
+    def strong_regret(self) -> Floats:
+        """(T,): twice the average regret."""
+        return self._regrets()["strong"]
+
+    @property
+    def average_regret(self) -> Floats:
+        """(T,): the largest reward less the mean of those shown."""
+        return self._regrets()["average"]
+
+    def _regrets(self) -> dict[str, Floats]:
+        if self.rewards.shape[1] == 2:
+            return regrets(self.best, self.rewards[:, 0], self.rewards[:, 1])
+        gaps = self.best[:, None] - self.rewards
+        average = np.nanmean(gaps, axis=1)
+        return {"weak": np.nanmin(gaps, axis=1), "strong": 2.0 * average, "average": average}
+
+    @property
+    def query_rate(self) -> float:
+        """The share of rounds with a question."""
+        return float((self.query != Query.NONE).mean()) if self.query.size else 0.0
+
+    def __repr__(self) -> str:
+        regret = self.regret
+        last = regret[-max(1, regret.size // 10) :]
+        return (
+            f"<Trace: {self.learner.name}, rounds {regret.size:,}, regret {regret.sum():.1f}, per round in the last "
+            f"tenth {last.mean() if last.size else 0.0:.4f}, asked {self.query_rate:.0%}>"
+        )
+
+    def to_frame(self) -> "polars.DataFrame":
+        """One polars row per round; items shown beyond two are columns shown_2, shown_3, ..."""
+        import polars
+
+        return polars.DataFrame(
+            {
+                "round": np.arange(self.query.size),
+                "first": self.shown[:, 0],
+                "second": self.shown[:, 1],
+                **{f"shown_{place}": self.shown[:, place] for place in range(2, self.shown.shape[1])},
+                "query": _QUERIES[self.query],
+                "answer": self.answers,
+                "chance": self.chance,
+                "regret": self.regret,
+            }
+        )
+
+
+def simulate(
+    algorithm: str | Policy | Algorithm | Learner,
+    rounds: Rounds,
+    *,
+    judge: str | Judge | Sequence[Judge] = "linear",
+    seed: int | np.random.Generator = 0,
+    delay: int = 0,
+    batch: int = 1,
+    compiled: bool = True,
+    progress: Progress = None,
+    **parameters: Any,
+) -> Trace:
+    """Run a learner over all rounds.
+
+    Parameters
+    ----------
+    algorithm : str, Policy, Algorithm or Learner
+        What `make` takes, for a fresh learner with `parameters`; or a learner, which continues to learn.
+    rounds : Rounds
+        Items, sets and rewards.
+    judge : str, callable or sequence of callables
+        The law of the answers: "linear", "noisy", "logistic", "perfect", "raters" or "best"; or a function of choice,
+        rewards and ticket that returns an answer in [-1, 1], or None, which is not learnt; or one such for each round.
+        A learner that shows more than two items is told the best of them by the same law.
+    seed : int or numpy Generator
+        A number gives the tickets that a `Session` of that seed uses. The judge's stream is separate, so all
+        algorithms meet the same judge.
+    delay, batch : int
+        Answers arrive `delay` rounds late and are learnt `batch` at a time; the rest is learnt at the end.
+    compiled : bool
+        Use the compiled loop where it can run the learner and the judge; the results are identical.
+    progress : callable, optional
+        Called now and then with the number of rounds done.
+    **parameters
+        As of `make`; the number of features comes from the rounds.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    ValueError
+        The learner does not fit the rounds, a judge is unknown, or a number is out of range.
+    TypeError
+        `parameters` were given with a learner, or `dim` with a name.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 3)); X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> rounds = Rounds(X, rng.integers(0, 50, (400, 5)), X @ [0.8, 0.0, -0.6])
+    >>> trace = simulate("gnr", rounds, model="full", seed=1)
+    >>> trace.shown.shape, bool(trace.regret[:50].mean() > trace.regret[-50:].mean())
+    ((400, 2), True)
+    """
+    if isinstance(algorithm, str | Policy | Algorithm):
+        if "dim" in parameters:
+            raise TypeError(f"the rounds have {rounds.X.dim} features, so dim is not given, got {parameters['dim']!r}")
+        learner = make(algorithm, dim=rounds.X.dim, **parameters)
+    elif parameters:
+        raise TypeError(f"parameters belong to a learner made by name, got {sorted(parameters)}")
+    else:
+        learner = algorithm
+    law = make_judge(judge) if isinstance(judge, str | LawJudge) else judge
+    _check(learner, rounds, law, delay, batch)
+    delay, batch = int(delay), int(batch)
+    size, (own, judges) = len(rounds), _tickets(seed, len(rounds))
+    # Traces have a column for a second item even if one is shown.
+    picks = np.full((size, max(2, learner.shows)), -1, np.int64)
+    log = Log(picks, np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
+    if compiled and isinstance(law, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
+        order, scale = np.array([law.code, delay, batch], np.int64), float(law.scale)
+        world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judges, order, scale)
+        run_compiled(learner, rounds, world, log, progress)
+    else:
+        laws = law if isinstance(law, Sequence) else [law] * size
+        run_by_calls(learner, rounds, laws, (own, judges), log, (delay, batch), progress)
+    return _trace(learner, rounds, log)
+
+
+def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progress: Progress) -> None:
+    """Fill the log by the compiled loop, a chunk of rounds at a time."""
+    model, X, total = learner.model, rounds.X, len(rounds)
+    if total == 0:
+        return
+    with model.held():
+        model.reserve(rounds[int(rounds.sizes.argmax())].items)
+    # A few rounds at first, since the next call may find the loop compiled; then as many as take a moment.
+    chunk, most = 4, max(1, total // 200) if progress else total
+    limit = min(chunk, most)
+    while log.cursor.min() < total:
+        began = time.perf_counter()
+        with model.held():
+            status = model.calls.run(
+                X.indptr,
+                X.indices,
+                X.data,
+                X.rows,
+                *model.state,
+                learner.plan,
+                learner.knobs,
+                model.work,
+                world,
+                log,
+                limit,
+            )
+            if status == st.FULL:
+                model.make_room(rounds[int(log.cursor.min())].items)
+        if status not in (st.OK, st.FULL):
+            model.fail(status, X)
+        if status == st.OK:
+            chunk = min(most, 8 * chunk if time.perf_counter() - began < _MOMENT else chunk)
+            limit = min(total, limit + chunk)
+            if progress:
+                progress(int(log.cursor[CHOSEN]))
+
+
+def run_by_calls(
+    learner: Learner,
+    rounds: Rounds,
+    laws: Sequence[Judge],
+    tickets: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    log: Log,
+    pace: tuple[int, int],
+    progress: Progress,
+) -> None:
+    """The same with one call per choice and answer: for Python rules and judges, and the compiled loop's definition."""
+    total, (delay, batch), (own, judges) = len(rounds), pace, tickets
+    choices: list[Choice] = []
+    learned = 0
+    for t in range(total):
+        here = rounds[t]
+        choice = learner.choose(here.items, int(own[t]))
+        log.query[t], log.picks[t, : len(choice.shown)] = choice.query, choice.shown
+        log.reals[t, 0] = np.nan if choice.memo["chance"] is None else choice.memo["chance"]
+        values = here.ratings if _uses_ratings(laws[t]) and choice.query == Query.DUEL else here.rewards
+        assert values is not None
+        answer = laws[t](choice, values, int(judges[t]))
+        if choice.query != Query.NONE:
+            log.reals[t, 1] = np.nan if answer is None else checked_answer(answer)
+        choices.append(choice)
+        due = t + 1 - delay if (t + 1) % batch == 0 else 0
+        for late in range(learned, total if t + 1 == total else due):
+            if choices[late].query != Query.NONE and not np.isnan(log.reals[late, 1]):
+                learner.learn(rounds[late].items, choices[late], float(log.reals[late, 1]))
+            learned = late + 1
+        if progress:
+            progress(t + 1)
+
+
+def _trace(learner: Learner, rounds: Rounds, log: Log) -> Trace:
+    """The trace of a filled log: the rewards of the items shown are looked up."""
+    shown = log.picks.copy()
+    shown[log.query != Query.DUEL, 1:] = -1
+    padded = np.where(rounds.sets >= 0, rounds.rewards[rounds.sets], -np.inf)
+    rewards = np.full(shown.shape, np.nan)
+    for column in range(shown.shape[1]):
+        there = shown[:, column] >= 0
+        rewards[there, column] = padded[there, shown[there, column]]
+    best = padded.max(axis=1) if len(rounds) else np.empty(0)
+    return Trace(shown, log.query, log.reals[:, 1], log.reals[:, 0], best, rewards, learner)
+
+
+def rehearse() -> None:
+    """Call every kernel of both drivers and of batches once, with small rounds."""
+    rounds = Rounds(np.eye(3), [[0, 1, 2], [2, 1, 0]], [1.0, 0.0, -1.0], ratings=np.zeros((3, 1)))
+    for model in MODELS:
+        for compiled in (True, False):
+            simulate("gnr", rounds, model=model, compiled=compiled)
+        learner = make("gnr", dim=3, model=model)
+        learner.scores(np.eye(3))
+        learner.model.update(np.eye(3), {0: 1.0}, 1.0)
+        if many := in_bulk(learner):
+            many.choose_all(rounds.X, [0, 3], [0])
+            many.learn_all(rounds.X, np.array([[0, 1]]), [1.0], [0], [0])
+
+
+def warm() -> Iterator[tuple[str, float]]:
+    """Compile every kernel of both drivers, yielding (kernel, seconds waited for it) as each is done."""
+    background.compile_all()
+    rehearse()
+    yield from background.finish()
+
+
+def _uses_ratings(law: Judge) -> bool:
+    """Whether a judge compares people's ratings, not rewards."""
+    return isinstance(law, LawJudge) and law.law == "raters"
+
+
+def _check(learner: Learner, rounds: Rounds, law: Judge | Sequence[Judge], delay: int, batch: int) -> None:
+    if learner.dim != rounds.X.dim:
+        raise ValueError(f"the learner has {learner.dim} features, the rounds {rounds.X.dim}")
+    if learner.duels and len(rounds) and rounds.sizes.min() < 2:
+        raise ValueError(f"{learner.name} shows two items; round {int(rounds.sizes.argmin())} has one")
+    laws = law if isinstance(law, Sequence) else [law]
+    if isinstance(law, Sequence) and len(law) != len(rounds):
+        raise ValueError(f"a sequence of judges needs one per round, got {len(law)} for {len(rounds)} rounds")
+    if wrong := [one for one in laws if not callable(one)]:
+        raise ValueError(f"judge must be a name or a function of choice, rewards and ticket, got {wrong[0]!r}")
+    if any(map(_uses_ratings, laws)) and not rounds.ratings.size:
+        raise ValueError("judge='raters' needs rounds with ratings")
+    if delay < 0 or delay != int(delay) or batch < 1 or batch != int(batch):
+        raise ValueError(f"delay must be a whole number >= 0 and batch >= 1, got {delay!r} and {batch!r}")
+
+
+def _tickets(seed: int | np.random.Generator, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    if isinstance(seed, np.random.Generator):
+        judge = seed.spawn(1)[0]
+        return _drawn(seed, count), _drawn(judge, count)
+    number = checked_seed(seed)
+    return tickets(stream("policy", number), 0, count), tickets(stream("judge", number), 0, count)
+
+
+def _drawn(rng: np.random.Generator, count: int) -> NDArray[np.uint64]:
+    return rng.integers(0, 2**64, size=count, dtype=np.uint64)
