@@ -1,4 +1,4 @@
-"""Other people's packages: rules, judges, featurizers and readers found by name through entry points.
+"""Other people's packages: rules, judges, encoders and readers found by name through entry points.
 
 Nothing is looked for until a name is asked for that is not ours, and only the package that offers it is imported.
 `CONQUER_PLUGINS=off` looks for nothing.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-GROUPS = ("algorithms", "judges", "featurizers", "readers")
+GROUPS = ("algorithms", "judges", "encoders", "readers")
 
 
 class PluginError(ValueError):

@@ -1,42 +1,63 @@
-"""The one door from items to rows: settings that travel with a saved model, fitted or not."""
+"""From items to rows: `Featurizer`, whose settings are saved with a model, and `featurize` for a single call."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, Protocol, get_args
 
+import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_dim
-from conquer.features.context import MOST_PRODUCTS, cross
-from conquer.features.dicts import hash_dicts, hash_together, hash_vector
-from conquer.features.fitted import FittedColumns, fit_columns, read_fitted
-from conquer.features.hashing import Entries, Grams, hash_texts, hashed, hashed_rows, signed_column
-from conquer.features.items import vector_rows
-from conquer.features.kinds import KINDS, Kind
-from conquer.features.names import named_hashes
-from conquer.features.parts import together
-from conquer.features.settings import Columns, Products, check_rows, check_words
-from conquer.features.through import check_through, vectors_through
-from conquer.features.vectors import LARGEST_DIM, matched, vector_entries
-from conquer.items import ItemKind, ItemParts, Items, Part, checked_learn, has_parts, has_vectors, kind_and_items
-from conquer.kernels.text import hashing as kernel
-from conquer.rows import SparseRows
+from conquer.features.hashing import (
+    CATEGORY,
+    MOST_PRODUCTS,
+    NUMBER,
+    TEXT,
+    Entries,
+    Grams,
+    cross,
+    feature_hash,
+    hash_dicts,
+    hash_texts,
+    hash_vector,
+    hash_with_context,
+    hashed,
+    named_features,
+    signed_column,
+    string_key,
+    together,
+)
+from conquer.features.text import ngrams as runs
+from conquer.features.text import tokens
+from conquer.features.vectors import check_encoder, encoded, matched, vector_entries, vector_rows
+from conquer.features.vocabulary import KINDS, FittedColumns, Kind, checked_kind, fit_columns, read_fitted
+from conquer.items import Item, ItemKind, ItemParts, Items, Part, checked_learn, has_parts, has_vectors, kind_and_items
+from conquer.kernels import features as kernels
+from conquer.rows import ScipyMatrix, SparseRows
 
 VERSION = 1
-"""Raised whenever the same text would give other columns than before; a model made with another is refused."""
-UNFITTED = FittedColumns()
-"""What there is without fitting: hashed columns, all of them equally rare."""
-_SETTINGS = ("dim", "kind", "columns", "ngrams", "least", "unit", "seed")
-_LATER = {"through": None, "learn": None, "products": "all"}
-"""Settings that came later, and what they are where a file has none."""
+"""Raised whenever an item would get other columns than before; a model made with another version is refused."""
+Columns = Literal["hashing", "vocabulary"]
+Products = Literal["all", "matching"]
+_LONGEST_NGRAM = 8
+_UNFITTED = FittedColumns()
+"""Hashed columns, not weighed by rarity."""
 
 
 class UnfittedError(RuntimeError):
-    """A vocabulary or the rarity of words is needed, and nothing has been fitted."""
+    """The featurizer needs a vocabulary or the rarity of words and has not been fitted."""
+
+
+class FeaturizerLike(Protocol):
+    """What a session needs of a featurizer of your own: a callable from items and their context to K rows."""
+
+    def __call__(
+        self, items: Items, context: Item | None = None
+    ) -> SparseRows | ScipyMatrix | NDArray[Any]: ...  # pragma: no cover
 
 
 def needs_fitting(kind: Kind, columns: Columns) -> bool:
-    """Whether rows of this kind in these columns can only be made once some items are known.
+    """Whether rows of this kind in these columns can be made only after fitting.
 
     >>> needs_fitting("idf", "hashing"), needs_fitting("binary", "hashing")
     (True, False)
@@ -46,19 +67,47 @@ def needs_fitting(kind: Kind, columns: Columns) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Featurizer:
-    """Texts, dicts or vectors, and a shared context, to unit rows of dimension `dim`. It never changes.
+    """Texts, dicts or vectors, and a shared context, to sparse rows of dimension `dim`. Immutable.
 
-    kind: "binary" (1 for a word that occurs), "counts", "tfidf" (counts times rarity among the fitted items) or "idf"
-    (1 for a word that occurs, times its rarity).
-    columns: "hashing" (signed; nothing to fit but rarity) or "vocabulary" (the `dim` most frequent features of the
-    fitted items that are in at least `least` of them). Numbers in dicts and vectors weigh what they are, so scale them;
-    vectors keep their columns whatever `kind` and `columns` say.
-    through: the name under which an installed package offers a function from texts or dicts to vectors, which are then
-    taken as vectors are.
-    learn: of dicts with text, features and vector in them, which of the three are learnt (`conquer.items`).
-    products: of vectors and a context that is one, every number with every number ("all") or with the one in the same
-    place ("matching", for embeddings of one kind).
+    Every row is scaled to length 1 (`unit`), whatever the items are and whatever container they come in. (Learners,
+    and sessions without a featurizer, take vectors as they are.) A dict's numbers weigh what they are, its words 1, a
+    list of words 1 each; None is no feature. A row of an item without any feature is empty.
 
+    Parameters
+    ----------
+    dim : int
+        The number of columns.
+    kind : {"binary", "counts", "tfidf", "idf"}
+        The weight of a word: 1 if it occurs, its count, its count times its rarity among the fitted items, or 1 times
+        its rarity.
+    columns : {"hashing", "vocabulary"}
+        Signed hashing, or the `dim` most frequent features of the fitted items. Vectors keep their columns.
+    ngrams : (int, int)
+        The shortest and the longest run of words that is a feature, within 1 and 8.
+    least : int
+        The number of fitted items that a feature of a vocabulary must be in.
+    unit : bool
+        Scale every row to Euclidean length 1.
+    seed : int
+        Selects the columns and signs of hashing.
+    encoder : str, optional
+        The name of an encoder from an installed package, a function from texts or dicts to vectors.
+    learn : tuple of {"text", "features", "vector"}, optional
+        The parts that are learnt of dicts with parts. By default the vector, or the text if there is none, and
+        features.
+    products : {"all", "matching"}
+        The products of vectors with a context that is a vector: every pair of numbers, or those at the same place
+        (for embeddings of one kind).
+    fitted : FittedColumns, optional
+        The result of `fit`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a setting is not one of the above.
+
+    Examples
+    --------
     >>> Featurizer(dim=1000)(["good food", "bad food"])
     SparseRows(2 x 1000)
     >>> fitted = Featurizer(dim=1000, kind="tfidf", columns="vocabulary").fit(["good food", "bad food"])
@@ -73,21 +122,54 @@ class Featurizer:
     least: int = 1
     unit: bool = True
     seed: int = 0
-    through: str | None = None
+    encoder: str | None = None
     learn: tuple[Part, ...] | None = None
     products: Products = "all"
     fitted: FittedColumns | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", checked_dim(self.dim))
-        check_words(self.kind, self.columns, self.ngrams, self.least)
-        check_rows(self.unit, self.seed, self.products)
-        if self.through is not None:
-            check_through(self.through, self.kind, self.columns)
+        checked_kind(self.kind)
+        for name, allowed in (("columns", get_args(Columns)), ("products", get_args(Products))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        if not (isinstance(self.ngrams, tuple) and len(self.ngrams) == 2 and all(map(_is_int, self.ngrams))):
+            raise TypeError(f"ngrams must be a tuple (shortest, longest), got {self.ngrams!r}")
+        if not 1 <= self.ngrams[0] <= self.ngrams[1] <= _LONGEST_NGRAM:
+            raise ValueError(f"ngrams must rise within 1 and {_LONGEST_NGRAM}, got {self.ngrams}")
+        if not _is_int(self.least) or self.least < 1:
+            raise ValueError(f"least must be a whole number from 1, got {self.least!r}")
+        if not isinstance(self.unit, bool):
+            raise TypeError(f"unit must be True or False, got {self.unit!r}")
+        if not _is_int(self.seed) or not 0 <= self.seed < 2**64:
+            raise ValueError(f"seed must be a whole number in [0, 2**64), got {self.seed!r}")
+        if self.encoder is not None:
+            check_encoder(self.encoder, self.kind, self.columns)
         object.__setattr__(self, "learn", checked_learn(self.learn))
 
     def fit(self, items: Items) -> "Featurizer":
-        """A copy fitted to texts or dicts; this one stays as it is."""
+        """A copy fitted to texts or dicts.
+
+        Parameters
+        ----------
+        items : texts or dicts
+            The items whose features get the columns of a vocabulary and whose words are counted for rarity.
+
+        Returns
+        -------
+        Featurizer
+            A fitted copy.
+
+        Raises
+        ------
+        TypeError
+            If the items are vectors, which keep their columns.
+
+        Examples
+        --------
+        >>> Featurizer(columns="vocabulary").fit(["so good", "good"]).explain("good, so good")
+        {'good': (0, 1), 'so': (1, 1), 'so good': (2, 1)}
+        """
         kind, values = kind_and_items(items, self.learn)
         if has_vectors(kind, values):
             raise TypeError("fit takes texts or dicts, got vectors, which keep their columns")
@@ -98,47 +180,68 @@ class Featurizer:
         found = fit_columns(grams, kind=self.kind, vocabulary=vocabulary, dim=self.dim, least=self.least)
         return replace(self, fitted=found)
 
-    def __call__(self, items: Items, context: Any = None) -> SparseRows:
-        """The items as K rows of length 1; with a context (a text, a dict, a vector) also their products with it.
+    def __call__(self, items: Items, context: Item | None = None) -> SparseRows:
+        """The items as K rows, with a context also their products with it.
 
-        An item without a known feature is a row of zeros. The items must be all texts, all dicts or all vectors.
+        Parameters
+        ----------
+        items : list of str, list of dict, list of vectors, (K, D) array, scipy sparse matrix or SparseRows
+            The items of a round, all of one kind.
+        context : str, dict or vector, optional
+            What the items have in common in this round, such as the user or the hour. Each feature of an item is
+            multiplied with each feature of the context.
+
+        Returns
+        -------
+        SparseRows
+            One row per item, of dimension `dim`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an item or the context is none of these, a value is not finite, or there are more than 2**24 products.
+        UnfittedError
+            If the settings need `fit` first.
+
+        Examples
+        --------
+        >>> Featurizer(dim=1000)([{"price": 0.3}, {"price": 0.7}], context={"user": "ann"})
+        SparseRows(2 x 1000)
         """
-        return self.counted(items, context)[0]
+        return self.rows_and_cost(items, context)[0]
 
-    def counted(self, items: Items, context: Any = None, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
-        """The rows, and how many features and products they were made of.
+    def rows_and_cost(
+        self, items: Items, context: Item | None = None, most: int = MOST_PRODUCTS
+    ) -> tuple[SparseRows, int]:
+        """The rows, and the number of features and products they were made of.
 
-        More than `most` products are refused before there is room made for them.
+        More than `most` products are a ValueError, raised before memory is allocated for them.
         """
         kind, values = kind_and_items(items, self.learn)
-        if self.through is not None and not has_vectors(kind, values):
-            kind, values = self._through(kind, values)
+        if self.encoder is not None and not has_vectors(kind, values):
+            if kind == "parts":
+                values = ItemParts(features=values.features, vector=encoded(self.encoder, values.text))
+            else:
+                kind, values = "vectors", encoded(self.encoder, values)
         if has_vectors(kind, values):
             return self._vectors(values, context, most)
         if kind == "dicts" and type(context) is dict and not has_parts(context):
-            return self._weighed(*hash_together(values, context, self.seed, KINDS[self.kind].presence), most)
-        return self._weighed(self._grams(kind, values), None if context is None else self._context(context), most)
+            grams, about = hash_with_context(values, context, seed=self.seed, binary=KINDS[self.kind].presence)
+            return self._finished(*self._columns(grams), about, most)
+        return self._finished(*self._columns(self._grams(kind, values)), self._context(context), most)
 
-    def _through(self, kind: ItemKind, values: Any) -> tuple[ItemKind, Any]:
-        """The vectors that another package makes of texts or dicts; features beside texts stay beside them."""
-        name = str(self.through)
-        if kind != "parts":
-            return "vectors", vectors_through(name, values)
-        return kind, ItemParts(features=values.features, vector=vectors_through(name, values.text))
-
-    def _vectors(self, values: Any, context: Any, most: int) -> tuple[SparseRows, int]:
+    def _vectors(self, values: Any, context: Item | None, most: int) -> tuple[SparseRows, int]:
         """Vectors, and features beside them whatever `kind` and `columns` say."""
         several = isinstance(values, ItemParts)
-        features = self._grams("dicts", values.features) if several else None
+        features = hash_dicts(values.features, seed=self.seed, binary=KINDS[self.kind].presence) if several else None
         found, width = vector_entries(values.vector if several else values, features, self.dim)
-        if context is None:
-            return self._finished(found, width, None, most)
-        kind, about = self._about(context)
-        if self.products == "all" or kind != "vectors":
-            return self._finished(found, width, self._context(context), most)
-        if several:
-            raise ValueError("matching products are of vectors alone, got features too: products='all' has both")
-        return self._finished(matched(found, width, vector_rows(about, LARGEST_DIM), self.dim), width, None, most)
+        if context is not None and self.products == "matching":
+            kind, about = self._read_context(context)
+            if kind == "vectors":
+                if several:
+                    raise ValueError("matching products are of vectors alone, got features too: use products='all'")
+                return self._finished(matched(found, width, vector_rows(about), self.dim), width, None, most)
+        return self._finished(found, width, self._context(context), most)
 
     def _grams(self, kind: ItemKind, values: Any) -> Grams:
         binary = KINDS[self.kind].presence
@@ -148,75 +251,91 @@ class Featurizer:
             return together(self._grams("texts", values.text), self._grams("dicts", values.features))
         return hash_dicts(values, seed=self.seed, binary=binary)
 
-    def _weighed(self, grams: Grams, context: Grams | None, most: int = MOST_PRODUCTS) -> tuple[SparseRows, int]:
-        fitted = self._needed()
-        times = 1 if context is None else 1 + context.hashes.size
-        if fitted is UNFITTED and grams.hashes.size * (times - 1) <= most:
-            rows, used = hashed_rows(grams, self.dim, context, seed=self.seed, unit=self.unit)
-            return rows, used * times
+    def _columns(self, grams: Grams) -> tuple[Entries, int]:
+        """The entries of hashed or fitted columns, and the first column that products may use."""
+        fitted = self._fitted()
         known = fitted.vocabulary
         indptr, indices, data = hashed(grams, self.dim) if known is None else known.entries(grams)
         if fitted.idf is not None:
             data = data * fitted.idf[indices]
-        return self._finished((indptr, indices, data), 0 if known is None else len(known), context, most)
+        return (indptr, indices, data), 0 if known is None else len(known)
 
-    def _needed(self) -> FittedColumns:
-        if self.fitted is not None:
-            return self.fitted
-        if needs_fitting(self.kind, self.columns):
+    def _fitted(self) -> FittedColumns:
+        if self.fitted is None and needs_fitting(self.kind, self.columns):
             raise UnfittedError(
                 f"kind {self.kind!r} with columns {self.columns!r} must be fitted first: "
                 "featurizer = featurizer.fit(texts) returns a fitted copy"
             )
-        return UNFITTED
+        return self.fitted or _UNFITTED
 
     def _finished(self, rows: Entries, base: int, context: Grams | None, most: int) -> tuple[SparseRows, int]:
-        """Rows of length 1, crossed with the context, whose products go to the columns from `base` on."""
-        cells = rows[1].size
+        """The rows crossed with the context, whose products use the columns from `base` on, and scaled."""
+        cost = rows[1].size
         if context is not None:
-            cells *= 1 + context.hashes.size
+            cost *= 1 + context.hashes.size
             rows = cross(rows, context, self.dim, base=base, seed=self.seed, most=most)
         indptr, indices, data = rows
-        if self.unit:
-            kernel.to_unit(indptr, data)
-        return SparseRows(indptr, indices, data, self.dim), cells
+        finite = kernels.to_unit(indptr, data) if self.unit else np.isfinite(data).all()
+        make = SparseRows.made if finite else SparseRows  # whose checks name the row
+        return make(indptr, indices, data, self.dim), cost
 
-    def _about(self, context: Any) -> tuple[ItemKind, Any]:
+    def _read_context(self, context: Item) -> tuple[ItemKind, Any]:
         """The kind of a context, and what is learnt of it, in a list."""
-        parts = self.learn if self.learn is not None and has_parts(context) else ()
-        return kind_and_items([context], self.learn if any(context.get(part) is not None for part in parts) else None)
+        learn = self.learn
+        if learn is not None and not (
+            isinstance(context, Mapping) and has_parts(context) and any(context.get(part) is not None for part in learn)
+        ):
+            learn = None
+        return kind_and_items([context], learn)
 
-    def _context(self, context: Any) -> Grams:
-        kind, values = self._about(context)
+    def _context(self, context: Item | None) -> Grams | None:
+        if context is None:
+            return None
+        kind, values = self._read_context(context)
+        if kind == "dicts":
+            return hash_dicts(values, seed=self.seed, binary=KINDS[self.kind].presence, first=-1)
         if kind == "vectors":
-            return hash_vector(vector_rows(values, LARGEST_DIM), seed=self.seed)
+            return hash_vector(vector_rows(values), seed=self.seed)
         if has_vectors(kind, values):
-            vector = hash_vector(vector_rows(values.vector, LARGEST_DIM), seed=self.seed)
+            vector = hash_vector(vector_rows(values.vector), seed=self.seed)
             return together(vector, self._grams("dicts", values.features))
         return self._grams(kind, values)
 
     def explain(self, item: str | Mapping[str, Any], base: int = 0) -> dict[str, tuple[int, int]]:
-        """The column and the sign of each feature of a text or dict that has a column, by the feature's name.
+        """The column and the sign of each feature of a text or dict that has a column.
 
-        `base`: they are beside vectors of so many numbers.
+        Parameters
+        ----------
+        item : str or dict
+            One item without parts.
+        base : int
+            The length of the vectors that the features are beside, 0 if there are none.
 
-        >>> Featurizer(columns="vocabulary").fit(["so good", "good"]).explain("good, so good")
-        {'good': (0, 1), 'so': (1, 1), 'so good': (2, 1)}
+        Returns
+        -------
+        dict
+            {name: (column, +1 or -1)}. A name is an n-gram, the name of a number, or "name=word".
+
+        Raises
+        ------
+        TypeError
+            If the item is a vector.
+        UnfittedError
+            If the settings need `fit` first.
+
+        Examples
+        --------
+        >>> Featurizer(dim=1000, seed=7).explain({"price": 2, "brand": "x"})
+        {'price': (214, -1), 'brand=x': (817, -1)}
         """
-        if self.through is not None and not base:
+        if self.encoder is not None and not base:
             return {}
-        hashes = named_hashes(item, self.ngrams, self.seed)
-        if base:
-            placed = {name: signed_column(hash_, self.dim - base) for name, hash_ in hashes.items()}
-            return {name: (column + base, sign) for name, (column, sign) in placed.items()}
-        known = self._needed().vocabulary
-        columns: dict[str, tuple[int, int]] = {}
-        for name, hash_ in hashes.items():
-            if known is None:
-                columns[name] = signed_column(hash_, self.dim)
-            elif (column := known.column(hash_)) is not None:
-                columns[name] = (column, 1)
-        return columns
+        hashes = _hashes_by_name(item, self.ngrams, self.seed)
+        known = None if base else self._fitted().vocabulary
+        if known is not None:
+            return {name: (column, 1) for name, hash_ in hashes.items() if (column := known.column(hash_)) is not None}
+        placed = {name: signed_column(hash_, self.dim - base) for name, hash_ in hashes.items()}
+        return {name: (column + base, sign) for name, (column, sign) in placed.items()}
 
     def settings(self) -> dict[str, Any]:
         """Everything but the fitted arrays, as JSON takes it.
@@ -224,38 +343,34 @@ class Featurizer:
         >>> Featurizer(dim=100).settings()["dim"]
         100
         """
-        values = {name: getattr(self, name) for name in _SETTINGS}
-        values |= {"version": VERSION, "ngrams": list(self.ngrams), "fitted": self.fitted is not None}
-        # Only where they are set, so that all others read and write as before.
-        return values | {name: getattr(self, name) for name, usual in _LATER.items() if getattr(self, name) != usual}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+        return values | lists | {"version": VERSION, "fitted": self.fitted is not None}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fitted arrays: `keys` of a vocabulary, `idf` where rarity counts; empty when there are none."""
+        """The fitted arrays: `keys` of a vocabulary and `idf`, whichever there are."""
         return {} if self.fitted is None else self.fitted.arrays()
 
     @classmethod
     def from_settings(
         cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> "Featurizer":
-        """The featurizer that gave these settings and arrays; anything that does not fit together is refused.
+        """The featurizer with these `settings()` and `arrays()`; a ValueError if they do not fit together.
 
         >>> fitted = Featurizer(dim=50, kind="tfidf").fit(["good", "bad"])
         >>> again = Featurizer.from_settings(fitted.settings(), fitted.arrays())
         >>> again(["good"]).data.tolist() == fitted(["good"]).data.tolist()
         True
         """
-        expected = {*_SETTINGS, "version", "fitted"}
-        if set(settings) - {*_LATER} != expected:
+        expected = {*(one.name for one in fields(cls)), "version"}
+        if {*settings} != expected:
             raise ValueError(f"settings must have {sorted(expected)}, got {sorted(map(str, settings))}")
         if settings["version"] != VERSION:
             raise ValueError(f"features of version {VERSION} expected, got version {settings['version']!r}")
-        values = {name: settings[name] for name in _SETTINGS} | {
-            name: settings.get(name, usual) for name, usual in _LATER.items()
-        }
+        values = {name: value for name, value in settings.items() if name not in ("version", "fitted")}
         if isinstance(values["ngrams"], list):
             values["ngrams"] = tuple(values["ngrams"])
-        featurizer = cls(**values)
-        found = dict(arrays or {})
+        featurizer, found = cls(**values), dict(arrays or {})
         if settings["fitted"]:
             vocabulary = featurizer.columns == "vocabulary"
             fitted = read_fitted(found, kind=featurizer.kind, vocabulary=vocabulary, dim=featurizer.dim)
@@ -265,28 +380,78 @@ class Featurizer:
         return featurizer
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _hashes_by_name(item: str | Mapping[str, Any], ngrams: tuple[int, int], seed: int) -> dict[str, int]:
+    """The hash of each feature of a text or dict, by the feature's name.
+
+    >>> list(_hashes_by_name("good, so good", (1, 2), seed=0)), list(_hashes_by_name({"brand": "x"}, (1, 1), seed=0))
+    (['good', 'good so', 'so', 'so good'], ['brand=x'])
+    """
+    kind, _ = kind_and_items([item])
+    found: dict[str, tuple[int, list[str]]]
+    if isinstance(item, str):
+        found = {run: (TEXT, run.split(" ")) for run in runs(tokens(item), *ngrams)}
+    elif kind == "dicts":
+        features = [feature for feature, _ in named_features(item, binary=True)]
+        found = {name: (NUMBER, [name]) for name in features if isinstance(name, str)}
+        found |= {"=".join(pair[1:]): (CATEGORY, [*pair[1:]]) for pair in features if not isinstance(pair, str)}
+    else:
+        raise TypeError(f"explain takes one text or dict, got {item!r:.80}")
+    return {name: feature_hash(map(string_key, strings), seed, salt) for name, (salt, strings) in found.items()}
+
+
 def featurize(
     items: Items,
     dim: int = 2**20,
-    context: Any = None,
+    context: Item | None = None,
     kind: Kind = "binary",
     *,
     ngrams: tuple[int, int] = (1, 2),
     seed: int = 0,
 ) -> SparseRows:
-    """Texts, dicts or vectors as unit rows of dimension `dim` (hashed), crossed with `context` when one is given.
+    """Texts, dicts or vectors as rows of length 1 and dimension `dim`, hashed.
 
-    Calls agree with each other for kind "binary" and "counts". With "tfidf" and "idf" rarity is counted among the given
-    items, so give all of them at once; for rows that arrive round by round, fit a `Featurizer` and keep it.
+    Calls agree with each other for kind "binary" and "counts". For "tfidf" and "idf" rarity is counted among the given
+    items, so pass all of them at once; for items that arrive round by round, fit a `Featurizer` and keep it.
 
+    Parameters
+    ----------
+    items : list of str, list of dict, list of vectors, (K, D) array, scipy sparse matrix or SparseRows
+        The items, all of one kind.
+    dim : int
+        The number of columns.
+    context : str, dict or vector, optional
+        What the items have in common; each feature of an item is multiplied with each feature of the context.
+    kind : {"binary", "counts", "tfidf", "idf"}
+        The weight of a word: 1 if it occurs, its count, or either times its rarity.
+    ngrams : (int, int)
+        The shortest and the longest run of words that is a feature.
+    seed : int
+        Selects the columns and signs of hashing.
+
+    Returns
+    -------
+    SparseRows
+        One row per item.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a setting, an item or the context is none of these, or a value is not finite.
+
+    Examples
+    --------
     >>> featurize(["good food", "bad food"], dim=1000, kind="tfidf")
     SparseRows(2 x 1000)
     >>> featurize([{"price": 0.3, "brand": "x"}, {"price": 0.7}], dim=1000, context={"user": "ann"})
     SparseRows(2 x 1000)
     """
     featurizer = Featurizer(dim=dim, kind=kind, ngrams=ngrams, seed=seed)
-    known, values = kind_and_items(items)
-    if has_vectors(known, values) or not KINDS[kind].rarity:
-        return featurizer(values, context)
-    grams = featurizer._grams(known, values)
-    return featurizer._fit(grams)._weighed(grams, None if context is None else featurizer._context(context))[0]
+    if KINDS[kind].rarity:
+        item_kind, items = kind_and_items(items)
+        if not has_vectors(item_kind, items):
+            featurizer = featurizer.fit(items)
+    return featurizer(items, context)

@@ -1,39 +1,51 @@
-"""Signed, seeded hashing of n-grams and named features: any feature gets a column without a vocabulary.
+"""Signed, seeded hashing: names, words and n-grams get columns without a vocabulary.
 
-A string has a 64-bit key. A feature is a short sequence of keys (an n-gram's words; a name; a name and its value) and
-its hash is their seeded combination: the upper half picks the column, the lowest bit the sign, so that collisions
-cancel on average and inner products are unbiased over seeds. The functions on single features are plain Python and say
-what a hash is; those on whole batches are compiled and must give the same.
+A string has a 64-bit key. A feature is a short sequence of keys (the words of an n-gram; a name; a name and its value)
+and its hash is their seeded combination: the upper half selects the column, the lowest bit the sign, so that
+collisions cancel on average and inner products are unbiased over seeds. `string_key`, `feature_hash` and
+`signed_column` define this in plain Python; the kernels compute the same for many features at once. Hashes of strings
+that came before are looked up in a memo.
 """
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.features.abbreviations import ABBREVIATIONS, ENDINGS
-from conquer.features.text import classes, prepared
-from conquer.kernels.text import hashing as kernel
-from conquer.kernels.text import scanner
+from conquer.features.text import chunk_tokens, chunks
+from conquer.kernels import features as kernels
 from conquer.rows import SparseRows
 from conquer.tickets import mixed, word
 from conquer.types import Floats, Ints
 
 TEXT, NUMBER, CATEGORY, POSITION, PAIR = range(5)
-"""What a feature is, part of its hash: the word "price" in a text is not the number named price."""
-
-_MASK = 2**64 - 1
+"""The kind of a feature, part of its hash: the word "price" in a text is not the number named price."""
+MOST_PRODUCTS = 2**24
+"""Products of items and context in one round, about 200 MB."""
 
 Hashes = NDArray[np.uint64]
 Entries = tuple[Ints, NDArray[np.int32], Floats]
-"""Sparse rows in the making: indptr, indices, data, no column twice in a row."""
+"""Sparse rows under construction: indptr, indices, data, no column twice in a row."""
+Feature = str | tuple[object, str, str]
+"""A named feature: the name of a number, or (WORD, name, word)."""
+WORD = object()
+"""Marks a name with a word, so that no key of a dict is mistaken for one."""
 
-_CHUNK = 2**18
-"""Code points hashed at a time: what one pass leaves for the next stays in the cache."""
+_MASK = 2**64 - 1
+_BYTES = 8
+"""Bytes of a hash."""
+_GROUP = 2**18
+"""Characters of texts that are hashed at a time, so that intermediate arrays stay in the cache."""
 _FEW = 2**14
 """Entries for which finding the longest row would cost more than a table for all of them."""
+_NUMBERS = frozenset((float, int, bool))
+"""Types that are numbers without a check of abstract classes, which takes longer than the rest of the reading."""
 
 
 def string_key(text: str) -> int:
@@ -42,9 +54,9 @@ def string_key(text: str) -> int:
     >>> hex(string_key("good"))
     '0x51c9da80546b6f57'
     """
-    key = int(kernel.EMPTY)
+    key = int(kernels.EMPTY)
     for sign in text:
-        key = ((key ^ ord(sign)) * int(kernel.SPREAD)) & _MASK
+        key = ((key ^ ord(sign)) * int(kernels.SPREAD)) & _MASK
         key ^= key >> 32
     return key
 
@@ -61,7 +73,7 @@ def starts(seed: int) -> tuple[np.uint64, ...]:
 
 
 def feature_hash(keys: Iterable[int], seed: int = 0, kind: int = TEXT) -> int:
-    """The hash of a feature given its strings' keys, in plain Python: what the compiled path must equal.
+    """The hash of a feature given the keys of its strings.
 
     >>> feature_hash([string_key("not"), string_key("good")]) != feature_hash([string_key("good"), string_key("not")])
     True
@@ -81,7 +93,86 @@ def signed_column(hashed: int, dim: int) -> tuple[int, int]:
     return (hashed >> 32) * dim >> 32, 1 if hashed & 1 else -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+Name = TypeVar("Name", bound=Feature)
+
+
+class Memo(dict[Name, bytes]):
+    """Hashes of names seen before, as bytes: a cache of bounded size, not part of any saved state.
+
+    `hash_all` computes the hashes of names that are not in the memo. A full memo is emptied, and long names are not
+    kept, so it holds at most about 50 MB whatever the names are. Threads may share it: each step is one operation on a
+    dict, and a name that another thread has dropped meanwhile is hashed again.
+
+    >>> memo = Memo(lambda names: [name.encode() for name in names])
+    >>> memo.read(["good", "tea", "good"]), memo["tea"]
+    (b'goodteagood', b'tea')
+    """
+
+    MOST, LONGEST = 2**16, 40
+    """Names that are kept, and the characters of one."""
+
+    def __init__(self, hash_all: Callable[[list[Name]], list[bytes]]) -> None:
+        super().__init__()
+        self._hash_all = hash_all
+
+    def read(self, names: Sequence[Name]) -> bytes:
+        """The hashes of these names, joined."""
+        try:
+            return b"".join(map(self.__getitem__, names))
+        except KeyError:
+            found = {name: hashed for name in names if (hashed := self.get(name)) is not None}
+            missing = [name for name in dict.fromkeys(names) if name not in found]
+            found.update(zip(missing, self._hash_all(missing), strict=True))
+            if len(self) + len(missing) > self.MOST:
+                self.clear()
+            self.update({name: found[name] for name in missing[: self.MOST] if _length(name) <= self.LONGEST})
+            return b"".join(map(found.__getitem__, names))
+
+
+def _length(name: Feature) -> int:
+    return len(name) if isinstance(name, str) else len(name[1]) + len(name[2])
+
+
+def _keys(strings: Sequence[str]) -> Hashes:
+    """The key of each string."""
+    ends = np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)))
+    codes = np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), "<u4")
+    keys = np.empty(len(strings), np.uint64)
+    kernels.string_keys(codes, ends, keys)
+    return keys
+
+
+def _chunk_keys(missing: list[str]) -> list[bytes]:
+    """The keys of the tokens of each chunk of text."""
+    tokens = [chunk_tokens(chunk) for chunk in missing]
+    ends = np.cumsum([0, *map(len, tokens)]) * _BYTES
+    keys = _keys([token for some in tokens for token in some]).tobytes()
+    return [keys[first:last] for first, last in pairwise(ends.tolist())]
+
+
+_chunk_memo: Memo[str] = Memo(_chunk_keys)
+
+
+@functools.lru_cache(maxsize=4)
+def _feature_memo(seed: int) -> Memo[Feature]:
+    """The hashes of named features under a seed."""
+
+    def hash_all(missing: list[Feature]) -> list[bytes]:
+        strings: dict[str, int] = {}
+        names, words = np.empty(len(missing), np.int64), np.full(len(missing), -1)
+        for place, feature in enumerate(missing):
+            name: Any = feature
+            if isinstance(feature, tuple) and feature[0] is WORD:
+                name, words[place] = feature[1], strings.setdefault(feature[2], len(strings))
+            names[place] = strings.setdefault(name, len(strings))
+        hashes = np.empty(names.size, np.uint64)
+        kernels.named(names, words, _keys(list(strings)), starts(seed)[NUMBER], starts(seed)[CATEGORY], hashes)
+        return [hashed.tobytes() for hashed in hashes]
+
+    return Memo(hash_all)
+
+
+@dataclass(slots=True, eq=False)
 class Grams:
     """Hashed features of K items before they have columns; row i is entries indptr[i] to indptr[i + 1], distinct."""
 
@@ -93,77 +184,34 @@ class Grams:
         return self.indptr.size - 1
 
 
-NOTHING = Grams(np.zeros(1, np.int64), np.empty(0, np.uint64), np.empty(0))
-"""The features of no item."""
-
-
-@functools.cache
-def _lexicon() -> tuple[Hashes, Hashes]:
-    """The abbreviations and the endings as the scanner takes them."""
-    most = max(len(words.split(" ")) for words in ABBREVIATIONS.values())
-    table = np.zeros((1024, 2 + most), np.uint64)
-    for short, words in ABBREVIATIONS.items():
-        row = [string_key(word) for word in words.split(" ")]
-        key = string_key(short)
-        slot = (key >> 40) % len(table)
-        while table[slot, 0]:
-            slot = (slot + 1) % len(table)
-        table[slot, : 2 + len(row)] = [key, len(row), *row]
-    return table, np.array([string_key(word) for word in (*ENDINGS.values(), "t")], np.uint64)
-
-
-def code_points(texts: Sequence[str]) -> tuple[NDArray[np.uint32], Ints, bool]:
-    """All code points, where each text ends among them, and whether all are ASCII."""
-    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
-    whole = "".join(texts)
-    return np.frombuffer(whole.encode("utf-32-le", "surrogatepass"), "<u4"), ends, whole.isascii()
-
-
-def table(entries: int) -> NDArray[np.int32]:
-    """A table for the kernels that so many entries fill at most by half."""
+def _scratch(indptr: Ints, times: int = 1) -> NDArray[np.int32]:
+    """A table for the kernels, at most half full with `times` the entries of any of these rows."""
+    total = int(indptr[-1])
+    entries = times * (total if total < _FEW else int(np.diff(indptr).max()))
     return np.empty(1 << max(2, (2 * entries - 1).bit_length()), np.int32)
 
 
-def scratch(indptr: Ints, times: int = 1) -> NDArray[np.int32]:
-    """A table for the kernels that holds `times` the entries of any of these rows."""
-    total = int(indptr[-1])
-    return table(times * (total if total < _FEW else int(np.diff(indptr).max())))
-
-
-def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The prepared texts in groups of about equal size."""
-    group: list[str] = []
-    size = 0
-    for text in texts:
-        group.append(prepared(text))
-        size += len(group[-1])
-        if size >= _CHUNK:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+def _groups(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The texts in groups of about equal size, at least one."""
+    first, size = 0, 0
+    for number, text in enumerate(texts, 1):
+        size += len(text)
+        if size >= _GROUP and number < len(texts):
+            yield texts[first:number]
+            first, size = number, 0
+    yield texts[first:]
 
 
 def _text_grams(texts: Sequence[str], low: int, high: int, seed: int, binary: bool) -> Grams:
-    codes, ends, plain = code_points(texts)
-    lexicon, endings = _lexicon()
-    keys = np.empty(codes.size, np.uint64)
-    key_ends = np.empty(len(texts), np.int64)
-    scanner.tokenise(codes, ends, _ascii_classes() if plain else classes(), lexicon, endings, keys, key_ends)
+    found = [_chunk_memo.read(chunks(text)) for text in texts]
+    ends = np.cumsum(np.fromiter(map(len, found), np.int64, len(found))) // _BYTES
+    keys = np.frombuffer(b"".join(found), np.uint64)
     indptr = np.empty(len(texts) + 1, np.int64)
-    hashes = np.empty((high - low + 1) * int(key_ends[-1]), np.uint64)
-    kernel.ngrams(keys, key_ends, low, high, starts(seed)[TEXT], indptr, hashes)
+    hashes = np.empty((high - low + 1) * keys.size, np.uint64)
+    kernels.ngrams(keys, ends, low, high, starts(seed)[TEXT], indptr, hashes)
     weights = np.ones(int(indptr[-1]))
-    kernel.distinct(indptr, hashes, weights, binary, scratch(indptr))
+    kernels.distinct(indptr, hashes, weights, binary, _scratch(indptr))
     return Grams(indptr, hashes[: indptr[-1]], weights[: indptr[-1]])
-
-
-@functools.cache
-def _ascii_classes() -> NDArray[np.uint8]:
-    # Most texts are ASCII; the table of all code points costs tens of milliseconds to build.
-    signs = map(chr, range(128))
-    kinds = [scanner.WORD if c.isalnum() else scanner.SPACE if c.isspace() else scanner.BREAK for c in signs]
-    return np.array(kinds, np.uint8)
 
 
 def hash_texts(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: int = 0, binary: bool = False) -> Grams:
@@ -172,39 +220,158 @@ def hash_texts(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: 
     >>> hash_texts(["so so good", ""]).weights.tolist()
     [2.0, 1.0, 1.0, 1.0]
     """
-    low, high = ngrams
-    return joined([_text_grams(group, low, high, seed, binary) for group in _chunks(texts)])
-
-
-def joined(parts: Sequence[Grams]) -> Grams:
-    """The items of all parts, one part after the other."""
+    parts = [_text_grams(group, *ngrams, seed, binary) for group in _groups(texts)]
     if len(parts) == 1:
         return parts[0]
-    if not parts:
-        return NOTHING
     offsets = np.cumsum([0] + [part.hashes.size for part in parts])
-    starts = [part.indptr[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
+    rising = [part.indptr[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
     return Grams(
-        np.concatenate([*starts, offsets[-1:]]),
+        np.concatenate([*rising, offsets[-1:]]),
         np.concatenate([part.hashes for part in parts]),
         np.concatenate([part.weights for part in parts]),
     )
 
 
-def hashed_rows(grams: Grams, dim: int, context: Grams | None, *, seed: int, unit: bool) -> tuple[SparseRows, int]:
-    """`hashed`, `cross` and scaling to length 1 in one call: the rows, and the number of entries before `cross`."""
-    other = NOTHING if context is None else context
-    times = 1 + other.hashes.size
-    size = grams.hashes.size * times
-    indptr, indices, data = np.empty(grams.indptr.size, np.int64), np.empty(size, np.int32), np.empty(size)
-    entries = kernel.hashed_rows(
-        grams.indptr, grams.hashes, grams.weights, dim, context is not None, starts(seed)[PAIR],
-        other.hashes, other.weights, unit, scratch(grams.indptr, times), indptr, indices, data,
-    )  # fmt: skip
-    if entries < 0:  # something is not finite: the checks say where
-        used = int(indptr[-1])
-        return SparseRows(indptr, indices[:used], data[:used], dim), entries
-    return SparseRows.made(indptr, indices, data, dim), entries
+def named_features(item: Mapping[str, Any], number: int = 0, binary: bool = False) -> Iterator[tuple[Feature, float]]:
+    """(feature, weight) of each feature of a dict; `number` is its place among the items, -1 a context, for errors.
+
+    A number weighs itself under its name, a word 1 under name and word. A bool is the number 1 or 0, a list of words is
+    one feature per word, None and 0 are no feature. With `binary` a word repeated in a list counts once.
+
+    >>> found = named_features({"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": True})
+    >>> [(feature if type(feature) is str else feature[1:], weight) for feature, weight in found]
+    [('price', 3.5), (('brand', 'x'), 1.0), (('tags', 'a'), 1.0), (('tags', 'b'), 1.0), ('new', 1.0)]
+    """
+    for name, value in item.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{_place(number)}: feature names must be str, got {name!r}")
+        if isinstance(value, str):
+            yield (WORD, name, value), 1.0
+        elif type(value) in _NUMBERS or isinstance(value, Real | np.bool_):
+            if weight := _finite(value, name, number):
+                yield name, weight
+        elif isinstance(value, list | tuple | set | frozenset) and all(isinstance(each, str) for each in value):
+            for each in dict.fromkeys(value) if binary else value:
+                yield (WORD, name, each), 1.0
+        elif value is not None:
+            expected = "a number, a bool, a str, a list of str or None"
+            raise TypeError(f"{_place(number)}: feature {name!r} must be {expected}, got {value!r:.80}")
+
+
+def _place(number: int) -> str:
+    return f"item {number}" if number >= 0 else "context"
+
+
+def _finite(value: Any, name: str, number: int) -> float:
+    try:
+        weight = float(value)
+    except OverflowError:
+        weight = math.inf
+    if not math.isfinite(weight):
+        raise ValueError(f"{_place(number)}: feature {name!r} must be finite, got {value!r:.80}")
+    return weight
+
+
+def _read_item(item: Mapping[str, Any], number: int, binary: bool, names: list[Feature], weights: list[float]) -> None:
+    """Append the item's `named_features`, without a call for each where values have the common types.
+
+    Names are not checked to be strings here, nor weights to be finite.
+    """
+    values = item.values()
+    if _NUMBERS.issuperset(map(type, values)):
+        names.extend(item)
+        weights.extend(values)
+        return
+    for name, value in item.items():
+        if type(value) is str:
+            names.append((WORD, name, value))
+            weights.append(1.0)
+        elif type(value) in _NUMBERS:
+            names.append(name)
+            weights.append(value)
+        else:
+            for feature, weight in named_features({name: value}, number, binary):
+                names.append(feature)
+                weights.append(weight)
+
+
+def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: bool = False, first: int = 0) -> Grams:
+    """The `named_features` of each dict, in the order of their hashes: that of names and of words does not matter.
+
+    `first` is the number of the first item in errors, -1 if it is the context.
+
+    >>> sorted(hash_dicts([{"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": False}]).weights.tolist())
+    [1.0, 1.0, 1.0, 3.5]
+    """
+    names: list[Feature] = []
+    values: list[float] = []
+    ends = [0]
+    for number, item in enumerate(items, first):
+        _read_item(item, number, binary, names, values)
+        ends.append(len(names))
+    indptr = np.array(ends)
+    try:
+        weights = np.fromiter(values, np.float64, len(values))
+        hashes = np.frombuffer(_feature_memo(seed).read(names), np.uint64).copy()
+    except (TypeError, OverflowError):
+        _check_features(items, first)
+        raise
+    if not kernels.in_order(indptr, hashes, weights):
+        _check_features(items, first)
+    return Grams(indptr, hashes[: indptr[-1]], weights[: indptr[-1]])
+
+
+def _check_features(items: Sequence[Mapping[str, Any]], first: int) -> None:
+    """A TypeError or ValueError that names a feature with a wrong name or value."""
+    for number, item in enumerate(items, first):
+        list(named_features(item, number))
+
+
+def hash_with_context(
+    items: Sequence[Mapping[str, Any]], context: Mapping[str, Any], *, seed: int, binary: bool
+) -> tuple[Grams, Grams]:
+    """`hash_dicts` of the items and of their context, in one call."""
+    both = hash_dicts([context, *items], seed=seed, binary=binary, first=-1)
+    end = int(both.indptr[1])
+    own = Grams(both.indptr[1:] - end, both.hashes[end:], both.weights[end:])
+    return own, Grams(both.indptr[:2], both.hashes[:end], both.weights[:end])
+
+
+def hash_vector(vector: SparseRows, *, seed: int = 0) -> Grams:
+    """The non-zeros of one vector as features named by their positions."""
+    hashes = np.empty(vector.indices.size, np.uint64)
+    positions = np.arange(hashes.size)
+    begin = starts(seed)[POSITION]
+    kernels.named(positions, np.full(hashes.size, -1), vector.indices.astype(np.uint64), begin, begin, hashes)
+    return Grams(vector.indptr.copy(), hashes, vector.data.copy())
+
+
+def together(one: Grams, other: Grams) -> Grams:
+    """The features of the same K items from two parts, each scaled to length 1, so that they weigh the same.
+
+    >>> both = together(hash_dicts([{"a": 3.0, "b": 4.0}]), hash_dicts([{"brand": "x"}]))
+    >>> sorted(both.weights.tolist())
+    [0.6, 0.8, 1.0]
+    """
+    rows = [(part.indptr, part.hashes, scaled(part.indptr, part.weights)) for part in (one, other)]
+    return Grams(*row_by_row(*rows))
+
+
+def scaled(indptr: Ints, data: Floats) -> Floats:
+    """A copy of the rows' values scaled to length 1; a row of zeros stays."""
+    own = data.copy()
+    kernels.to_unit(indptr, own)
+    return own
+
+
+def row_by_row(one: tuple[Ints, Any, Floats], other: tuple[Ints, Any, Floats]) -> tuple[Ints, Any, Floats]:
+    """Rows with the entries of `one` followed by those of `other`."""
+    indptr = one[0] + other[0]
+    names, values = np.empty(int(indptr[-1]), one[1].dtype), np.empty(int(indptr[-1]))
+    for (rising, part, data), ahead in ((one, other[0][:-1]), (other, one[0][1:])):
+        places = np.arange(data.size) + np.repeat(ahead, np.diff(rising))
+        names[places], values[places] = part, data
+    return indptr, names, values
 
 
 def hashed(grams: Grams, dim: int) -> Entries:
@@ -212,5 +379,38 @@ def hashed(grams: Grams, dim: int) -> Entries:
     indptr = np.empty_like(grams.indptr)
     indices = np.empty(grams.hashes.size, np.int32)
     data = np.empty(grams.hashes.size)
-    kernel.columns(grams.indptr, grams.hashes, grams.weights, dim, scratch(grams.indptr), indptr, indices, data)
+    kernels.columns(grams.indptr, grams.hashes, grams.weights, dim, _scratch(grams.indptr), indptr, indices, data)
+    return indptr, indices[: indptr[-1]], data[: indptr[-1]]
+
+
+def cross(
+    rows: Entries, context: Grams, dim: int, *, base: int = 0, seed: int = 0, most: int = MOST_PRODUCTS
+) -> Entries:
+    """The rows' own features, and their products with the context's in columns [base, dim), at most `most`.
+
+    The same item may be right in one context and wrong in another. The context's own features are left out: they are
+    equal for all items of a round and cancel in every difference of two items. Both factors are scaled to length 1
+    first, so an item's own features weigh as much as its products. An empty context leaves the items' own features.
+
+    >>> items = np.array([0, 1, 2]), np.array([0, 1], np.int32), np.ones(2)
+    >>> [cross(items, hash_dicts([{"time": time}]), 1000, base=2)[1].tolist() for time in ("day", "night")]
+    [[0, 274, 1, 224], [0, 86, 1, 386]]
+    """
+    if len(context) != 1:
+        raise ValueError(f"a round has one context, got {len(context)}")
+    if base >= dim:
+        raise ValueError(f"products with a context need columns of their own: dim must exceed {base}, got {dim}")
+    rising, columns, own = rows
+    products = columns.size * context.hashes.size
+    if products > most:
+        raise ValueError(
+            f"{columns.size} features of items and {context.hashes.size} of their context give {products} products, "
+            f"expected at most {most}"
+        )
+    indptr = np.empty_like(rising)
+    indices, data = np.empty(columns.size + products, np.int32), np.empty(columns.size + products)
+    begin = starts(seed)[PAIR]
+    slots = _scratch(rising, context.hashes.size + 1)
+    factors = context.hashes, context.weights
+    kernels.crossed(rising, columns, own, begin, *factors, base, dim, slots, indptr, indices, data)
     return indptr, indices[: indptr[-1]], data[: indptr[-1]]

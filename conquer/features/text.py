@@ -1,4 +1,4 @@
-"""Text normalisation as the paper did it, in plain Python: the reading the compiled scanner must reproduce."""
+"""Texts to tokens as the paper normalises them: abbreviations expanded, HTML removed, emoticons as signs."""
 
 import functools
 import html
@@ -9,17 +9,94 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.features.abbreviations import ABBREVIATIONS, ENDINGS
-from conquer.kernels.text.scanner import ALONE, BREAK, SPACE, WORD
-
-MARKS = {"link": "🔗", "dots": "…"}
+_MARKS = {"link": "🔗", "dots": "…"}
 _MOUTHS = {**dict.fromkeys(")]", "🙂"), **dict.fromkeys("([", "🙁"), **dict.fromkeys("/\\|", "😕")}
 _MOUTHS |= {"d": "😀", "p": "😛", "o": "😮"}
 _FACES = {"(:": "🙂", "(-:": "🙂", "^^": "🙂", "^_^": "🙂", "-_-": "😕", "<3": "❤", "</3": "💔"}
 
+_CONTRACTED = {
+    "can't": "can not",
+    "won't": "will not",
+    "shan't": "shall not",
+    "ain't": "is not",
+    "let's": "let us",
+    "cannot": "can not",
+    "gonna": "going to",
+    "wanna": "want to",
+    "gotta": "got to",
+    "gimme": "give me",
+    "lemme": "let me",
+    "kinda": "kind of",
+    "sorta": "sort of",
+    "im": "i am",
+    "ive": "i have",
+    "youre": "you are",
+    "youve": "you have",
+    "theyre": "they are",
+    "theyve": "they have",
+    "thats": "that is",
+    "whats": "what is",
+    "theres": "there is",
+}
+_SHORT = {
+    "w/": "with",
+    "w/o": "without",
+    "b/c": "because",
+    "n/a": "not available",
+    "cuz": "because",
+    "bcoz": "because",
+    "bcz": "because",
+    "u": "you",
+    "ur": "your",
+    "r": "are",
+    "plz": "please",
+    "pls": "please",
+    "thx": "thanks",
+    "thnx": "thanks",
+    "tks": "thanks",
+    "ppl": "people",
+    "btw": "by the way",
+    "imo": "in my opinion",
+    "imho": "in my humble opinion",
+    "asap": "as soon as possible",
+    "aka": "also known as",
+    "fyi": "for your information",
+    "idk": "do not know",
+    "omg": "oh my god",
+    "tho": "though",
+    "thru": "through",
+    "abt": "about",
+    "qty": "quantity",
+    "approx": "approximately",
+    "vs": "versus",
+    "etc": "et cetera",
+    "govt": "government",
+    "dept": "department",
+    "hrs": "hours",
+    "mins": "minutes",
+    "yrs": "years",
+}
+# Written without the apostrophe; the words "wont" and "cant" are rare enough to ignore.
+_WITHOUT_APOSTROPHE = {"cant": "can not", "wont": "will not", "aint": "is not"}
+_NEGATED = re.findall(r"\w+", "do does did is are was were has have had could would should must need might")
+# After these words 's means "is"; after any other it marks a possessive and is dropped.
+_WITH_IS = re.findall(r"\w+", "it he she that this there here what where who how when why everything nothing something")
+
+ENDINGS = {"s": "", "t": "not", "m": "am", "d": "would", "ve": "have", "ll": "will", "re": "are"}
+"""What follows an apostrophe, and the word it is short for."""
+
+ABBREVIATIONS: dict[str, str] = {
+    **_CONTRACTED,
+    **_SHORT,
+    **{f"{word}nt": f"{word} not" for word in _NEGATED},
+    **_WITHOUT_APOSTROPHE,
+    **{f"{word}'s": f"{word} is" for word in _WITH_IS},
+}
+"""Short forms and the words they abbreviate, never more words than letters: "don't", "dont" and "do not" are equal."""
+
 _CODES = 0x110000
 _ASSIGNED = 0x20000
-"""Above this there are only ideographs, variation selectors and private use."""
+"""Above this code point there are only ideographs, variation selectors and private use."""
 _UNSPACED = (
     (0x3041, 0x30FF),
     (0x31F0, 0x31FF),
@@ -28,31 +105,33 @@ _UNSPACED = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
-"""Chinese characters and Japanese syllables: no spaces are written, so each is a token and bigrams join them."""
+"""Chinese characters and Japanese syllables, written without spaces: each is a token."""
 
 # A bounded, closed form only: `html.unescape` raises on a number of thousands of digits.
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _QUOTES = re.compile("[\u2018\u2019\u02bc\u00b4\uff07]")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff\U0001f3fb-\U0001f3ff\U000e0020-\U000e01ef]")
-"""Joiners, variation selectors and skin tones: they change how a sign looks, not which sign it is."""
+"""Joiners, variation selectors and skin tones, which change only the appearance of a sign."""
 _LONGEST_STACK = 30
 _SUSPECT = re.compile(f"[^\\x00-\u02ff]{{{_LONGEST_STACK}}}")
+_TAG = re.compile(r"<(?:/?[a-z]|[!?])[^<>]*>")
+"""An HTML tag or comment; the only token with white space in it."""
+_BREAK, _WORD, _ALONE = range(3)
+"""What a code point does: it ends a word, is part of one, or is a token by itself."""
 
 
-@functools.cache
-def classes() -> NDArray[np.uint8]:
-    """What each of the 1,114,112 code points is to the scanner (BREAK, SPACE, WORD or ALONE)."""
-    signs = np.arange(_CODES, dtype=np.uint32).view("U1")
-    table = np.where(np.strings.isalnum(signs), WORD, np.where(np.strings.isspace(signs), SPACE, BREAK))
-    for code in range(0x80, _ASSIGNED):
+def _classes(size: int) -> NDArray[np.uint8]:
+    """The class of each of the first `size` code points: _BREAK, _WORD or _ALONE."""
+    table = np.where(np.strings.isalnum(np.arange(size, dtype=np.uint32).view("U1")), _WORD, _BREAK)
+    for code in range(0x80, min(size, _ASSIGNED)):
         category = unicodedata.category(chr(code))
         if category[0] == "M":
-            table[code] = WORD
+            table[code] = _WORD
         elif category == "So":
-            table[code] = ALONE
+            table[code] = _ALONE
     for first, last in _UNSPACED:
         part = table[first : last + 1]
-        part[part == WORD] = ALONE
+        part[part == _WORD] = _ALONE
     return table.astype(np.uint8)
 
 
@@ -80,7 +159,7 @@ def prepared(text: str) -> str:
     if "&" in text:
         text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
     if not text.isascii():
-        # Normalising a run of n marks takes n * n steps, so a hostile text could hold the process for hours.
+        # Normalising a run of n marks takes n * n steps, so a hostile text could block the process for hours.
         if _SUSPECT.search(text):
             text = _stacks().sub(r"\1", text)
         text = unicodedata.normalize("NFKC", _UNSEEN.sub("", _QUOTES.sub("'", text)))
@@ -88,19 +167,20 @@ def prepared(text: str) -> str:
 
 
 @functools.cache
-def _scanner() -> re.Pattern[str]:
-    kinds = classes()
-    word, alone, space = (_span(kinds == kind) for kind in (WORD, ALONE, SPACE))
+def _scanner(size: int) -> re.Pattern[str]:
+    """The tokens of a chunk whose code points are below `size`. The table of all code points takes 0.2 s to build."""
+    kinds = _classes(size)
+    word, signs = _span(kinds == _WORD), _span(kinds == _ALONE)
+    alone = f"[{signs}]" if signs else "(?!)"  # ASCII has none
     slashed = "|".join(re.escape(short) for short in ABBREVIATIONS if "/" in short[:-1])
     started = "|".join(re.escape(short) for short in ABBREVIATIONS if short.endswith("/"))
     return re.compile(
-        rf"""(?P<tag><(?:/?[a-z]|[!?])[^<>]*>)
-        |(?P<link>(?:https?://|ftp://|www\.)[^{space}<>"]+)
+        rf"""(?P<link>(?:https?://|ftp://|www\.)[^<>"]+)
         |(?P<dots>\.\.+)
         |(?P<face>(?P<eyes>[:;=])[-']?(?P<mouth>[)\](\[\\|]|/(?!/)|[dpo](?![{word}]))|\(-?:|\^_?\^|-_-|</?3(?![{word}]))
         |(?P<short>(?:{slashed})(?![{word}])|(?:{started}))
         |(?P<head>[{word}]+)(?:'(?P<ending>{"|".join(ENDINGS)})(?![{word}]))?
-        |(?P<alone>[{alone}])""",
+        |(?P<alone>{alone})""",
         re.VERBOSE,
     )
 
@@ -126,6 +206,42 @@ def _words(head: str, ending: str | None) -> list[str]:
     return [*_expanded(head[:-1] if ending == "t" else head), ENDINGS[ending]]
 
 
+def _face(match: re.Match[str]) -> str:
+    if match["eyes"] == ";" and match["mouth"] in (")", "]"):
+        return "😉"
+    return _MOUTHS[match["mouth"]] if match["eyes"] else _FACES[match[0]]
+
+
+def chunks(text: str) -> list[str]:
+    """The pieces of a prepared text between white space and HTML tags.
+
+    >>> chunks("It's <b>GOOD</b>, really!")
+    ["it's", 'good', ',', 'really!']
+    """
+    text = prepared(text)
+    return (_TAG.sub(" ", text) if "<" in text else text).split()
+
+
+def chunk_tokens(chunk: str) -> list[str]:
+    """The tokens of one chunk, never more than it has code points.
+
+    >>> chunk_tokens("don't:-)")
+    ['do', 'not', '🙂']
+    """
+    found: list[str] = []
+    for match in _scanner(128 if chunk.isascii() else _CODES).finditer(chunk):
+        kind = match.lastgroup
+        if kind in ("head", "ending"):
+            found.extend(_words(match["head"], match["ending"]))
+        elif kind == "short":
+            found.extend(_expanded(match[0]))
+        elif kind in _MARKS:
+            found.append(_MARKS[kind])
+        else:
+            found.append(match[0] if kind == "alone" else _face(match))
+    return found
+
+
 def tokens(text: str) -> list[str]:
     """The words of a text in lower case, abbreviations expanded, HTML removed; signs for emoticons, links, ellipses.
 
@@ -134,33 +250,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("I can't say <b>how</b> GOOD it's... see http://x.org :-)")
     ['i', 'can', 'not', 'say', 'how', 'good', 'it', 'is', '…', 'see', '🔗', '🙂']
     """
-    found: list[str] = []
-    for match in _scanner().finditer(prepared(text)):
-        kind = match.lastgroup
-        if kind in ("head", "ending"):
-            found.extend(_words(match["head"], match["ending"]))
-        elif kind == "face":
-            found.append("😉" if match["eyes"] == ";" and match["mouth"] in (")", "]") else _face(match))
-        elif kind == "short":
-            found.extend(_expanded(match[0]))
-        elif kind == "alone":
-            found.append(match[0])
-        elif kind in MARKS:
-            found.append(MARKS[kind])
-    return found
-
-
-def _face(match: re.Match[str]) -> str:
-    return _MOUTHS[match["mouth"]] if match["eyes"] else _FACES[match[0]]
-
-
-def normalise(text: str) -> str:
-    """The tokens of a text with a space between them.
-
-    >>> normalise("Don&#39;t buy w/o reading :(")
-    'do not buy without reading 🙁'
-    """
-    return " ".join(tokens(text))
+    return [token for chunk in chunks(text) for token in chunk_tokens(chunk)]
 
 
 def ngrams(words: Sequence[str], low: int = 1, high: int = 2) -> list[str]:

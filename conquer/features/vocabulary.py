@@ -1,21 +1,45 @@
-"""Columns from data: each feature that occurs gets its own, the most frequent first, and rows are weighed by rarity."""
+"""Fitted columns: the features of a vocabulary, the most frequent first, and rows weighed by the rarity of columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conquer.features.hashing import Entries, Grams, Hashes, hash_texts
-from conquer.features.kinds import KINDS, Kind, checked_kind
-from conquer.kernels.text import columns as text_columns
-from conquer.kernels.text import hashing as kernel
+from conquer.features.hashing import Entries, Grams, Hashes, hash_texts, hashed
+from conquer.kernels import features as kernels
 from conquer.rows import SparseRows, read_only
 from conquer.types import Floats, Ints
 
+Kind = Literal["binary", "counts", "tfidf", "idf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """How a kind weighs a count: as 1 if `presence`, times the rarity of its column if `rarity`."""
+
+    presence: bool
+    rarity: bool
+
+
+KINDS: dict[Kind, Weighing] = {
+    "binary": Weighing(presence=True, rarity=False),
+    "counts": Weighing(presence=False, rarity=False),
+    "tfidf": Weighing(presence=False, rarity=True),
+    "idf": Weighing(presence=True, rarity=True),
+}
+
+
+def checked_kind(kind: Kind) -> Kind:
+    """`kind`, or a ValueError that names the four."""
+    if kind not in tuple(KINDS):  # a value from a file may not be hashable
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    return kind
+
 
 def _slots(entries: int) -> NDArray[np.int32]:
-    """A free table that so many entries fill at most by half."""
+    """An empty hash table that `entries` fill at most by half."""
     return np.full(1 << max(3, (2 * entries).bit_length()), -1, np.int32)
 
 
@@ -23,8 +47,9 @@ def _slots(entries: int) -> NDArray[np.int32]:
 class Vocabulary:
     """The features that have a column: `keys` (V,) are their 64-bit hashes in column order.
 
-    Frequent features come first, so the part of a model that is read all the time is small and stays in the cache.
-    Two features with one hash would share a column: among ten million features the chance of any is 3 in a million.
+    Frequent features come first, so the part of a model that is read most often is small and stays in the cache. Two
+    features with one hash would share a column; among ten million features the chance of any such pair is 3 in a
+    million.
     """
 
     keys: Hashes
@@ -32,7 +57,7 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         keys, slots = read_only(np.array(self.keys, np.uint64)), _slots(len(self.keys))
-        repeated = text_columns.number_keys(keys, slots)
+        repeated = kernels.number_keys(keys, slots)
         if repeated >= 0:
             raise ValueError(f"a vocabulary must hold each feature once, got entry {repeated} a second time")
         object.__setattr__(self, "keys", keys)
@@ -42,29 +67,29 @@ class Vocabulary:
         return self.keys.size
 
     def column(self, hashed: int) -> int | None:
-        """The column of a feature's hash, if it has one."""
+        """The column of a feature's hash, or None."""
         found = np.flatnonzero(self.keys == np.uint64(hashed))
         return int(found[0]) if found.size else None
 
     def entries(self, grams: Grams) -> Entries:
-        """The known features of each item in the item's own order; unknown ones are left out."""
+        """The features of each item that have a column, in the item's order."""
         indptr = np.empty_like(grams.indptr)
         indices = np.empty(grams.hashes.size, np.int32)
         data = np.empty(grams.hashes.size)
-        text_columns.look_up(grams.indptr, grams.hashes, grams.weights, self.keys, self.slots, indptr, indices, data)
+        kernels.look_up(grams.indptr, grams.hashes, grams.weights, self.keys, self.slots, indptr, indices, data)
         return indptr, indices[: indptr[-1]], data[: indptr[-1]]
 
 
 def _numbered(grams: Grams) -> tuple[Hashes, Ints, NDArray[np.int32]]:
-    """(hash, number of items it is in) of each feature in order of first occurrence, and the number of each entry."""
+    """(hashes, document frequencies) of the features in order of first occurrence, and the feature of each entry."""
     size = grams.hashes.size
     keys, frequency, ids = np.empty(size, np.uint64), np.zeros(size, np.int64), np.empty(size, np.int32)
-    count = text_columns.intern(grams.hashes, keys, frequency, _slots(size), ids)
+    count = kernels.intern(grams.hashes, keys, frequency, _slots(size), ids)
     return keys[:count], frequency[:count], ids
 
 
 def build(grams: Grams, *, most: int | None = None, least: int = 1) -> Vocabulary:
-    """The features in at least `least` items, the `most` frequent first; ties in order of first occurrence.
+    """The `most` frequent features among those in at least `least` items; ties in order of first occurrence.
 
     >>> grams = hash_texts(["good food", "bad food"], ngrams=(1, 1))
     >>> build(grams).entries(grams)[1].tolist()    # food is column 0; a row keeps the text's order
@@ -76,7 +101,7 @@ def build(grams: Grams, *, most: int | None = None, least: int = 1) -> Vocabular
 
 
 def tabulate(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: int = 0) -> tuple[Vocabulary, SparseRows]:
-    """Every n-gram of the texts as a column, and the texts as rows of counts: read once, then `restrict` at will.
+    """Every n-gram of the texts as a column, and the texts as rows of counts for `restrict`.
 
     >>> vocabulary, rows = tabulate(["good good food", "bad food"], ngrams=(1, 1))
     >>> len(vocabulary), rows.dense().tolist()
@@ -91,13 +116,13 @@ def tabulate(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: in
 
 
 def document_frequencies(rows: SparseRows, train_rows: ArrayLike | None = None) -> Ints:
-    """How many of the rows (of those numbered, or true, in `train_rows`) each column occurs in: (D,) int64.
+    """(D,) the number of rows each column occurs in; of `train_rows` alone if given (row numbers or truth values).
 
     >>> document_frequencies(SparseRows([0, 2, 3], [0, 1, 1], [1.0, 2.0, 1.0], dim=3)).tolist()
     [1, 2, 0]
     """
     counts = np.zeros(rows.dim, np.int64)
-    text_columns.frequencies(rows.indptr, rows.indices, rows.rows[_numbers(train_rows, len(rows))], counts)
+    kernels.frequencies(rows.indptr, rows.indices, rows.rows[_numbers(train_rows, len(rows))], counts)
     return counts
 
 
@@ -126,10 +151,10 @@ def rarity(frequency: Ints, documents: int) -> Floats:
 
 
 def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, unit: bool = True) -> SparseRows:
-    """All `rows` (counts) as someone sees them who knows only `train_rows` (row numbers, or a truth value per row).
+    """All `rows` (counts) with the columns and rarities of `train_rows` (row numbers, or a truth value per row).
 
     Columns that no training row has are dropped, rarity comes from the training rows alone, and rows are scaled to
-    length 1 (a row with nothing known stays empty). Entry order and dimension are kept.
+    length 1; a row without a column left is empty. Entry order and dimension are kept.
 
     >>> X = SparseRows([0, 2, 4], [0, 1, 0, 2], [1.0, 2.0, 1.0, 5.0], dim=3)
     >>> restrict(X, [0], "binary").dense().round(3).tolist()
@@ -140,9 +165,50 @@ def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, u
     frequency = document_frequencies(rows, numbers)
     size = int((rows.indptr[rows.rows + 1] - rows.indptr[rows.rows]).sum())
     indptr, indices, data = np.empty(len(rows) + 1, np.int64), np.empty(size, np.int32), np.empty(size)
-    known = frequency, rarity(frequency, numbers.size)
-    asked = rows.rows, weighing.presence, weighing.rarity
-    text_columns.reweigh(rows.indptr, rows.indices, rows.data, *asked, *known, indptr, indices, data)
+    options = rows.rows, weighing.presence, weighing.rarity, frequency, rarity(frequency, numbers.size)
+    kernels.reweigh(rows.indptr, rows.indices, rows.data, *options, indptr, indices, data)
     if unit:
-        kernel.to_unit(indptr, data)
+        kernels.to_unit(indptr, data)
     return SparseRows(indptr, indices[: indptr[-1]], data[: indptr[-1]], rows.dim)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedColumns:
+    """The result of fitting: the vocabulary (None: hashed columns) and the rarity of columns (None: not weighed)."""
+
+    vocabulary: Vocabulary | None = None
+    idf: Floats | None = None
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """`keys` of a vocabulary and `idf`, whichever there are."""
+        found = {"keys": None if self.vocabulary is None else self.vocabulary.keys, "idf": self.idf}
+        return {name: array for name, array in found.items() if array is not None}
+
+
+def fit_columns(grams: Grams, *, kind: Kind, vocabulary: bool, dim: int, least: int) -> FittedColumns:
+    """The columns of these items: with `vocabulary` the `dim` most frequent features in at least `least` items."""
+    known = build(grams, most=dim, least=least) if vocabulary else None
+    if not KINDS[kind].rarity:
+        return FittedColumns(known, None)
+    _, columns, _ = hashed(grams, dim) if known is None else known.entries(grams)
+    frequency = np.bincount(columns, minlength=dim if known is None else len(known))
+    return FittedColumns(known, rarity(frequency, len(grams)))
+
+
+def read_fitted(arrays: Mapping[str, NDArray[Any]], *, kind: Kind, vocabulary: bool, dim: int) -> FittedColumns:
+    """The inverse of `FittedColumns.arrays`; a ValueError if the arrays do not fit these settings."""
+    wanted = ["keys"] * vocabulary + ["idf"] * KINDS[kind].rarity
+    if sorted(arrays) != sorted(wanted):
+        raise ValueError(f"a fitted featurizer of these settings has arrays {wanted}, got {sorted(arrays)}")
+    size, known, idf = dim, None, None
+    if "keys" in wanted:
+        keys = arrays["keys"]
+        if keys.dtype != np.uint64 or keys.ndim != 1 or keys.size > dim:
+            raise ValueError(f"keys must be at most {dim} uint64, got {keys.dtype} of shape {keys.shape}")
+        known = Vocabulary(keys)
+        size = len(known)
+    if "idf" in wanted:
+        idf = arrays["idf"]
+        if idf.dtype != np.float64 or idf.shape != (size,) or not np.isfinite(idf).all():
+            raise ValueError(f"idf must be {size} finite float64, got {idf.dtype} of shape {idf.shape}")
+    return FittedColumns(known, idf)

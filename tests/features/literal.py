@@ -51,7 +51,7 @@ def text_weights(text: str, low: int, high: int, seed: int, binary: bool) -> dic
 
 
 def dict_weights(item: Mapping[str, Any], seed: int, binary: bool) -> dict[int, float]:
-    """hash -> weight of a dict's features."""
+    """hash -> weight of a dict's features, in the order of the hashes."""
     weights: dict[int, float] = {}
     for name, value in sorted(item.items()):
         if value is None:
@@ -62,7 +62,7 @@ def dict_weights(item: Mapping[str, Any], seed: int, binary: bool) -> dict[int, 
                 weights[hashed] = 1.0 if binary else weights.get(hashed, 0.0) + 1.0
         elif float(value) != 0.0:
             weights[feature_hash([string_key(name)], seed, NUMBER)] = float(value)
-    return weights
+    return dict(sorted(weights.items()))
 
 
 def hashed_row(weights: Mapping[int, float], dim: int) -> Row:

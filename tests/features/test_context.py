@@ -89,7 +89,7 @@ def test_bad_contexts(featurizer: Any, items: Any, context: Any, error: type[Exc
 
 def test_too_many_products_are_refused() -> None:
     featurizer = Featurizer()
-    rows, cells = featurizer.counted(["a", "b"], context="x y", most=8)
+    rows, cells = featurizer.rows_and_cost(["a", "b"], context="x y", most=8)
     assert (len(rows), cells) == (2, 2 * (1 + 3))
     with pytest.raises(ValueError, match="give 9 products, expected at most 8"):
-        featurizer.counted(["a b"], context="x y", most=8)
+        featurizer.rows_and_cost(["a b"], context="x y", most=8)

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from conquer.features.featurizer import Featurizer, UnfittedError, featurize
-from conquer.features.fitted import FittedColumns
-from conquer.features.kinds import KINDS
-from conquer.features.vocabulary import restrict, tabulate
+from conquer.features.vocabulary import KINDS, FittedColumns, restrict, tabulate
 from conquer.rows import SparseRows
 
 REVIEWS = ["good food, good price", "bad food", "not good at all", ""]
@@ -224,7 +222,7 @@ def test_explain_names_every_entry_of_the_row(text: str) -> None:
 def test_explain_dicts_and_nothing_else() -> None:
     vector: Any = [1.0]
     fitted = Featurizer(columns="vocabulary").fit([{"price": 2.0, "tags": ["a", "b"]}])
-    assert fitted.explain({"price": 1.0, "tags": ["b"], "new": "x"}) == {"price": (0, 1), "tags=b": (2, 1)}
+    assert fitted.explain({"price": 1.0, "tags": ["b"], "new": "x"}) == {"price": (2, 1), "tags=b": (1, 1)}
     with pytest.raises(TypeError, match="explain takes one text or dict"):
         fitted.explain(vector)
     with pytest.raises(UnfittedError):

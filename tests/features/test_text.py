@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.features.abbreviations import ABBREVIATIONS
-from conquer.features.text import ngrams, normalise, prepared, tokens
+from conquer.features.text import ABBREVIATIONS, chunk_tokens, chunks, ngrams, prepared, tokens
 
 
 @pytest.mark.parametrize(
@@ -45,20 +44,26 @@ from conquer.features.text import ngrams, normalise, prepared, tokens
         ("lone \ud800 surrogate", "lone surrogate"),
     ],
 )
-def test_normalise(text: str, expected: str) -> None:
-    assert normalise(text) == expected
+def test_tokens(text: str, expected: str) -> None:
+    assert " ".join(tokens(text)) == expected
 
 
 def test_no_abbreviation_has_more_words_than_letters() -> None:
-    # The compiled scanner makes room for one token a code point.
     assert all(len(words.split(" ")) <= len(short) for short, words in ABBREVIATIONS.items())
     assert all(short == prepared(short) and tokens(words) == words.split(" ") for short, words in ABBREVIATIONS.items())
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_normalising_twice_changes_nothing(text: str) -> None:
-    once = normalise(text)
-    assert normalise(once) == once
+    once = tokens(text)
+    assert tokens(" ".join(once)) == once
+
+
+@given(st.text(max_size=40))
+def test_a_chunk_has_no_more_tokens_than_characters(text: str) -> None:
+    for chunk in chunks(text):
+        assert len(chunk_tokens(chunk)) <= len(chunk)
+        assert tokens(chunk) == chunk_tokens(chunk) or prepared(chunk) != chunk
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=6), st.integers(1, 3), st.integers(0, 2))

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from conquer.features.hashing import hash_texts
-from conquer.features.kinds import KINDS
 from conquer.features.text import ngrams, tokens
-from conquer.features.vocabulary import Vocabulary, build, document_frequencies, rarity, restrict, tabulate
+from conquer.features.vocabulary import KINDS, Vocabulary, build, document_frequencies, rarity, restrict, tabulate
 from conquer.rows import SparseRows
 
 WORDS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12).map(" ".join), min_size=1, max_size=8)

@@ -14,9 +14,9 @@ async def main():
     await server.start()
     async with client:
         if STEP == 0:
-            made = {"name": "tea", "algorithm": "winner-stays", "features": {"dim": 26, "through": "letters"}}
+            made = {"name": "tea", "algorithm": "winner-stays", "features": {"dim": 26, "encoder": "letters"}}
             print((await client.post("/v1/models", json=made)).status_code)
-            wrong = {"name": "no", "features": {"dim": 26, "through": "nobody"}}
+            wrong = {"name": "no", "features": {"dim": 26, "encoder": "nobody"}}
             print((await client.post("/v1/models", json=wrong)).status_code)
         items = [{"id": "a", "text": "aaa"}, {"id": "b", "text": "bbb"}, {"id": "c", "text": "ccc"}]
         for _ in range(20 if STEP == 0 else 1):
@@ -45,14 +45,14 @@ for name in ("widest", "winner-stays"):
     twin = conquer.load("a.model")
     print(all(np.array_equal(twin.arrays()[k], v) for k, v in trace.learner.arrays().items()))
 texts = {"a": "aaa bbb", "b": "bbb ccc", "c": "ccc ddd"}
-letters = conquer.Featurizer(dim=260, through="letters")
+letters = conquer.Featurizer(dim=260, encoder="letters")
 session = conquer.Session(conquer.make("winner-stays", dim=260), featurizer=letters)
 for _ in range(30):
     offer = session.ask(texts)
     session.tell(offer.id, "a" if "a" in offer.shown else "skip")
 conquer.save(session, "a.session")
 again = conquer.load("a.session")
-print(again.ask(texts).shown[0], again.featurizer.through, again.ask(texts, context="today").shown[0])
+print(again.ask(texts).shown[0], again.featurizer.encoder, again.ask(texts, context="today").shown[0])
 """
     assert run("-c", code).stdout.split("\n")[:-1] == [
         "widest True",

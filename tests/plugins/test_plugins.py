@@ -118,17 +118,17 @@ ALGORITHM = "from conquer.extending import Algorithm\nROW = Algorithm('odd', 'y'
             'from conquer.judges import make_judge; make_judge("odd")',
             "must be a function of choice",
         ),
-        ("featurizers", "ROW = 7", 'conquer.Featurizer(dim=3, through="odd")', "must be a function of a list"),
+        ("encoders", "ROW = 7", 'conquer.Featurizer(dim=3, encoder="odd")', "must be a function of a list"),
         (
-            "featurizers",
+            "encoders",
             "def ROW(items): return [[1.0]]",
-            'conquer.Featurizer(dim=3, through="odd")(["a", "b"])',
+            'conquer.Featurizer(dim=3, encoder="odd")(["a", "b"])',
             "must return 2 finite vectors of one length, got shape (1, 1)",
         ),
         (
-            "featurizers",
+            "encoders",
             "def ROW(items): raise OSError('no model here')",
-            'conquer.Featurizer(dim=3, through="odd")(["a", "b"])',
+            'conquer.Featurizer(dim=3, encoder="odd")(["a", "b"])',
             "cannot make vectors: OSError: no model here",
         ),
         (
@@ -188,5 +188,5 @@ def test_our_names_win(run, offering, tmp_path):
 
 
 def test_groups_have_names():
-    with pytest.raises(ValueError, match="group must be one of algorithms, judges, featurizers, readers, got 'rules'"):
+    with pytest.raises(ValueError, match="group must be one of algorithms, judges, encoders, readers, got 'rules'"):
         plugins.names("rules")

@@ -69,4 +69,4 @@ def _feature_settings(dim: int, featurizer: Featurizer | None) -> FeatureSetting
         return FeatureSettings(dim=dim)
     learn = None if featurizer.learn is None else list(featurizer.learn)
     words = featurizer.kind, featurizer.columns, list(featurizer.ngrams)
-    return FeatureSettings(dim, *words, featurizer.through, learn, featurizer.products)
+    return FeatureSettings(dim, *words, featurizer.encoder, learn, featurizer.products)

@@ -7,7 +7,6 @@ import numpy as np
 
 from conquer import registry
 from conquer.learners.batch import in_bulk
-from conquer.service.commands import vectors
 from conquer.service.commands.pick_learner import PickLearner, build, fresh_learner
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
@@ -73,7 +72,6 @@ def _check_default(learner: PickLearner, answer: float) -> None:
 @functools.cache
 def warm() -> None:
     """Call what requests will call, so that it is compiled or loaded before the first one comes."""
-    vectors.warm()
     for model in ("diagonal", "full", "kernel"):
         settings = ModelSettings(algorithm="gnr", model=model, features=FeatureSettings(dim=16))
         _rehearse(build(settings, None)[0])

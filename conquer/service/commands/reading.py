@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from conquer.features.context import MOST_PRODUCTS
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
+from conquer.features.hashing import MOST_PRODUCTS
 from conquer.items import PARTS, ItemParts, has_parts, learnt_parts
 from conquer.rows import SparseRows
 from conquer.service.commands.vectors import read_vectors, vector_rows
@@ -82,7 +82,8 @@ class Reader:
                 rows = vector_rows(values, self.settings.dim)
                 cells = rows.indices.size
             else:
-                rows, cells = self.featurizer.counted(values, context, MOST_PRODUCTS if room is None else max(0, room))
+                most = MOST_PRODUCTS if room is None else max(0, room)
+                rows, cells = self.featurizer.rows_and_cost(values, context, most)
             if room is not None and cells > room:
                 raise ValueError(f"the items have {cells} features and products with their context, {room} fit in")
         except (TypeError, ValueError, OverflowError) as error:
@@ -171,7 +172,7 @@ def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
             kind=settings.kind,
             columns=settings.columns,
             ngrams=ngrams,
-            through=settings.through,
+            encoder=settings.encoder,
             learn=None if settings.learn is None else tuple(settings.learn),
             products=settings.products,
         )

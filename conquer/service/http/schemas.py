@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from conquer.features.kinds import Kind
-from conquer.features.settings import Columns, Products
+from conquer.features.featurizer import Columns, Products
+from conquer.features.vocabulary import Kind
 from conquer.items import Part
 
 Raw = msgspec.Raw
@@ -64,7 +64,7 @@ class FeatureSettings(Strict):
     ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
         default_factory=lambda: [1, 2]
     )
-    through: Annotated[str, Meta(max_length=64)] | None = None
+    encoder: Annotated[str, Meta(max_length=64)] | None = None
     """A featurizer of an installed package that makes vectors of texts or dicts."""
     learn: Annotated[list[Part], Meta(min_length=1, max_length=2)] | None = None
     """Which parts of an item are learnt. None: its vector, or its text where it has none, and its features."""

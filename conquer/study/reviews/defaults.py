@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conquer.features.kinds import KINDS, Kind
+from conquer.features.vocabulary import KINDS, Kind
 from conquer.study.cells.output import write_text
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.study.reviews import learning, rounds

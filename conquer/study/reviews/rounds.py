@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conquer.features.kinds import Kind
-from conquer.features.vocabulary import restrict
+from conquer.features.vocabulary import Kind, restrict
 from conquer.judges import rewards_of
 from conquer.kernels.study import testsets
 from conquer.rows import Rounds, SparseRows

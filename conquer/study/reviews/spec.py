@@ -10,7 +10,7 @@ from conquer.data.scales import read_scale
 from conquer.study.reviews.readings import PRESETS, READINGS, TUNED_AT, TUNINGS
 
 if TYPE_CHECKING:
-    from conquer.features.kinds import Kind
+    from conquer.features.vocabulary import Kind
 
 PROTOCOL = 4
 """Raised whenever the same specification would give other numbers, so that old cells are not taken for new."""
@@ -143,7 +143,7 @@ class Spec:
 
 def _choices() -> dict[str, Iterable[str]]:
     """The names a field may have. Where they stand takes long to import, so everything else is looked at first."""
-    from conquer.features.kinds import KINDS
+    from conquer.features.vocabulary import KINDS
     from conquer.models.diagonal import UPDATES
     from conquer.registry import MODELS
 

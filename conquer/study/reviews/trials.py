@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conquer.data import splits
-from conquer.features.kinds import Kind
+from conquer.features.vocabulary import Kind
 from conquer.study.reviews import rounds
 from conquer.study.reviews.domains import Domain, load, store
 from conquer.study.reviews.sources import sources
