@@ -10,7 +10,6 @@ from parsing.treebanks import random_treebank
 
 import conquer.kernels
 from conquer import tickets
-from conquer.features.dicts import hash_dicts
 from conquer.features.hashing import hash_texts
 from conquer.features.vocabulary import restrict, tabulate
 from conquer.kernels.core import kernel as kernels
@@ -25,9 +24,7 @@ from conquer.parsing.training import Annotator, Recipe, Training, supervise
 from conquer.registry import MODELS, algorithms, find, make, table
 from conquer.rows import Rounds, as_rows
 from conquer.service.commands import pick_settings
-from conquer.service.commands.vectors import read_rounds
 from conquer.service.parser import parse_learner
-from conquer.service.settings import Limits
 from conquer.simulation import simulate
 from conquer.study.reviews.command import rehearse, specifications
 
@@ -124,9 +121,6 @@ def read():
     """Dicts, texts and vectors with and without a context, as a server reads them; a vocabulary and its weights."""
     pick_settings.warm.__wrapped__()
     texts = ["Good food, good WINE!", "isn't it bad? http://a.b/c 3.5", "", "Dr. No's e.g. na\u00efve", "bad food"]
-    rounds = [b'[{"id":"a","vector":[1,0.5,-12e-5]}]', b"[", b'[{"vector":[0.12345678901234567],"id":"b"}] ']
-    read_rounds(rounds, 4, Limits())
-    hash_dicts([{"price": np.float64(1.5), "kind": "a"}])  # of a kind that is read in Python
     vocabulary, rows = tabulate(texts)
     vocabulary.entries(hash_texts(texts, ngrams=(1, 2)))
     for kind in ("binary", "counts", "tfidf", "idf"):
