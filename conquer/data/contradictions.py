@@ -110,7 +110,7 @@ def find_clash(readings: Sequence[Sequence[NDArray[Any]]]) -> Clash | None:
     repeated = rising[1:][rising[1:] == rising[:-1]]
     if not repeated.size:
         return None
-    again = np.isin(records["key"], repeated)
+    again = np.isin(records["key"], repeated, kind="sort")  # the table of numpy 2.0 overflows with keys from 2**63
     records, whose = records[again], whose[again]
     order = np.argsort(records["key"], kind="stable")
     keys, values = records["key"][order], records["value"][order]
