@@ -1,1 +1,1 @@
-"""Where reviews come from: users' files, made-up domains of any size, scikit-learn's digits, public downloads."""
+"""Data: files of reviews, items and votes, treebanks, synthetic reviews, scikit-learn's digits, public downloads."""

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from conquer.data.votes import VoteBlock
 
-_MOST = 1 << 17
-"""Names whose hash is remembered: ids and voters are few, prompts may be many."""
+_MOST_CACHED = 1 << 17
+"""Names whose hash is cached: ids and voters are few, prompts may be many."""
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], np.uint64)
 _SHORT = 24
 _FEW = 1000
 _LETTERS = np.random.default_rng(64).integers(0, 2**64, _SHORT, np.uint64) | np.uint64(1)
-"""What the letter at each place counts; the same on every machine."""
+"""The factor of the letter at each place; the same on every machine."""
 _RECORD = np.dtype([("key", np.uint64), ("value", np.float32), ("line", np.uint32)])
 
 
@@ -27,9 +27,9 @@ class Clash(NamedTuple):
 
 
 class Repeats:
-    """16 bytes per vote of a named voter: a hash of (voter, both things, context, question), its value, its line.
+    """Records of 16 bytes per vote of a named voter: a hash of (voter, items, context, question), the value, the line.
 
-    Two different questions have one hash with a chance of n^2 / 2^65 among n votes: 3e-6 for ten million.
+    Among n votes two different questions have the same hash with probability n^2 / 2^65: 3e-6 for ten million.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Repeats:
         self.records: list[NDArray[Any]] = []
 
     def add(self, block: VoteBlock) -> None:
-        """Remember the votes of those who have a name."""
+        """Record the votes of named voters."""
         if block.voters is None or not any(block.voters):
             return
         first, second = self._hashed(block.first), self._hashed(block.second)
@@ -52,8 +52,8 @@ class Repeats:
         found = np.empty(len(block), _RECORD)
         found["key"], found["value"] = keys, np.where(flipped, -block.values, block.values)
         found["line"] = np.minimum(block.lines, 2**32 - 1)
-        nameless = None in block.voters
-        self.records.append(found[[voter is not None for voter in block.voters]] if nameless else found)
+        named = [voter is not None for voter in block.voters]
+        self.records.append(found if all(named) else found[named])
 
     def _hashed(self, cells: Sequence[Any]) -> NDArray[np.uint64]:
         known = self._hashes
@@ -69,17 +69,17 @@ class Repeats:
         return hashes
 
     def _hash_all(self, cells: list[Any]) -> NDArray[np.uint64]:
-        """A hash of each cell: of short texts by their letters, all at once, of longer ones by their digest."""
+        """A hash of each cell: of the letters of short texts, all at once, and of the digest of longer ones."""
         texts = [cell if isinstance(cell, str) else repr(cell) for cell in cells]
         short = [text if len(text) <= _SHORT else _digest(text) for text in texts]
         width = max(1, max(map(len, short)))
         letters = np.array(short, f"U{width}").view(np.uint32).reshape(len(short), width)
-        # Letters past a text's end are 0 and count nothing, so a text's hash does not depend on its neighbours.
+        # Letters past the end of a text are 0, so that its hash does not depend on its neighbours.
         hashes = np.zeros(len(short), np.uint64)
         for place in range(width):
             hashes += letters[:, place] * _LETTERS[place]
         hashes = _mixed(hashes)
-        if len(self._hashes) < _MOST and 2 * len(set(texts)) <= len(texts) + _FEW:
+        if len(self._hashes) < _MOST_CACHED and 2 * len(set(texts)) <= len(texts) + _FEW:
             known = zip(cells, texts, hashes.tolist(), strict=True)
             few = {cell: value for cell, text, value in known if isinstance(cell, str | None) and len(text) <= _SHORT}
             self._hashes.update(few)
@@ -97,10 +97,7 @@ def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def find_clash(readings: Sequence[Sequence[NDArray[Any]]]) -> Clash | None:
-    """The first vote, in the order of the readings, that contradicts an earlier one; None where there is none.
-
-    `readings`: the records of each reading.
-    """
+    """The first vote that contradicts an earlier one, or None. `readings`: the records of each reading, in order."""
     parts = [part for reading in readings for part in reading]
     if not parts:
         return None

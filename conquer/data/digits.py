@@ -1,4 +1,4 @@
-"""Handwritten digits as the multiclass special case: K = 10 items are the ten labels one image could have."""
+"""Handwritten digits as the multiclass special case: the K = 10 items are the ten labels of an image."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Fetch public data sets over connections that break: resume where it stopped, check what arrived."""
+"""Public data sets: what there is, and downloads that resume after a broken connection and are checked."""
 
 import gzip
 import hashlib
@@ -9,9 +9,9 @@ import urllib.request
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from conquer.data.catalogue import Dataset, Remote, datasets
 from conquer.files import write_atomically
 
 Progress = Callable[[str, int, int | None], None]
@@ -21,12 +21,95 @@ _CHUNK = 1 << 16
 _ATTEMPTS = 5
 _TIMEOUT = 30.0
 _DELAY = 0.5
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers of servers that are busy or being restarted: the same request may succeed a little later."""
+_TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers of busy or restarting servers, after which the same request may succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One file of a data set. Without a published `sha256` that of the first download is recorded."""
+
+    url: str
+    sha256: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.url.rsplit("/", 1)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set; `reviews` is the published number of reviews where known."""
+
+    name: str
+    description: str
+    licence: str
+    files: tuple[Remote, ...]
+    reviews: int | None = None
+
+
+_RESEARCH = "no licence given; offered for research, please cite the authors; texts remain their writers'"
+_SNAP = "http://snap.stanford.edu/data/amazon/productGraph/categoryFiles/reviews_{}_5.json.gz"
+_UCSD = "https://datarepo.eng.ucsd.edu/mcauley_group/data/amazon_v2/categoryFilesSmall/{}_5.json.gz"
+_MCAULEY = "https://mcauleylab.ucsd.edu/public_datasets/data/amazon_2023/raw/review_categories/{}.jsonl.gz"
+_UD = "https://raw.githubusercontent.com/UniversalDependencies/UD_{}/r2.14/{}-ud-{}.conllu"
+_2014 = {
+    "Amazon_Instant_Video": 37_126, "Apps_for_Android": 752_937, "Automotive": 20_473, "Baby": 160_792,
+    "Beauty": 198_502, "Books": 8_898_041, "CDs_and_Vinyl": 1_097_592, "Cell_Phones_and_Accessories": 194_439,
+    "Clothing_Shoes_and_Jewelry": 278_677, "Digital_Music": 64_706, "Electronics": 1_689_188,
+    "Grocery_and_Gourmet_Food": 151_254, "Health_and_Personal_Care": 346_355, "Home_and_Kitchen": 551_682,
+    "Kindle_Store": 982_619, "Movies_and_TV": 1_697_533, "Musical_Instruments": 10_261, "Office_Products": 53_258,
+    "Patio_Lawn_and_Garden": 13_272, "Pet_Supplies": 157_836, "Sports_and_Outdoors": 296_337,
+    "Tools_and_Home_Improvement": 134_476, "Toys_and_Games": 167_597, "Video_Games": 231_780,
+}  # fmt: skip
+_2018 = [
+    "AMAZON_FASHION", "All_Beauty", "Appliances", "Arts_Crafts_and_Sewing", "Automotive", "Books",
+    "CDs_and_Vinyl", "Cell_Phones_and_Accessories", "Clothing_Shoes_and_Jewelry", "Digital_Music", "Electronics",
+    "Gift_Cards", "Grocery_and_Gourmet_Food", "Home_and_Kitchen", "Industrial_and_Scientific", "Kindle_Store",
+    "Luxury_Beauty", "Magazine_Subscriptions", "Movies_and_TV", "Musical_Instruments", "Office_Products",
+    "Patio_Lawn_and_Garden", "Pet_Supplies", "Prime_Pantry", "Software", "Sports_and_Outdoors",
+    "Tools_and_Home_Improvement", "Toys_and_Games", "Video_Games",
+]  # fmt: skip
+_2023 = [
+    "All_Beauty", "Amazon_Fashion", "Appliances", "Arts_Crafts_and_Sewing", "Automotive", "Baby_Products",
+    "Beauty_and_Personal_Care", "Books", "CDs_and_Vinyl", "Cell_Phones_and_Accessories",
+    "Clothing_Shoes_and_Jewelry", "Digital_Music", "Electronics", "Gift_Cards", "Grocery_and_Gourmet_Food",
+    "Handmade_Products", "Health_and_Household", "Health_and_Personal_Care", "Home_and_Kitchen",
+    "Industrial_and_Scientific", "Kindle_Store", "Magazine_Subscriptions", "Movies_and_TV", "Musical_Instruments",
+    "Office_Products", "Patio_Lawn_and_Garden", "Pet_Supplies", "Software", "Sports_and_Outdoors",
+    "Subscription_Boxes", "Tools_and_Home_Improvement", "Toys_and_Games", "Unknown", "Video_Games",
+]  # fmt: skip
+_TREEBANKS = (
+    ("English-EWT", "en_ewt", "CC BY-SA 4.0"),
+    ("Afrikaans-AfriBooms", "af_afribooms", "CC BY-SA 4.0"),
+    ("Gothic-PROIEL", "got_proiel", "CC BY-NC-SA 3.0"),
+)
+
+
+def datasets() -> dict[str, Dataset]:
+    """{name: data set}, by name.
+
+    >>> datasets()["amazon-2014/Automotive"].reviews
+    20473
+    """
+    amazon = (
+        ("2014", "Amazon reviews to 2014, 5-core (McAuley)", _SNAP, _2014),
+        ("2018", "Amazon reviews to 2018, 5-core (Ni, McAuley)", _UCSD, dict.fromkeys(_2018)),
+        ("2023", "Amazon reviews to 2023 (Hou, McAuley)", _MCAULEY, dict.fromkeys(_2023)),
+    )
+    found = [
+        Dataset(f"amazon-{year}/{category}", about, _RESEARCH, (Remote(url.format(category)),), reviews)
+        for year, about, url, categories in amazon
+        for category, reviews in categories.items()
+    ]
+    for treebank, prefix, licence in _TREEBANKS:
+        files = tuple(Remote(_UD.format(treebank, prefix, part)) for part in ("train", "dev", "test"))
+        found.append(Dataset(f"ud/{treebank}", "Universal Dependencies 2.14 treebank", licence, files))
+    return {dataset.name: dataset for dataset in found}
 
 
 class DownloadError(OSError):
-    """A download that did not finish; the message says what is kept and what to do."""
+    """A download that did not finish. The message names what is kept and the remedy."""
 
 
 def find(name: str) -> Dataset:
@@ -52,7 +135,7 @@ def listing() -> Iterator[tuple[str, str, str]]:
 
 
 def details(name: str) -> Iterator[tuple[str, str]]:
-    """(label, value) lines about one data set, for `conquer data info`; asks the server for sizes where it can."""
+    """(label, value) lines about one data set, for `conquer data info`; sizes are requested from the server."""
     dataset = find(name)
     yield "name", dataset.name
     yield "description", dataset.description
@@ -62,7 +145,7 @@ def details(name: str) -> Iterator[tuple[str, str]]:
     for remote in dataset.files:
         yield "file", remote.url
         yield "size", _size(remote)
-        yield "sha256", remote.sha256 or "not published; recorded at the first download and checked ever after"
+        yield "sha256", remote.sha256 or "not published; recorded at the first download and checked from then on"
 
 
 def _silent(name: str, done: int, total: int | None) -> None:
@@ -70,7 +153,7 @@ def _silent(name: str, done: int, total: int | None) -> None:
 
 
 def get(name: str, folder: str | Path, progress: Progress = _silent, *, delay: float = _DELAY) -> list[Path]:
-    """Download every file of a data set into `folder` and return their paths; what is already there is checked."""
+    """Download all files of a data set into `folder` and return their paths; existing files are checked."""
     target, files = Path(folder), find(name).files
     with _local(target):
         target.mkdir(parents=True, exist_ok=True)
@@ -78,9 +161,9 @@ def get(name: str, folder: str | Path, progress: Progress = _silent, *, delay: f
 
 
 def fetch(remote: Remote, folder: Path, progress: Progress = _silent, *, delay: float = _DELAY) -> Path:
-    """Download one file, resuming `<name>.part` if it is there; the finished file appears at once or not at all.
+    """Download one file, resuming `<name>.part` if it exists; the complete file appears at once.
 
-    After a failure it waits `delay` seconds, then twice as long, and so on, until five in a row brought nothing.
+    After a failure it waits `delay` seconds, then twice as long, and so on, until five attempts in a row bring nothing.
     """
     path, part = folder / remote.name, folder / (remote.name + ".part")
     record = folder / (remote.name + ".sha256")
@@ -93,18 +176,18 @@ def fetch(remote: Remote, folder: Path, progress: Progress = _silent, *, delay: 
         _arrive(remote, part, progress, delay)
         remedy = f"the download is kept as {part}; delete it to start again"
         if fault := _fault(part):
-            raise DownloadError(f"{remote.url} is not a whole gzip file ({fault}); {remedy}")
+            raise DownloadError(f"{remote.url} is not a complete gzip file ({fault}); {remedy}")
         if remote.sha256 is None:
             remedy += f", and {record} as well if the publisher changed the file since that was recorded"
         digest = _check(part, expected, remedy)
         write_atomically(record, f"{digest}  {remote.name}\n".encode())
-        part.replace(path)  # kept until here, whatever fails: the next command goes on from it
+        part.replace(path)  # the partial file is kept until here, so that the next command can resume it
         _validator(part).unlink(missing_ok=True)
     return path
 
 
 def _arrive(remote: Remote, part: Path, progress: Progress, delay: float) -> None:
-    """Connect until `part` holds everything."""
+    """Connect until `part` is complete."""
     failures, before = 0, -1
     while True:
         try:
@@ -115,7 +198,7 @@ def _arrive(remote: Remote, part: Path, progress: Progress, delay: float) -> Non
         except urllib.error.HTTPError as error:
             with error:
                 reason = f"the server answered {error.code} {error.reason}."
-            if error.code not in _PASSING:
+            if error.code not in _TEMPORARY:
                 raise DownloadError(f"{remote.url}: {reason[:-1]}") from None
         except (urllib.error.URLError, http.client.HTTPException) as error:
             reason = f"{getattr(error, 'reason', None) or error or type(error).__name__}. Is this machine online?"
@@ -133,7 +216,7 @@ def _arrive(remote: Remote, part: Path, progress: Progress, delay: float) -> Non
 
 @contextmanager
 def _local(place: Path) -> Iterator[None]:
-    """What goes wrong in here is a matter of this machine's files."""
+    """Errors in here concern the files of this machine."""
     try:
         yield
     except DownloadError:
@@ -144,7 +227,7 @@ def _local(place: Path) -> Iterator[None]:
 
 @contextmanager
 def _network() -> Iterator[None]:
-    """What goes wrong in here is a matter of the connection, though Python calls both an OSError."""
+    """Errors in here concern the connection, though Python raises an OSError for both."""
     try:
         yield
     except urllib.error.URLError:
@@ -158,10 +241,10 @@ def _validator(part: Path) -> Path:
 
 
 def _transfer(remote: Remote, part: Path, progress: Progress) -> bool | None:
-    """One connection's worth of bytes; True when the file is complete, None where the server does not say."""
+    """Read from one connection; True when the file is complete, None where the server does not say."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "conquer", "Accept-Encoding": "identity"}
-    # Without something to tell that the file is still the same one, its end might be joined to another's beginning.
+    # Without a validator the rest of a changed file might be appended to the old beginning.
     if have and _validator(part).exists():
         headers |= {"Range": f"bytes={have}-", "If-Range": _validator(part).read_text()}
     try:
@@ -187,7 +270,7 @@ def _transfer(remote: Remote, part: Path, progress: Progress) -> bool | None:
         total = have + int(length) if length.isdecimal() else None
         with part.open("ab" if resumed else "wb") as file:
             if not resumed:
-                # Only once the old bytes are gone, or a kill in between would vouch for them with the new tag.
+                # After the old bytes are gone, so that the new tag never stands for them.
                 _remember(part, answer.get("ETag", ""), answer.get("Last-Modified", ""))
             while chunk := _read(response):
                 file.write(chunk)
@@ -202,7 +285,7 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 
 def _remember(part: Path, tag: str, modified: str) -> None:
-    """A weak tag may stay while bytes change, so servers refuse it for ranges; the date is the next best."""
+    """Servers refuse weak tags for ranges, because bytes may change under them; the date is used instead."""
     validator = modified if not tag or tag.startswith("W/") else tag
     if validator:
         _validator(part).write_text(validator)
@@ -211,7 +294,7 @@ def _remember(part: Path, tag: str, modified: str) -> None:
 
 
 def _fault(part: Path) -> str | None:
-    """What is wrong with a gzip file, read to its end; None for a whole one and for files of other kinds."""
+    """Why a gzip file is not complete; None for a complete one and for other files."""
     if not part.name.endswith(".gz.part"):
         return None
     if part.stat().st_size == 0:

@@ -1,6 +1,4 @@
-"""The paper's 33 domains: their names, how many reviews each has here, and what its percentages say about that."""
-
-from collections.abc import Sequence
+"""The paper's 33 domains: their names, and how many reviews each has here."""
 
 import numpy as np
 
@@ -29,10 +27,10 @@ _LEAST = 3
 
 
 def sizes(total: int = LARGEST) -> dict[str, int]:
-    """How many reviews each domain has when all have `total`: uneven, multiples of 5, summing to it.
+    """{domain: reviews}, uneven multiples of 5 that sum to `total`.
 
-    Smaller totals keep the order and shrink the large domains more: none falls below a third of an even share that has
-    as many at the paper's size, so that small studies can be run on all of them.
+    Smaller totals keep the order and shrink large domains more. No domain falls below a third of an even share, unless
+    it has fewer reviews at the paper's size, so that small studies run on all domains.
 
     >>> plan = sizes(); len(plan), sum(plan.values()), plan["android"], max(plan.values())
     (33, 341400, 505, 30140)
@@ -48,22 +46,3 @@ def sizes(total: int = LARGEST) -> dict[str, int]:
     made += least
     made[np.argsort(-rest, kind="stable")[: total // 5 - made.sum()]] += 1
     return dict(zip(DOMAINS, (5 * made).tolist(), strict=True))
-
-
-def granularity(percentages: Sequence[float], digits: int, most: int = 2000) -> tuple[int, ...]:
-    """Every T up to `most` of which all these percentages, printed with so many digits, can be multiples of 1/T.
-
-    The first is the smallest number of rounds that explains them; its multiples fit as well, and from 10^(digits + 2)
-    on everything does. Few or round percentages say little.
-
-    >>> granularity([0.79, 2.11, 3.43, 7.92], digits=2)[0]
-    379
-    >>> granularity([50.0], digits=2)[:3]
-    (2, 4, 6)
-    """
-    if not percentages or not all(0 <= value <= 100 for value in percentages):
-        raise ValueError(f"percentages must be numbers from 0 to 100, got {list(percentages)}")
-    half = 0.5 * 10.0**-digits * (1 + 1e-9)
-    return tuple(
-        T for T in range(1, most + 1) if all(abs(100 * round(p * T / 100) / T - p) <= half for p in percentages)
-    )

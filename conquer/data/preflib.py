@@ -1,9 +1,7 @@
-"""Preference matrices from orders of preference: PrefLib's files, and made-up ones of known kinds."""
+"""Orders of preference in PrefLib's files, and synthetic preference matrices of known kinds."""
 
-import os
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -17,37 +15,14 @@ LARGEST = 10_000
 
 
 class OrderError(ValueError):
-    """A line of a preference file that cannot be read; says which."""
-
-
-Orders = list[tuple[int, list[list[int]]]]
-"""How many people gave an order, and its groups of equals, best first."""
-
-
-def read_orders(path: str | os.PathLike[str]) -> tuple[list[str], Orders]:
-    """(names, orders) of a PrefLib file (soc, soi, toc, toi)."""
-    return parse_orders(Path(path).read_text(encoding="utf-8"))
-
-
-def parse_orders(text: str) -> tuple[list[str], Orders]:
-    """(names, orders) of the text of a PrefLib file.
-
-    Alternatives are numbered from 0. Lines that fit nothing raise an OrderError with their number.
-
-    >>> parse_orders("# NUMBER ALTERNATIVES: 3\\n5: 2,{1,3}")
-    (['1', '2', '3'], [(5, [[1], [0, 2]])])
-    """
-    names: list[str] = []
-    orders: Orders = []
-    for _, names, people, groups in stream_orders(text.splitlines()):  # noqa: B007 - the last names are used below
-        orders.append((people, groups))
-    if not orders:
-        raise OrderError("the file holds no orders")
-    return names, orders
+    """A line of a PrefLib file that cannot be read."""
 
 
 def stream_orders(lines: Iterable[str]) -> Iterator[tuple[int, list[str], int, list[list[int]]]]:
-    """(line, names, how many people, groups) of each order of a PrefLib file, one at a time.
+    """(line, names, people, groups) of each order of a PrefLib file (soc, soi, toc, toi), one at a time.
+
+    `people` gave this order; its groups of equals come best first, alternatives are numbered from 0. A line that fits
+    nothing raises an OrderError with its number.
 
     >>> list(stream_orders(["# NUMBER ALTERNATIVES: 2", "3: 2,1"]))
     [(2, ['1', '2'], 3, [[1], [0]])]
@@ -89,26 +64,8 @@ def _order(line: str, line_number: int, count: int) -> tuple[int, list[list[int]
     return int(row[1]), groups
 
 
-def preference_matrix(orders: Orders, count: int) -> Floats:
-    """(K, K): the share of people who ranked both i and j that put i first; ties half, never compared one half.
-
-    >>> preference_matrix([(3, [[0], [1]]), (1, [[1], [0]])], 2).tolist()
-    [[0.5, 0.75], [0.25, 0.5]]
-    """
-    wins = np.zeros((count, count))
-    for people, groups in orders:
-        for place, group in enumerate(groups):
-            for i in group:
-                for j in group:
-                    wins[i, j] += 0.5 * people * (i != j)
-                for later in groups[place + 1 :]:
-                    wins[i, later] += people
-    total = wins + wins.T
-    return np.where(total > 0, wins / np.where(total > 0, total, 1.0), 0.5)
-
-
 def made_up_matrix(kind: str, count: int, rng: np.random.Generator) -> Floats:
-    """(K, K) preferences: "bradley-terry", "condorcet" (a winner over chaos), "copeland" (none), "cyclic".
+    """(K, K) preferences: "bradley-terry", "condorcet" (random with a winner), "copeland" (without), "cyclic".
 
     >>> P = made_up_matrix("cyclic", 5, np.random.default_rng(0))
     >>> bool(np.allclose(P + P.T, 1)), condorcet_winner(P)
@@ -134,7 +91,7 @@ def made_up_matrix(kind: str, count: int, rng: np.random.Generator) -> Floats:
             loses = int((winner + 1 + rng.integers(count - 1)) % count)
             P[winner, loses], P[loses, winner] = 0.35, 0.65
             rest = [k for k in range(count) if k not in (winner, loses)]
-            for k in rest[: max(len(rest) // 2, 1)]:  # the one that beats the winner loses to half of the others
+            for k in rest[: max(len(rest) // 2, 1)]:  # the arm that beats the winner loses to half of the others
                 P[loses, k], P[k, loses] = 0.35, 0.65
     else:
         raise ValueError(f"kind must be bradley-terry, condorcet, copeland or cyclic, got {kind!r}")
@@ -142,7 +99,7 @@ def made_up_matrix(kind: str, count: int, rng: np.random.Generator) -> Floats:
 
 
 def condorcet_winner(P: Floats) -> int | None:
-    """The arm that beats every other one, if there is one."""
+    """The arm that beats all others, or None."""
     beats = (np.asarray(P) > 0.5).sum(axis=1)
     return int(beats.argmax()) if beats.max() == len(P) - 1 else None
 

@@ -1,17 +1,17 @@
-"""What ratings run from and to, given or seen from the numbers, and what they are in stars."""
+"""Scales of ratings, given or recognised from the numbers, and their conversion to stars."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_HELD = 0.99
-"""Of the numbers, by the scale that is seen in them: a stray one in a hundred is a mistake, more are ratings."""
+_SHARE = 0.99
+"""Of the numbers that lie on a recognised scale: one in a hundred may be a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Ratings from `low` to `high`; the first is 1 star, the last 5, and what lies between is on the line.
+    """Ratings from `low`, 1 star, to `high`, 5 stars, linear between.
 
     >>> Scale(1, 10).stars(10), Scale(0, 1).stars(0.5), str(Scale(1, 10))
     (5.0, 3.0, '1:10')
@@ -37,17 +37,17 @@ class Scale:
         return 1.0 + 4.0 * (rating - self.low) / (self.high - self.low)
 
     def steps(self, stars: Any) -> Any:
-        """How many whole ratings above the lowest some stars are: a whole number where the rating was one."""
+        """The rating of some stars above the lowest; a whole number where the rating was one."""
         return (stars - 1.0) * (self.high - self.low) / 4.0
 
 
 STARS = Scale(1.0, 5.0)
 USUAL = (STARS, *(Scale(*ends) for ends in ((0, 1), (-1, 1), (0, 5), (1, 7), (1, 10), (0, 10), (-5, 5), (0, 100))))
-"""Narrow before wide: the first that holds nearly all numbers is the one that is meant."""
+"""Narrow before wide: the first one that contains nearly all numbers is recognised."""
 
 
 def read_scale(text: str) -> Scale:
-    """A scale as it is written.
+    """A scale from its text.
 
     >>> read_scale("1:10")
     Scale(low=1.0, high=10.0)
@@ -56,16 +56,16 @@ def read_scale(text: str) -> Scale:
     try:
         return Scale(float(low), float(high))
     except ValueError:
-        wrong = "" if colon else " (there is no colon)"
+        wrong = "" if colon else " (no colon)"
         raise ValueError(f"a scale is two numbers, the lower first, such as 1:10; got {text!r}{wrong}") from None
 
 
-def seen(numbers: Sequence[float]) -> Scale | None:
-    """The first usual scale that holds at least 99 of 100 numbers; None where none does, or there are no numbers.
+def recognised(numbers: Sequence[float]) -> Scale | None:
+    """The first usual scale that contains at least 99 of 100 numbers, or None.
 
-    >>> str(seen([1, 5, 3, 2])), str(seen([1, 9, 3, 10])), seen([-300, 12])
+    >>> str(recognised([1, 5, 3, 2])), str(recognised([1, 9, 3, 10])), recognised([-300, 12])
     ('1:5', '1:10', None)
     """
     if not numbers:
         return None
-    return next((scale for scale in USUAL if sum(each in scale for each in numbers) >= _HELD * len(numbers)), None)
+    return next((scale for scale in USUAL if sum(each in scale for each in numbers) >= _SHARE * len(numbers)), None)

@@ -1,4 +1,4 @@
-"""Who is in which part: balanced stars, a development part fixed by content, reshuffled training and test parts."""
+"""Splits: balanced stars, a development part fixed by content, reshuffled training and test parts."""
 
 import hashlib
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """The development part once more divided: learn on one piece, evaluate on the other."""
+    """A split of the development part: learn on one piece, evaluate on the other."""
 
     learning: Ints
     evaluation: Ints
@@ -41,13 +41,13 @@ def content_hashes(contents: Iterable[bytes]) -> Hashes:
 
 
 def balanced(stars: Floats, hashes: Hashes) -> Ints:
-    """Positions, ascending, that keep equally many reviews of every star that occurs: those with the lowest hashes.
+    """Ascending positions of equally many reviews of every star that occurs, those with the lowest hashes.
 
     >>> balanced(np.array([5.0, 5.0, 1.0, 5.0]), np.array([9, 3, 4, 7], np.uint64)).tolist()
     [1, 2]
     """
     if stars.size == 0:
-        raise ValueError("cannot balance no reviews at all")
+        raise ValueError("there are no reviews to balance")
     values, counts = np.unique(stars, return_counts=True)
     order = np.lexsort((np.arange(stars.size), hashes))
     kept = [order[stars[order] == value][: counts.min()] for value in values]
@@ -57,7 +57,7 @@ def balanced(stars: Floats, hashes: Hashes) -> Ints:
 def development(stars: Floats, hashes: Hashes, share: float) -> Ints:
     """Positions of the development part: of every star, the `share` of reviews whose hashes come first.
 
-    It depends on nothing but the contents, so what is tuned on it has never seen a test review.
+    It depends on the contents alone, so that tuning never sees a test review.
 
     >>> development(np.ones(20), np.arange(20, dtype=np.uint64), 0.15).tolist()
     [0, 1, 2]
@@ -70,30 +70,30 @@ def development(stars: Floats, hashes: Hashes, share: float) -> Ints:
     return np.sort(np.concatenate(chosen)).astype(np.int64)
 
 
-def repetition(size: int, held: Ints, number: int, seed: int, name: str, test: float) -> Parts:
-    """Parts of repetition `number`: what is not `held` is shuffled into test (a share `test` of all) and training.
+def repetition(size: int, development: Ints, number: int, seed: int, name: str, test: float) -> Parts:
+    """Parts of repetition `number`: all but `development` is shuffled into test (a share `test` of all) and training.
 
     >>> parts = repetition(20, np.arange(3), 0, seed=0, name="books", test=0.1)
     >>> parts.development.size, parts.training.size, parts.test.size
     (3, 15, 2)
     """
-    rest = np.setdiff1d(np.arange(size, dtype=np.int64), held)
+    rest = np.setdiff1d(np.arange(size, dtype=np.int64), development)
     shuffled = np.random.default_rng(stream("split", seed, name, number)).permutation(rest)
     count = round(test * size)
     if not 0 < count < rest.size:
         raise ValueError(f"{name}: {size} reviews are too few to split into development, training and test parts")
-    return Parts(held, np.sort(shuffled[count:]), np.sort(shuffled[:count]))
+    return Parts(development, np.sort(shuffled[count:]), np.sort(shuffled[:count]))
 
 
-def folds(held: Ints, name: str, seed: int, ways: int = 3) -> tuple[Fold, ...]:
-    """The development part in thirds, learn on two, evaluate on one, `ways` times; every three it is shuffled anew.
+def folds(development: Ints, name: str, seed: int, ways: int = 3) -> tuple[Fold, ...]:
+    """The development part in thirds, two to learn on and one to evaluate on, `ways` times; shuffled again every three.
 
     >>> [(f.learning.size, f.evaluation.size) for f in folds(np.arange(9), "books", seed=0)]
     [(6, 3), (6, 3), (6, 3)]
     """
     found = []
     for way in range(ways):
-        shuffled = np.random.default_rng(stream("folds", seed, name, way // 3)).permutation(held)
+        shuffled = np.random.default_rng(stream("folds", seed, name, way // 3)).permutation(development)
         thirds = np.array_split(shuffled, 3)
         rest = np.concatenate([third for i, third in enumerate(thirds) if i != way % 3])
         found.append(Fold(np.sort(rest), np.sort(thirds[way % 3])))

@@ -1,4 +1,4 @@
-"""Made-up reviews at the paper's size, so that the whole study runs anywhere, without a download or a text pass."""
+"""Synthetic reviews up to the paper's size, so that the study runs anywhere without a download."""
 
 import hashlib
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ def generate(domain: str, reviews: int, seed: int = 0) -> Documents:
     ([1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0, 4.0, 5.0], True)
     """
     if domain not in DOMAINS:
-        raise ValueError(f"no synthetic domain {domain!r}; there are {', '.join(DOMAINS)}")
+        raise ValueError(f"unknown synthetic domain {domain!r}; the domains are {', '.join(DOMAINS)}")
     if reviews < 1:
         raise ValueError(f"reviews must be at least 1, got {reviews}")
     own, world = np.uint64(_seed("reviews", seed, domain)), np.uint64(_seed("world", seed))

@@ -1,9 +1,10 @@
-"""CoNLL-U in and out: every byte of a sentence is kept, and every mistake is named with file, sentence and line."""
+"""Treebanks in CoNLL-U: every byte of a sentence is kept, and errors name file, line and sentence."""
 
 import gzip
 import lzma
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -11,17 +12,60 @@ from typing import Literal
 from conllu.exceptions import ParseException
 from conllu.parser import parse_id_value, parse_int_value
 
-from conquer.data.sentence import DEPREL, HEAD, Sentence, TreebankError, tree_fault
 from conquer.files import write_atomically
 
-__all__ = ["Heads", "Sentence", "TreebankError", "parse", "read", "text_of", "write"]
-
 Heads = Literal["tree", "forest", "ignore"]
-"""What the HEAD column must hold: one tree, several trees under the root, or anything (it is not looked at)."""
+"""What the HEAD column must hold: one tree, several trees under the root, or anything."""
 
 COLUMNS = 10
+HEAD, DEPREL = 6, 7
+"""Columns of CoNLL-U, from 0."""
 _LONGEST_NUMBER = 12
-"""Characters of an id or a head: no sentence has as many words as longer ones would say."""
+"""Characters of an id or a head."""
+
+
+class TreebankError(ValueError):
+    """A treebank that cannot be read. The message names file, line and sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence: its raw `lines`, and the columns of its words (`at[j]` is the line of word j + 1).
+
+    `heads` is empty where the file was read with heads="ignore".
+
+    >>> rows = ("1 Rain rain NOUN _ _ 2 nsubj _ _", "2 fell fall VERB _ _ 0 root _ _")
+    >>> sentence = parse("\\n".join(row.replace(" ", "\\t") for row in rows))[0]
+    >>> len(sentence), sentence.forms, sentence.heads
+    (2, ('Rain', 'fell'), (2, 0))
+    """
+
+    id: str
+    line: int
+    lines: tuple[str, ...]
+    at: tuple[int, ...]
+    forms: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    feats: tuple[str, ...]
+    deprels: tuple[str, ...]
+    heads: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def with_heads(self, heads: Sequence[int]) -> "Sentence":
+        """The same sentence with another tree: HEAD is replaced, DEPREL becomes `root` or `dep`, the rest stays."""
+        if len(heads) != len(self):
+            raise ValueError(f"sentence {self.id} has {len(self)} words, got {len(heads)} heads")
+        lines = list(self.lines)
+        for at, head in zip(self.at, heads, strict=True):
+            columns = lines[at].split("\t")
+            columns[HEAD], columns[DEPREL] = str(head), "dep" if head else "root"
+            lines[at] = "\t".join(columns)
+        relations = tuple("dep" if head else "root" for head in heads)
+        return replace(self, lines=tuple(lines), heads=tuple(int(head) for head in heads), deprels=relations)
 
 
 @lru_cache(maxsize=4096)
@@ -37,7 +81,7 @@ def _head(text: str) -> int | None:
 
 
 class _Place:
-    """Where we are in a file, for messages."""
+    """The place in a file, for messages."""
 
     def __init__(self, name: str, ordinal: int) -> None:
         self.name, self.id = name, f"number {ordinal}"
@@ -61,9 +105,9 @@ def _sentence(lines: Sequence[str], first: int, name: str, ordinal: int, check: 
         if len(columns) != COLUMNS:
             raise place.error(first + number, f"expected {COLUMNS} columns separated by tabs, got {len(columns)}")
         if "" in columns:
-            raise place.error(first + number, f"column {columns.index('') + 1} is empty; an unknown value is written _")
+            raise place.error(first + number, f"column {columns.index('') + 1} is empty; write _ for an unknown value")
         if len(columns[0]) > 2 * _LONGEST_NUMBER:
-            raise place.error(first + number, f"bad ID: {columns[0]!r:.30} is no word's")
+            raise place.error(first + number, f"bad ID: {columns[0]!r:.30} is not the id of a word")
         try:
             key_ = _number(columns[0])
         except ParseException as problem:
@@ -103,6 +147,27 @@ def _sentence(lines: Sequence[str], first: int, name: str, ordinal: int, check: 
     )
 
 
+def tree_fault(heads: Sequence[int], several_roots: bool = False) -> tuple[int, str] | None:
+    """(word, message) for heads in [0, n] that are not a tree, else None.
+
+    >>> tree_fault([2, 0]), tree_fault([2, 1])
+    (None, (1, 'words 1 and 2 are in a cycle'))
+    """
+    state = [0] * (len(heads) + 1)
+    state[0] = len(heads) + 1
+    for start in range(1, len(heads) + 1):
+        word = start
+        while state[word] == 0:
+            state[word] = start
+            word = heads[word - 1]
+        if state[word] == start and word:
+            return word, f"words {word} and {heads[word - 1]} are in a cycle"
+    roots = [word for word, head in enumerate(heads, start=1) if head == 0]
+    if len(roots) > 1 and not several_roots:
+        return roots[1], f"expected one root, got {len(roots)} (words {', '.join(map(str, roots[:5]))})"
+    return None
+
+
 def _heads(words: Sequence[Sequence[str]], lines: Sequence[int], place: _Place, check: Heads) -> tuple[int, ...]:
     heads: list[int] = []
     for word, (columns, line) in enumerate(zip(words, lines, strict=True), start=1):
@@ -125,7 +190,7 @@ def _heads(words: Sequence[Sequence[str]], lines: Sequence[int], place: _Place, 
 
 
 def parse(text: str, name: str = "text", heads: Heads = "tree") -> list[Sentence]:
-    """All sentences of a CoNLL-U text, checked; raises `TreebankError` at the first mistake."""
+    """All sentences of a CoNLL-U text; a `TreebankError` names the first mistake."""
     if heads not in ("tree", "forest", "ignore"):
         raise ValueError(f"heads must be tree, forest or ignore, got {heads!r}")
     sentences: list[Sentence] = []
@@ -180,7 +245,7 @@ def text_of(sentences: Iterable[Sentence]) -> str:
 
 
 def write(path: str | os.PathLike[str], sentences: Iterable[Sentence]) -> None:
-    """Write a CoNLL-U file (compressed if it ends in `.gz` or `.xz`): all of it or nothing."""
+    """Write a CoNLL-U file atomically, compressed if its name ends in `.gz` or `.xz`."""
     path = Path(path)
     raw = text_of(sentences).encode("utf-8")
     if path.suffix == ".gz":

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conquer.data.sentence import Sentence, TreebankError
+from conquer.data.treebank import Sentence, TreebankError
 from conquer.files import write_atomically
 from conquer.parsing.training import ANSWERS, EdgeQuestion
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.data.sentence import Sentence
+from conquer.data.treebank import Sentence
 from conquer.kernels.parsing import edges as kernel
 from conquer.kernels.parsing.edges import CLASSES, COMMA, ROOT_CLASS, Hashed, Table, Text, edge_of, hash_edges
 from conquer.rows import SparseRows, as_rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.data.sentence import Sentence
+from conquer.data.treebank import Sentence
 from conquer.files import FileError, pack, unpack, write_atomically
 from conquer.kernels.parsing.edges import Text
 from conquer.kernels.parsing.training import fill_heads

@@ -11,7 +11,7 @@ import numpy as np
 
 from conquer import tickets
 from conquer.data import treebank as conllu
-from conquer.data.sentence import Sentence, TreebankError
+from conquer.data.treebank import Sentence, TreebankError
 from conquer.parsing import answer_file
 from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import EdgeLearner, EdgeRule

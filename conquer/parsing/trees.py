@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from conquer.data.sentence import Sentence, TreebankError
+from conquer.data.treebank import Sentence, TreebankError
 from conquer.kernels.parsing.arborescence import arborescence
 from conquer.types import Ints
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 import pytest
 
-from conquer.data import catalogue, download
-from conquer.data.catalogue import Dataset, Remote
+from conquer.data import download
+from conquer.data.download import Dataset, Remote
 
 BODY = bytes(i * 31 % 251 for i in range(300_000))
 fetch = partial(download.fetch, delay=0)
@@ -168,7 +168,7 @@ def test_a_cut_body_of_unknown_length_is_not_taken_for_whole(server, tmp_path: P
 def test_a_complete_answer_that_is_no_gzip_file(server, tmp_path: Path, body: bytes) -> None:
     handler, url = server
     handler.body = body
-    with pytest.raises(download.DownloadError, match=r"x.gz is not a whole gzip file \(.*\); .*x.gz.part; delete it"):
+    with pytest.raises(download.DownloadError, match=r"x.gz is not a complete gzip file .*; .*x.gz.part; delete it"):
         fetch(Remote(url.replace("file.bin", "x.gz")), tmp_path)
     assert not (tmp_path / "x.gz.sha256").exists()
 
@@ -265,7 +265,7 @@ def test_offline_and_absent(server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_catalogue_is_complete() -> None:
-    known = catalogue.datasets()
+    known = download.datasets()
     assert len(known) == 24 + 29 + 34 + 3
     for dataset in known.values():
         assert dataset.licence

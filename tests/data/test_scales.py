@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.data.scales import STARS, USUAL, Scale, read_scale, seen
+from conquer.data.scales import STARS, USUAL, Scale, read_scale, recognised
 
 
 @given(st.sampled_from(USUAL), st.floats(0, 1))
@@ -39,7 +39,7 @@ def test_stars_are_themselves_to_the_bit(rating: float) -> None:
     ],
 )
 def test_the_narrowest_usual_scale_is_seen(numbers: list[float], scale: str) -> None:
-    assert str(seen(numbers)) == scale
+    assert str(recognised(numbers)) == scale
 
 
 @pytest.mark.parametrize("text", ["10", "1-10", "10:1", "3:3", "a:b", "1:inf", "nan:5", ""])

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from parsing.treebanks import real_treebank
 
-from conquer.data.sentence import tree_fault
-from conquer.data.treebank import TreebankError, parse, read, text_of, write
+from conquer.data.treebank import TreebankError, parse, read, text_of, tree_fault, write
 
 WORD = "{0}\t{1}\t_\tNOUN\t_\t_\t{2}\tdep\t_\t_\n"
 RICH = """\

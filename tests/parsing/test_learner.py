@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from parsing.treebanks import conllu, random_treebank
 
-from conquer.data.sentence import tree_fault
-from conquer.data.treebank import parse
+from conquer.data.treebank import parse, tree_fault
 from conquer.kernels.parsing.edges import row_of
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full

@@ -7,7 +7,7 @@ import networkx
 import numpy as np
 import pytest
 
-from conquer.data.sentence import tree_fault
+from conquer.data.treebank import tree_fault
 from conquer.parsing.trees import best_tree
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from conquer.data import reviews
 from conquer.data.compression import DataError
 from conquer.data.reviews import NoReviewsError
-from conquer.data.scales import STARS, Scale, read_scale, seen
+from conquer.data.scales import STARS, Scale, read_scale, recognised
 from conquer.study.reviews.spec import EMBEDDED, PROTOCOL, Spec
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ def scale_of(
     for path in paths:
         with contextlib.suppress(DataError):
             numbers += reviews.ratings_of(Path(path), _LOOKED_AT, text=text, rating=rating)
-    scale = seen(numbers)
+    scale = recognised(numbers)
     if numbers and scale is None:
         ends = f"{min(numbers):g} to {max(numbers):g}"
         raise DataError(f"{paths[0]}: ratings from {ends} are on no usual scale; say which: --scale LOW:HIGH")
