@@ -47,7 +47,6 @@ def changed(data, change):
         lambda extra, arrays: extra["catalog"].pop("closed"),
         lambda extra, arrays: arrays.pop("catalog.data"),
         lambda extra, arrays: arrays.update({"catalog.indices": np.array([0, 1, 9], np.int32)}),
-        lambda extra, arrays: extra.update(known=[]),
     ],
 )
 def test_a_file_that_does_not_fit_together_is_refused(change):

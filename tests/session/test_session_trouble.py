@@ -108,14 +108,22 @@ def test_a_loaded_session_replays_with_its_open_offers():
             np.testing.assert_array_equal(copied.arrays()[key], array, err_msg=key)
 
 
-def test_a_policy_of_ones_own_replays_into_a_fresh_learner():
+def furthest(model, X, first, eta, ticket):
+    return -model.scores(X)
+
+
+@pytest.mark.parametrize("second", [WORST, furthest, lambda *given: furthest(*given)])
+def test_an_own_policy_replays_into_a_fresh_learner(second):
     def fresh():
-        return Conquer(Full(3), Policy(first=GREEDY, second=WORST))
+        return Conquer(Full(3), Policy(first=GREEDY, second=second))
 
     session = Session(fresh(), seed=0)
     session.tell(session.ask(np.eye(3)).id, "first")
-    with pytest.raises(ValueError, match="fresh learner"):
-        replay(session.ledger)
+    if callable(second):  # its code is not in the ledger
+        with pytest.raises(ValueError, match="fresh learner|your second rule"):
+            replay(session.ledger)
+    else:
+        np.testing.assert_array_equal(replay(session.ledger).model.w, session.learner.model.w)
     np.testing.assert_array_equal(replay(session.ledger, fresh()).model.w, session.learner.model.w)
 
 
