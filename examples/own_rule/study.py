@@ -3,9 +3,7 @@
 import numpy as np
 
 import conquer
-from conquer.learners.conquer import Conquer
 from conquer.metrics import compare
-from conquer.models.full import Full
 from conquer.policies import GREEDY, Policy
 
 DIM, ITEMS, ROUNDS, WORLDS = 10, 8, 800, 8
@@ -26,7 +24,7 @@ def world(number):
 
 
 LEARNERS = {
-    "widest": lambda: Conquer(Full(DIM), Policy(first=GREEDY, second=widest)),
+    "widest": lambda: conquer.make(Policy(first=GREEDY, second=widest), dim=DIM, model="full"),
     "gnr": lambda: conquer.make("gnr", dim=DIM, model="full"),
     "gnc": lambda: conquer.make("gnc", dim=DIM, model="full"),
     "random": lambda: conquer.make("random", dim=DIM),
