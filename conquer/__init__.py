@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conquer import reference
-    from conquer.boards import Board, Stop
+    from conquer.boards import Board, BoardSettings, Stop
     from conquer.features.featurizer import Featurizer, featurize
     from conquer.fitting import fit
     from conquer.policies import Policy
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Board": "boards",
+    "BoardSettings": "boards",
     "Choice": "types",
     "Featurizer": "features.featurizer",
     "MemoryLedger": "session",
@@ -47,6 +48,7 @@ _HOMES = {
 __version__ = "0.1.0"
 __all__ = [
     "Board",
+    "BoardSettings",
     "Choice",
     "Featurizer",
     "MemoryLedger",

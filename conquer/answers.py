@@ -1,31 +1,36 @@
-"""What people say to an offer: words, ids and strengths, the side each item is on, and the number a learner takes.
+"""Answers to an offer: words, item ids and strengths become the number that a learner takes.
 
-Everyone who hears a person (Session, service, parser pages) reads the answer here, and judges of a simulation answer on
-the same scale, so that all of them learn the same.
+Session, service and parser pages read answers here, and the judges of a simulation answer on the same scale, so all of
+them learn the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import is_real
 from conquer.tickets import COUNTERS, uniform, words
-from conquer.types import Floats, Query
+from conquer.types import Floats, ItemId, Query
 
-RESERVED = frozenset({"first", "second", "left", "right", "tie", "skip", "both_bad", "yes", "no"})
+Word = Literal["first", "second", "left", "right", "tie", "skip", "both_bad", "yes", "no"]
+"""The words that answer an offer."""
+RESERVED = frozenset(get_args(Word))
 """Words with a meaning as answers, so never item ids."""
+NONE_OF_THESE = -1.0
+"""The answer "none of these" where more than two items are shown; every other answer is the position picked."""
 
 _SIDE = COUNTERS["side"].start
-_NONE, _DUEL, _BEST = Query.NONE, Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
+_NONE, _DUEL, _BEST = Query.NONE, Query.DUEL, Query.BEST  # looking up an enum's member costs 0.1 us
 
 
 class AnswerError(ValueError):
-    """An answer that cannot be taken: unknown offer, unknown winner, or another answer than the one given before."""
+    """An answer that cannot be used: unknown offer, unknown item, or a different answer from the one given before."""
 
 
 def leftmost(ticket: int, count: int) -> int:
-    """Which of `count` shown items goes on the left-hand side; the others follow it in turn.
+    """Which of `count` shown items goes on the left-hand side; the others follow in their order.
 
     One draw of the round's ticket, so every item is in every place equally often.
 
@@ -46,45 +51,52 @@ def leftmost_of_two(tickets: NDArray[np.uint64]) -> list[int]:
     return found
 
 
-def left_is_second(ticket: int) -> bool:
-    """Whether the second choice of two goes on the left-hand side: a fair coin of the round's ticket."""
-    return leftmost(ticket, 2) == 1
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def checked_ids(ids: Sequence[str]) -> list[str]:
-    """These ids, or a ValueError where one is no string, empty, a reserved word or there twice."""
+def checked_ids(ids: Sequence[Any]) -> list[ItemId]:
+    """These ids, or a ValueError: each is a non-empty string or a whole number, no reserved word, and unique as text.
+
+    >>> checked_ids(["tea", 7, np.int64(8)])
+    ['tea', 7, 8]
+    """
+    found: list[ItemId] = []
     for name in ids:
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"an item id must be a non-empty string, got {name!r}")
+        if type(name) is not str and not (isinstance(name, str) or _is_whole(name)):
+            raise ValueError(f"an item id must be a non-empty string or a whole number, got {name!r:.80}")
+        if name == "":
+            raise ValueError("an item id must be a non-empty string or a whole number, got ''")
         if name in RESERVED:
             raise ValueError(f"{name!r} is a reserved word and cannot be an item id")
-    if len(set(ids)) != len(ids):
-        raise ValueError(f"item ids must differ, got {list(ids)!r}")
-    return list(ids)
+        found.append(name if isinstance(name, str) else int(name))
+    if len(set(map(str, found))) != len(found):
+        raise ValueError(f"item ids must differ, also when written as text, got {found!r:.200}")
+    return found
 
 
-def encode(position: int | None, count: int) -> float:
-    """The answer that names the shown item at `position`, or none of them: +1 the first, -1 the last, even between.
+def answer_of(position: int | None, count: int) -> float:
+    """The answer that picks the shown item at `position`, or none of them (None).
 
-    None lies halfway between the first two, where no item is; of two items that is 0, of one -1.
+    Of two: +1 the first, -1 the second, 0 none. Of one: +1 yes, -1 no. Of more: the position, or `NONE_OF_THESE`.
 
-    >>> [encode(p, 3) for p in (0, 1, 2, None)], [encode(p, 2) for p in (0, 1, None)]
-    ([1.0, 0.0, -1.0, 0.5], [1.0, -1.0, 0.0])
+    >>> [answer_of(p, 3) for p in (0, 1, 2, None)], [answer_of(p, 2) for p in (0, 1, None)]
+    ([0.0, 1.0, 2.0, -1.0], [1.0, -1.0, 0.0])
     """
     if position is not None and not 0 <= position < count:
         raise ValueError(f"position must be in [0, {count}), got {position}")
-    if count == 1:
-        return 1.0 if position == 0 else -1.0
-    return 1.0 - 2.0 * (0.5 if position is None else position) / (count - 1)
+    if count > 2:
+        return NONE_OF_THESE if position is None else float(position)
+    return 1.0 if position == 0 else 0.0 if position is None and count == 2 else -1.0
 
 
-def decode(answer: float, count: int) -> Floats:
-    """(count + 1,): the share of the answer that names each shown item, the last entry being none of them.
+def shares_of(answer: float, count: int) -> Floats:
+    """(count + 1,): the share of the answer that picks each shown item; the last entry is none of them.
 
     Of two items a strength y in [-1, 1] counts |y| for the preferred one and the rest for none.
 
-    >>> decode(0.5, 3).tolist(), decode(-0.25, 2).tolist()
-    ([0.0, 0.0, 0.0, 1.0], [0.0, 0.25, 0.75])
+    >>> shares_of(2, 3).tolist(), shares_of(-0.25, 2).tolist()
+    ([0.0, 0.0, 1.0, 0.0], [0.0, 0.25, 0.75])
     """
     shares = np.zeros(count + 1)
     if count == 2:
@@ -92,75 +104,92 @@ def decode(answer: float, count: int) -> Floats:
         shares[2] = 1.0 - abs(answer)
         return shares
     for position in (*range(count), None):
-        if abs(answer - encode(position, count)) < 1e-9:
+        if answer == answer_of(position, count):
             shares[count if position is None else position] = 1.0
             return shares
-    names = [round(encode(position, count), 6) for position in (*range(count), None)]
-    raise ValueError(f"of {count} shown items the answer must be one of {names}, got {answer!r}")
+    raise ValueError(
+        f"of {count} shown items the answer must be a position in [0, {count}) or {NONE_OF_THESE:g} for none of them, "
+        f"got {answer!r}"
+    )
 
 
 def read_answer(
-    answer: str | float | None,
+    answer: Any,
     query: Query,
-    shown: Sequence[str],
+    shown: Sequence[ItemId],
     *,
     outside: bool = False,
     ties: bool = True,
     strength: float | None = None,
-    items: Sequence[str] = (),
+    items: Sequence[ItemId] = (),
+    left: ItemId | None = None,
 ) -> float | None:
-    """What an answer says: a number in [-1, 1] to learn, or None where nothing is to be learnt.
+    """The number to learn from an answer, or None if nothing is learnt from it.
 
-    An item's id is its number of `encode`. Of two, `strength` in [0, 1] says how much better the named one is; of more
-    there is neither tie nor strength. To BEST, the shown item's id is yes; "both_bad" and any other of the round's
-    `items` are no. In a duel "both_bad" is none of these where the learner has an answer for that (`outside`), else
-    not learnt. Without `ties` (a parser: one of two heads is right or none is) "tie" is "both_bad".
+    An item's id is its number of `answer_of`. Of two, `strength` in [0, 1] says how much better the named one is; of
+    more there is neither tie nor strength. `left`: the item on the left of two, for the words "left" and "right". To
+    BEST, the shown item's id is yes; "both_bad" and any other of the round's `items` are no. In a duel "both_bad" is
+    none of these where the learner has an answer for that (`outside`), else not learnt. Without `ties` (a parser: one
+    of two heads is right or none is) "tie" is "both_bad".
+
+    A whole number names the item with that id. Where ids are numbers, every other whole number is refused; strengths
+    are floats there.
 
     >>> read_answer("second", Query.DUEL, ("a", "b")), read_answer("b", Query.DUEL, ("a", "b"), strength=0.5)
     (-1.0, -0.5)
     >>> [read_answer(word, Query.DUEL, ("a", "b", "c"), outside=True) for word in ("a", "b", "c", "both_bad")]
-    [1.0, 0.0, -1.0, 0.5]
+    [0.0, 1.0, 2.0, -1.0]
+    >>> read_answer(7, Query.DUEL, (5, 7)), read_answer(1.0, Query.DUEL, (5, 7))
+    (-1.0, 1.0)
     """
     if type(answer) is str and query is _DUEL and strength is None and len(shown) == 2 and answer in shown:
-        # The everyday answer: one of two. No word can be an id, so none is meant.
-        return 1.0 if answer == shown[0] else -1.0
-    several = len(shown) > 2
-    named_only = several or query == _BEST
+        return 1.0 if answer == shown[0] else -1.0  # the common case; no reserved word is an id
+    if strength is not None and not (is_real(strength) and 0.0 <= strength <= 1.0):
+        raise AnswerError(f"a strength must be a number in [0, 1], got {strength!r}")
     if answer is None or (isinstance(answer, str) and answer == "skip"):
         return None
     neither = isinstance(answer, str) and (answer == "both_bad" or (answer == "tie" and not ties))
     if neither and query != _BEST:
-        return encode(None, len(shown)) if outside and query == _DUEL else None
-    values = _words(query, shown, items)
-    if strength is not None and not is_real(strength):
-        raise AnswerError(f"a strength must be a number in [0, 1], got {strength!r}")
-    if isinstance(answer, str) and answer in values:
+        return answer_of(None, len(shown)) if outside and query == _DUEL else None
+    values = _meanings(query, shown, items, left)
+    several = len(shown) > 2
+    named = answer if isinstance(answer, str) else int(answer) if _is_whole(answer) else None
+    if named is not None and named in values:
         if query == _BEST and strength not in (None, 1.0):
             raise AnswerError(f"whether an item is the best has no strength, got {strength!r}")
-        return values[answer] * (1.0 if strength is None or several else strength)
-    if query != _NONE and is_real(answer) and not isinstance(answer, str):
-        named = answer in values.values() or (several and outside and answer == encode(None, len(shown)))
-        if named or (not named_only and abs(answer) < 1):
-            return float(answer)
+        return values[named] * (1.0 if strength is None or several else strength)
     if query == _NONE:
-        expected = "only 'skip': this offer asked nothing"
-    else:
-        expected = f"one of {sorted(values)}, 'skip'" + ("" if named_only else " or a strength in [-1, 1]")
-    raise AnswerError(f"the answer must be {expected}, got {answer!r}")
+        raise AnswerError(f"the answer must be only 'skip': this offer asked nothing, got {answer!r}")
+    if _is_whole(answer) and _are_numbers(shown):
+        raise AnswerError(
+            f"the answer must be one of {_listed(values)}, 'skip' or a strength as a float, got the whole number "
+            f"{answer!r}, which names no shown item where ids are numbers"
+        )
+    if not several and is_real(answer) and (abs(answer) == 1 if query == _BEST else -1 <= answer <= 1):
+        return float(answer)
+    rest = "" if several or query == _BEST else " or a strength in [-1, 1]"
+    raise AnswerError(f"the answer must be one of {_listed(values)}, 'skip'{rest}, got {answer!r}")
 
 
-def _words(query: Query, shown: Sequence[str], items: Sequence[str]) -> dict[str, float]:
-    """The number of every word that answers this query."""
+def _listed(values: Mapping[ItemId, float]) -> str:
+    return f"{sorted(values, key=str)!r:.300}"
+
+
+def _are_numbers(shown: Sequence[ItemId]) -> bool:
+    """Whether a whole number could name an item: some id is one, or all are written as numbers."""
+    return any(type(name) is int for name in shown) or all(str(name).isdecimal() for name in shown)
+
+
+def _meanings(
+    query: Query, shown: Sequence[ItemId], items: Sequence[ItemId], left: ItemId | None
+) -> dict[ItemId, float]:
+    """The number of every word and id that answers this query."""
     if query == _NONE:
         return {}
-    if len(shown) == 2 and query == _DUEL:
-        return {"first": 1.0, "second": -1.0, "tie": 0.0, shown[0]: 1.0, shown[1]: -1.0}
-    places = [encode(place, len(shown)) for place in range(len(shown))]
-    words = dict(zip(shown, places, strict=True))
+    by_id = {name: answer_of(place, len(shown)) for place, name in enumerate(shown)}
     if query == _BEST:
-        return {"yes": 1.0, "no": -1.0, "both_bad": -1.0, **dict.fromkeys(items, -1.0), **words}
-    return {
-        **dict(zip(("first", "second"), places, strict=False)),
-        **({"tie": 0.0} if len(shown) == 2 else {}),
-        **words,
-    }
+        return {"yes": 1.0, "no": -1.0, "both_bad": -1.0, **dict.fromkeys(items, -1.0), **by_id}
+    if len(shown) == 2:
+        sides: dict[ItemId, float] = {} if left is None else {"left": by_id[left], "right": -by_id[left]}
+        return {"first": 1.0, "second": -1.0, "tie": 0.0, **sides, **by_id}
+    return {**dict(zip(("first", "second"), by_id.values(), strict=False)), **by_id}

@@ -112,12 +112,16 @@ def checked_voter(name: Any) -> str:
     return name
 
 
-def checked_answer(answer: Any, *, strengths: bool = True) -> float:
-    """`answer` as a float in [-1, 1]; without `strengths` only +1 and -1.
+def checked_answer(answer: Any, *, strengths: bool = True, shown: int = 2) -> float:
+    """`answer` as a float in [-1, 1]; without `strengths` only +1 and -1; of more than two `shown` a position or -1.
 
     >>> checked_answer(-1)
     -1.0
     """
+    if shown > 2:
+        if not is_real(answer) or answer not in range(-1, shown):
+            raise ValueError(f"of {shown} shown items an answer is a position in [0, {shown}) or -1, got {answer!r}")
+        return float(answer)
     if not is_real(answer) or not -1.0 <= answer <= 1.0:
         raise ValueError(f"an answer must be in [-1, 1], got {answer!r}")
     if not strengths and abs(answer) != 1.0:

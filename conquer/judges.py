@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from conquer import plugins
-from conquer.answers import encode
+from conquer.answers import answer_of
 from conquer.kernels.rounds import judge as judging
 from conquer.tickets import Draws, draw_ticket
 from conquer.types import Choice, Floats, Judge, Query
@@ -31,7 +31,7 @@ class LawJudge:
     Bradley-Terry with `scale`; perfect: the larger, ties as ties; raters: one real rating drawn for each; best: like
     perfect, meant for algorithms that show one item.
 
-    Of more than two it names the best, as `answers.encode` writes it. linear and noisy: every reward becomes +1 with
+    Of more than two it picks the best, as `answers.answer_of` writes it. linear and noisy: every reward becomes +1 with
     chance (1 + r)/2, else -1, and one of the largest is picked; logistic: chances in proportion to e^(scale r); perfect
     and best: the largest; raters: the largest of the ratings drawn. With `outside`, none of these is one more choice
     of worth 0, where the learner has an answer for it (the choice's memo says so).
@@ -93,7 +93,7 @@ class LawJudge:
     def _best_of(self, shown: Floats, outside: bool, draws: Draws) -> float:
         worth = np.append(shown if shown.ndim == 1 else _rated(shown, draws), [0.0] if outside else [])
         picked = self._pick(worth, draws)
-        return encode(None if picked == len(shown) else picked, len(shown))
+        return answer_of(None if picked == len(shown) else picked, len(shown))
 
     def _pick(self, worth: Floats, draws: Draws) -> int:
         """The position picked; draws from 0 on, the tie-breaking draw 0 among equals."""

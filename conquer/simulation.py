@@ -261,7 +261,7 @@ def run_by_calls(
         assert values is not None
         answer = laws[t](choice, values, int(judges[t]))
         if choice.query != Query.NONE:
-            log.reals[t, 1] = np.nan if answer is None else checked_answer(answer)
+            log.reals[t, 1] = np.nan if answer is None else checked_answer(answer, shown=len(choice.shown))
         choices.append(choice)
         due = t + 1 - delay if (t + 1) % batch == 0 else 0
         for late in range(learned, total if t + 1 == total else due):

@@ -1,4 +1,4 @@
-"""The nouns everyone shares: a round's choice, an offer, and the protocols between the layers."""
+"""Types shared by all layers: a round's choice, an offer, and the protocols between the layers."""
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+ItemId = str | int
+"""An item's id: a string or a whole number."""
 Memo = Mapping[str, Any]
 """What must be remembered from a choice until its answer. JSON-able; ledgers, files and logs hold these names.
 
@@ -33,7 +35,20 @@ explore        whether this round explores                       Epoch-Greedy; r
 
 
 class Query(enum.IntEnum):
-    """What is asked of the person: nothing, which of two, or whether the one shown is the best."""
+    """What a choice asks.
+
+    NONE
+        Nothing: one item is shown, and no answer is learnt.
+    DUEL
+        Which of the shown items is better.
+    BEST
+        Whether the one shown item is the best of the round.
+
+    Examples
+    --------
+    >>> Query.DUEL.name, bool(Query.NONE)
+    ('DUEL', False)
+    """
 
     NONE = 0
     DUEL = 1
@@ -42,10 +57,21 @@ class Query(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One round's decision: `shown` are positions in the round, first choice first.
+    """One round's decision, returned by `learner.choose` and passed to `learner.learn` with the answer.
 
-    `ticket` is the only source of chance of the round, so the choice can be made again from it.
+    Parameters
+    ----------
+    shown : tuple of int
+        Positions of the shown items in the round, first choice first.
+    query : Query
+        What is asked about them.
+    ticket : int
+        The only source of chance in the round, in [0, 2**64): the same ticket makes the same choice again.
+    memo : mapping
+        What the learner must remember until the answer; see `Memo`.
 
+    Examples
+    --------
     >>> Choice((2, 0), Query.DUEL, ticket=7).query.name
     'DUEL'
     """
@@ -58,12 +84,21 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whom an answer comes from: a voter's name (None: nobody in particular) and whether a person or a judge.
+    """Where an answer comes from. Learners made with `believe` weigh answers by it.
 
-    `side`: +1 where the first shown was on the left, -1 where the second was, 0 unknown. `weight`: the reliability in
-    [0, 1] that a log holds for this answer; None: the learner's own estimate. Only learners made with `believe` heed
-    it.
+    Parameters
+    ----------
+    voter : str or None
+        The voter's name; None for an anonymous answer.
+    side : {+1, 0, -1}
+        +1 if the first shown item was on the left, -1 if the second was, 0 if unknown.
+    kind : {"person", "judge"}
+        Whether the voter is a person or an automatic judge; a judge needs a name.
+    weight : float or None
+        The reliability in [0, 1] recorded for this answer; None lets the learner estimate it.
 
+    Examples
+    --------
     >>> Source("ann", side=+1).kind
     'person'
     """
@@ -76,17 +111,42 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A choice with names: what a session hands out. `left` is the item id to put on the left-hand side.
+    """What `session.ask` returns: the items to show, by id, and what to ask about them.
 
-    `done`: of a session that may stop, whether its answers so far already say enough about this round's items.
+    Parameters
+    ----------
+    id : str
+        The offer's id, for `session.tell`.
+    choice : Choice
+        The learner's choice; its positions count the items given to `ask`.
+    shown : tuple
+        Ids of the shown items, first choice first, as the caller gave them: strings or whole numbers.
+    left : str or int
+        Id of the item to show on the left; drawn at random for every offer.
+    chance : float or None
+        The chance of this very choice, in (0, 1]; None if the algorithm does not know it.
+    done : bool
+        In a session with `stop`: the answers so far already decide between this round's items.
+
+    Examples
+    --------
+    >>> offer = Offer("0", Choice((1, 0), Query.DUEL, 7), ("tea", "mug"), left="mug", chance=0.5)
+    >>> offer.asks
+    True
     """
 
     id: str
     choice: Choice
-    shown: tuple[str, ...]
-    left: str
+    # Any: ids are strings or whole numbers, whichever the caller's items have.
+    shown: tuple[Any, ...]
+    left: Any
     chance: float | None
     done: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether an answer is wanted: False if the algorithm is certain and only shows its best item."""
+        return self.choice.query != Query.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +174,14 @@ class Model(Protocol):
 
 
 class Learner(Protocol):
-    """Ask/tell: `choose` is pure, `learn` is the only mutation. What `make` returns; not thread-safe.
+    """What `make` returns: `choose` is pure, `learn` is the only mutation. Not thread-safe.
 
     `name` and `parameters` say how the registry made it; `model` is what it keeps, `answers` how many it has learnt.
     `duels`: it needs at least two items. `shows`: how many it shows at most. `fixed_arms`: items are known by their
     place in the round. `compiled`: the compiled loop can run it. `fresh`: it has learnt nothing yet.
+
+    The answer to `learn`: of two shown, a number in [-1, 1], +1 for the first; of more, the position picked or -1 for
+    none of them (`conquer.answers.NONE_OF_THESE`); to BEST, +1 yes or -1 no.
     """
 
     @property
@@ -151,9 +214,9 @@ class Learner(Protocol):
 
 
 class Judge(Protocol):
-    """Who answers: `rewards` are the K rewards of the round (raters: the (K, R) ratings).
+    """Answers a choice: `rewards` are the K rewards of the round (raters: the (K, R) ratings).
 
-    None is no answer: nothing was asked, or nothing is to be learnt.
+    None is no answer and is not learnt.
     """
 
     def __call__(self, choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None: ...

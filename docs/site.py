@@ -19,10 +19,15 @@ ROOT_PAGES = {
 }
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 PARTS = {
-    "Ask and tell": ("session.session.Session", "session.saving.save", "session.saving.load", "session.ledger.replay"),
+    "Ask and tell": (
+        "session.session.Session",
+        "session.session_file.save",
+        "session.session_file.load",
+        "session.ledger.replay",
+    ),
     "Learners": ("registry.make", "registry.algorithms", "types.Learner", "types.Choice", "types.Offer", "types.Query"),
     "Features": ("features.featurizer.Featurizer", "features.featurizer.featurize", "rows.SparseRows"),
-    "Boards": ("boards.Board", "boards.Stop"),
+    "Boards": ("boards.Board", "boards.BoardSettings", "boards.Stop"),
     "Votes and voters": ("fitting.fit", "types.Source", "learners.voters.Voter"),
     "Client": ("client.Client", "client.RemoteOffer", "client.Receipt", "client.ServiceError"),
     "Simulation": ("rows.Rounds", "simulation.simulate", "simulation.Trace", "judges.LawJudge", "metrics"),

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from conquer.answers import (
     RESERVED,
     AnswerError,
+    answer_of,
     checked_ids,
-    decode,
-    encode,
-    left_is_second,
     leftmost,
     read_answer,
+    shares_of,
 )
 from conquer.types import Query
 
@@ -24,51 +23,50 @@ ITEMS = (*IDS, "not shown")
 
 
 @pytest.mark.parametrize("count", range(1, 7))
-def test_encode_and_decode_go_round(count):
-    numbers = [encode(position, count) for position in (*range(count), None)]
-    assert all(-1 <= value <= 1 for value in numbers)
+def test_positions_become_answers_and_shares(count):
+    numbers = [answer_of(position, count) for position in (*range(count), None)]
     assert len(set(numbers)) == count + 1
     for place, value in enumerate(numbers):
-        assert decode(value, count).tolist() == [float(k == place) for k in range(count + 1)]
-    assert numbers[0] == 1.0
-    assert numbers[count - 1] == (-1.0 if count > 1 else 1.0)
+        assert shares_of(value, count).tolist() == [float(k == place) for k in range(count + 1)]
+    if count > 2:
+        assert numbers == [*range(count), -1]
     for wrong in (-1, count):
         with pytest.raises(ValueError, match="position"):
-            encode(wrong, count)
+            answer_of(wrong, count)
 
 
 @given(st.integers(3, 40), st.integers(0, 39))
 def test_an_answer_names_one_item_or_none(count, position):
     position = position if position < count else None
-    shares = decode(encode(position, count), count)
+    shares = shares_of(answer_of(position, count), count)
     assert shares.sum() == 1.0
     assert shares[count if position is None else position] == 1.0
 
 
 @given(st.floats(-1, 1))
 def test_of_two_items_the_answer_is_the_duels(answer):
-    shares = decode(answer, 2)
+    shares = shares_of(answer, 2)
     assert math.isclose(shares[0] - shares[1], answer)
     assert math.isclose(shares.sum(), 1.0)
 
 
 def test_other_numbers_are_refused():
     with pytest.raises(ValueError, match="of 4 shown items"):
-        decode(0.9, 4)
+        shares_of(0.9, 4)
 
 
 @pytest.mark.parametrize("count", range(2, 7))
 @pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("ties", [False, True])
 def test_every_word_in_a_duel(count, outside, ties):
-    shown, none = IDS[:count], encode(None, count)
+    shown, none = IDS[:count], answer_of(None, count)
 
     def say(word):
         return read_answer(word, Query.DUEL, shown, outside=outside, ties=ties, items=ITEMS)
 
-    assert [say(name) for name in shown] == [encode(place, count) for place in range(count)]
-    assert say("first") == 1.0
-    assert say("second") == encode(1, count)
+    assert [say(name) for name in shown] == [answer_of(place, count) for place in range(count)]
+    assert say("first") == answer_of(0, count)
+    assert say("second") == answer_of(1, count)
     assert say("skip") is None
     assert say(None) is None
     assert say("both_bad") == (none if outside else None)
@@ -82,6 +80,18 @@ def test_every_word_in_a_duel(count, outside, ties):
     for wrong in ("not shown", "nobody", "yes", "no", "left", "right", "", True, math.nan, 1.5, [1]):
         with pytest.raises(AnswerError, match="must be"):
             say(wrong)
+
+
+def test_left_and_right_are_sides():
+    def say(word, left, shown=("a", "b")):
+        return read_answer(word, Query.DUEL, shown, left=left)
+
+    assert (say("left", "a"), say("right", "a")) == (1.0, -1.0)
+    assert (say("left", "b"), say("right", "b")) == (-1.0, 1.0)
+    assert say("left", 8, (7, 8)) == -1.0
+    assert read_answer("left", Query.DUEL, ("a", "b"), left="b", strength=0.5) == -0.5
+    with pytest.raises(AnswerError, match="must be one of"):
+        say("left", "a", ("a", "b", "c"))
 
 
 @pytest.mark.parametrize("outside", [False, True])
@@ -115,36 +125,64 @@ def test_a_strength_says_how_much_better_the_named_one_of_two_is(strength, word)
 
 
 def test_of_more_than_two_and_of_one_there_is_no_strength():
-    assert read_answer("b", Query.DUEL, IDS[:3], strength=0.5) == encode(1, 3)
+    assert read_answer("b", Query.DUEL, IDS[:3], strength=0.5) == answer_of(1, 3)
     with pytest.raises(AnswerError, match="no strength"):
         read_answer("a", Query.BEST, ("a",), strength=0.5)
     assert read_answer("a", Query.BEST, ("a",), strength=1.0) == 1.0
 
 
 @given(st.integers(2, 6), st.floats(-1, 1))
-def test_numbers_name_an_item_or_of_two_a_strength(count, value):
-    shown = IDS[:count]
-    named = {encode(place, count) for place in range(count)}
-    if count == 2 or value in named:
-        assert read_answer(value, Query.DUEL, shown) == value
+def test_of_two_a_number_is_a_strength_and_of_more_nothing(count, value):
+    if count == 2:
+        assert read_answer(value, Query.DUEL, IDS[:2]) == read_answer(np.float64(value), Query.DUEL, IDS[:2]) == value
     else:
-        with pytest.raises(AnswerError):
-            read_answer(value, Query.DUEL, shown)
-    for place in range(count):
-        assert read_answer(np.float64(encode(place, count)), Query.DUEL, shown) == encode(place, count)
+        with pytest.raises(AnswerError, match="must be one of"):
+            read_answer(value, Query.DUEL, IDS[:count], outside=True)
 
 
-@pytest.mark.parametrize("count", range(3, 7))
-def test_none_of_several_is_a_number_only_where_the_learner_has_an_answer_for_it(count):
-    none = encode(None, count)
-    assert read_answer(none, Query.DUEL, IDS[:count], outside=True) == none
+@pytest.mark.parametrize("shown", [(0, 1), (1, 0), (7, -1), (np.int64(0), 1)])
+def test_a_whole_number_names_an_item_where_ids_are_numbers(shown):
+    shown = tuple(checked_ids(shown))
+    for kind in (int, np.int64):
+        assert read_answer(kind(shown[0]), Query.DUEL, shown) == 1.0
+        assert read_answer(kind(shown[1]), Query.DUEL, shown) == -1.0
+    for other in {-1, 0, 1, 2, 9} - set(shown):
+        with pytest.raises(AnswerError, match="a strength as a float, got the whole number"):
+            read_answer(other, Query.DUEL, shown)
+    assert [read_answer(value, Query.DUEL, shown) for value in (1.0, -1.0, 0.0)] == [1.0, -1.0, 0.0]
+    assert read_answer("first", Query.DUEL, shown) == 1.0
     with pytest.raises(AnswerError):
-        read_answer(none, Query.DUEL, IDS[:count])
+        read_answer(str(shown[0]), Query.DUEL, shown)
 
 
-def test_ids_are_strings_of_their_own():
-    assert checked_ids(["a", "b"]) == ["a", "b"]
-    for wrong in ([""], [1], ["a", "a"], *[[word] for word in RESERVED]):
+def test_a_whole_number_is_a_strength_where_no_id_is_a_number():
+    assert [read_answer(value, Query.DUEL, ("a", "b")) for value in (1, 0, np.int64(-1))] == [1.0, 0.0, -1.0]
+    assert read_answer(1, Query.DUEL, ("1", "b")) == 1.0
+    for value in (0, 1, 2):  # an id, a position or a strength?
+        with pytest.raises(AnswerError, match="a strength as a float"):
+            read_answer(value, Query.DUEL, ("0", "2"))
+    assert read_answer("2", Query.DUEL, ("0", "2")) == -1.0
+
+
+def test_whole_numbers_to_best():
+    assert read_answer(1, Query.BEST, (1,), items=(2, 3)) == 1.0
+    assert read_answer(2, Query.BEST, (1,), items=(2, 3)) == -1.0
+    assert read_answer(-1.0, Query.BEST, (1,), items=(2, 3)) == -1.0
+    with pytest.raises(AnswerError, match="names no shown item"):
+        read_answer(-1, Query.BEST, (1,), items=(2, 3))
+
+
+@pytest.mark.parametrize("strength", [5, -0.1, math.nan, math.inf, True, "1"])
+def test_a_strength_outside_its_range_is_refused(strength):
+    for word in ("a", "first", "tie", "skip", None):
+        with pytest.raises(AnswerError, match=r"a strength must be a number in \[0, 1\]"):
+            read_answer(word, Query.DUEL, ("a", "b"), strength=strength)
+
+
+def test_ids_are_strings_or_whole_numbers():
+    assert checked_ids(["a", 1, np.int64(2)]) == ["a", 1, 2]
+    assert type(checked_ids([np.int64(2)])[0]) is int
+    for wrong in ([""], [1.5], [True], [None], ["a", "a"], [1, "1"], *[[word] for word in RESERVED]):
         with pytest.raises(ValueError, match="id"):
             checked_ids(wrong)
 
@@ -155,7 +193,3 @@ def test_every_item_is_in_every_place_equally_often(count):
     places = np.bincount([leftmost(ticket, count) for ticket in range(n)], minlength=count) / n
     margin = 4.5 * math.sqrt((count - 1) / count**2 / n)
     np.testing.assert_array_less(np.abs(places - 1 / count), margin + 1e-12)
-
-
-def test_of_two_the_left_one_is_a_coin():
-    assert [left_is_second(t) for t in range(100)] == [leftmost(t, 2) == 1 for t in range(100)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.answers import decode
+from conquer.answers import shares_of
 from conquer.judges import LawJudge, make_judge, rewards_of
 from conquer.rows import Rounds
 from conquer.simulation import simulate
@@ -77,7 +77,7 @@ def test_picks_come_as_often_as_the_law_says(law, outside):
     rewards, shown, n = np.array([0.6, -0.2, 0.1, -0.9]), (2, 0, 3), 6000
     judge = LawJudge(law, 2.0, outside)
     choice = Choice(shown, Query.DUEL, 0, {"outside": True})
-    counts = sum(decode(judge(choice, rewards, ticket), 3) for ticket in range(n)) / n
+    counts = sum(shares_of(judge(choice, rewards, ticket), 3) for ticket in range(n)) / n
     worth = np.append(rewards[list(shown)], [0.0] if outside else [])
     if law == "logistic":
         expected = np.exp(2 * worth) / np.exp(2 * worth).sum()
@@ -110,7 +110,8 @@ def test_raters_name_the_best_of_several_by_drawn_ratings():
     rounds = Rounds(np.eye(4), [[0, 1, 2, 3]] * 2000, [0.0] * 4, ratings)
     trace = simulate("rank-breaking", rounds, judge="raters", show=4, lam=1e6, seed=0)
     third = sum(
-        decode(float(answer), 4)[list(shown).index(2)] for answer, shown in zip(trace.answers, trace.shown, strict=True)
+        shares_of(float(answer), 4)[list(shown).index(2)]
+        for answer, shown in zip(trace.answers, trace.shown, strict=True)
     )
     # Item 2 wins where the three others all draw 1.
     assert abs(third / 2000 - 1 / 8) < 4.5 * math.sqrt(7 / 64 / 2000)

@@ -7,14 +7,17 @@ from rivals.driving import world
 from conquer.judges import LawJudge
 from conquer.offpolicy import OverlapError, compare_targets, evaluate, learn_by_replay, matches, read_log
 from conquer.registry import make
-from conquer.session import Session
+from conquer.session import MemoryLedger, Session
 
 DIM, COUNT = 4, 4
 
 
 def session_log(rounds, seed, name="ttg", **parameters):
     X, taste = world(rounds, COUNT, DIM, seed)
-    session, judge = Session(make(name, dim=DIM, model="full", **parameters), seed=seed), LawJudge("linear")
+    session, judge = (
+        Session(make(name, dim=DIM, model="full", **parameters), seed=seed, ledger=MemoryLedger()),
+        LawJudge("linear"),
+    )
     rng = np.random.default_rng(seed)
     for x in X:
         offer = session.ask(x)

@@ -140,10 +140,13 @@ class Rival:
         return shown
 
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
-        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no."""
+        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no.
+
+        Of more than two shown: the position picked, or -1 for none of them.
+        """
         rows = as_rows(X, self.dim)
         self.check(choice, len(rows))
-        number = checked_answer(answer, strengths=choice.query != Query.BEST)
+        number = checked_answer(answer, strengths=choice.query != Query.BEST, shown=len(choice.shown))
         with self._guarded(rows):
             self.model.learn(rows, choice, number)
         self.answers += 1

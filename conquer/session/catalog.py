@@ -1,4 +1,4 @@
-"""Items that a session knows by name, because its learner was fitted on them."""
+"""The items that a session was fitted on, by id."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -9,53 +9,54 @@ from numpy.typing import NDArray
 
 from conquer.answers import checked_ids
 from conquer.rows import SparseRows
+from conquer.types import ItemId
 
 _ARRAYS = ("indptr", "indices", "data")
 
 
-class Catalog(Mapping[str, SparseRows]):
+class Catalog(Mapping[ItemId, SparseRows]):
     """{id: its row}, in one order. `names` are the ids, `rows` all rows together (K, D).
 
-    `closed`: the ids are all there is to an item, one column each, so that a name nobody knows has no row.
+    `closed`: an item is its id alone, one column each, so only these ids have rows.
 
-    >>> known = Catalog(["tea", "mug"], SparseRows([0, 1, 2], [0, 1], [1.0, 1.0], 2), closed=True)
-    >>> known["mug"].dense().tolist(), list(known)
+    >>> catalog = Catalog(["tea", "mug"], SparseRows([0, 1, 2], [0, 1], [1.0, 1.0], 2), closed=True)
+    >>> catalog["mug"].dense().tolist(), list(catalog)
     ([[0.0, 1.0]], ['tea', 'mug'])
     """
 
-    def __init__(self, names: Sequence[str], rows: SparseRows, *, closed: bool = False) -> None:
-        self.names: tuple[str, ...] = tuple(checked_ids(names))
+    def __init__(self, names: Sequence[ItemId], rows: SparseRows, *, closed: bool = False) -> None:
+        self.names: tuple[ItemId, ...] = tuple(checked_ids(names))
         self.rows, self.closed = rows.packed(), bool(closed)
         if len(self.names) != len(self.rows):
             raise ValueError(f"need one row per name, got {len(self.names)} names and {len(self.rows)} rows")
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """The position of every name."""
+    def places(self) -> dict[ItemId, int]:
+        """The position of every id."""
         return {name: place for place, name in enumerate(self.names)}
 
-    def __getitem__(self, name: str) -> SparseRows:
+    def __getitem__(self, name: ItemId) -> SparseRows:
         return self.rows.take([self.places[name]])
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[ItemId]:
         return iter(self.names)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def found(
-        self, items: Any, context: Any = None, ids: Sequence[str] | None = None
-    ) -> tuple[SparseRows, list[str]] | None:
-        """(rows, ids) of items given as all that is known or as a list of known names; None where they are neither.
+    def lookup(
+        self, items: Any, context: Any = None, ids: Sequence[ItemId] | None = None
+    ) -> tuple[SparseRows, list[ItemId]] | None:
+        """(rows, ids) if `items` is this catalog or a list of its ids; None if they must be featurized.
 
-        A list of strings is of names, and one that nobody knows is a ValueError. Texts come as {id: text}, or with
-        `ids`. Where names are all there is to an item, texts and a context are refused.
+        A list of strings or whole numbers holds ids, and an unknown one is a ValueError; texts come as {id: text}, or
+        with `ids`. A closed catalog refuses texts and contexts.
         """
         if self.closed and context is not None:
-            raise ValueError("this session was fitted on items by their ids, so a context says nothing to it")
+            raise ValueError("this session was fitted on items by their ids, so it cannot use a context")
         if items is self and context is None:
             return self.rows, list(self.names)
-        if isinstance(items, np.ndarray) and items.ndim == 1 and items.dtype.kind in "OU":
+        if isinstance(items, np.ndarray) and items.ndim == 1 and items.dtype.kind in "OUiu":
             items = items.tolist()
         given, values = items, items
         if isinstance(items, Mapping) and self.closed:
@@ -66,7 +67,7 @@ class Catalog(Mapping[str, SparseRows]):
             return None
         if self.closed and values and isinstance(values[0], Mapping):
             raise ValueError(f"this session knows {len(self)} items by their ids, got {values[0]!r:.60}")
-        if not values or not all(isinstance(name, str) for name in values):
+        if not values or not all(isinstance(name, str | int) and not isinstance(name, bool) for name in values):
             return None
         places = [self.places.get(name, -1) for name in values]
         if -1 in places:
@@ -80,15 +81,15 @@ class Catalog(Mapping[str, SparseRows]):
             )
         return self.rows.take(np.array(places)).packed(), list(given)
 
-    def _check_texts(self, name: str, *, texts: bool) -> None:
-        """Raise, unless a string that is no name may be a text."""
-        if self.closed:
-            raise ValueError(f"nobody knows {name!r} among the {len(self)} items by their ids")
-        if not texts:
-            raise ValueError(
-                f"nobody knows {name!r:.80} among the {len(self)} items of this session, where a list of strings is of "
-                "ids: pass texts as {id: text}"
-            )
+    def _check_texts(self, name: Any, *, texts: bool) -> None:
+        """Raise, unless a string that is no id may be a text."""
+        if texts and not self.closed and isinstance(name, str):
+            return
+        other = str(name) if isinstance(name, int) else int(name) if name.isdecimal() else None
+        hint = f"; the id there is {other!r}" if other in self.places else ""
+        if not hint and not self.closed:
+            hint = "; a list of strings holds ids, pass texts as {id: text}"
+        raise ValueError(f"unknown item {name!r:.80}: not one of the {len(self)} ids of this session{hint}")
 
     def settings(self) -> dict[str, Any]:
         """Everything but the rows, as JSON takes it."""
@@ -100,6 +101,6 @@ class Catalog(Mapping[str, SparseRows]):
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], dim: int) -> "Catalog":
-        """What gave these settings and arrays, checked."""
+        """The catalog that gave these settings and arrays, checked."""
         indptr, indices, data = (arrays[name] for name in _ARRAYS)
         return cls(settings["names"], SparseRows(indptr, indices, data, dim), closed=settings["closed"])

@@ -1,45 +1,129 @@
-"""Ask and tell with names: offers for people or products, answers late and in any order, each exactly once."""
+"""Ask and tell with item ids: offers for people or products, answers late and in any order, each learnt once."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from threading import get_ident
+from typing import Any, Literal, NamedTuple, Protocol, overload
+
+import numpy as np
 
 from conquer import tickets
-from conquer.answers import AnswerError, checked_ids, leftmost, read_answer
-from conquer.checks import LARGEST, checked_seed, number
+from conquer.answers import AnswerError, Word, checked_ids, leftmost, read_answer
+from conquer.boards import Board, BoardSettings
+from conquer.checks import LARGEST, checked_seed, number, whole
 from conquer.features.featurizer import Featurizer
-from conquer.items import kind_and_items
+from conquer.items import SHOWN, Item, Items, kind_and_items
 from conquer.learners.believer import believer
+from conquer.learners.rules import Rules
 from conquer.learners.voters import checked_source
 from conquer.rows import SparseRows, as_rows
+from conquer.saving import LARGEST_DIM_IN_FILE
 from conquer.session.catalog import Catalog
-from conquer.session.ledger import MemoryLedger, opening, record, recorded, sourced
-from conquer.session.offers import Pending, Told
-from conquer.session.standing import BoardLook, board_of_items, is_done, known_items, ranked
-from conquer.types import Choice, Learner, Ledger, Offer, Query, Source
+from conquer.session.ledger import choice_record, opening, source_record, with_side
+from conquer.types import Choice, ItemId, Learner, Ledger, Offer, Query, Source
 
-Moved = TypeVar("Moved")
+Outcome = Literal["learnt", "skipped", "repeat"]
+"""What `Session.tell` did with an answer."""
+SessionItems = Items | Mapping[Any, Any] | Iterable[Item | int]
+"""Items by id, in a list, as rows, or the ids of a catalog."""
+REMEMBERED = 10_000
+"""How many closed offers a session remembers, to recognise repeated answers."""
 _NUMBERED = tuple(map(str, range(100)))
+_UNSAID: Any = object()
 
 
-def _numbered(count: int) -> Sequence[str]:
-    """The ids of items that came without."""
-    return _NUMBERED[:count] if count <= len(_NUMBERED) else [str(k) for k in range(count)]
+class OwnFeaturizer(Protocol):
+    """A featurizer written by the user: items and a context to rows (K, dim)."""
+
+    @property
+    def dim(self) -> int: ...
+    def __call__(self, items: Any, context: Any = None) -> Any: ...
+
+
+class OfferQuestion(NamedTuple):
+    """What an offer asks: enough to read its answer.
+
+    `others` are the ids of a BEST round that were not shown: naming one of them is a no.
+    """
+
+    query: Query
+    shown: tuple[ItemId, ...]
+    left: ItemId
+    outside: bool = False
+    ties: bool = True
+    others: tuple[ItemId, ...] = ()
+
+    def read(self, answer: Any) -> float | None:
+        """The number to learn, or None."""
+        return read_answer(
+            answer, self.query, self.shown, outside=self.outside, ties=self.ties, items=self.others, left=self.left
+        )
+
+
+class OpenOffer(NamedTuple):
+    """An offer without an answer: its items, the choice to learn from, and the question."""
+
+    rows: SparseRows
+    choice: Choice
+    question: OfferQuestion
+
+
+class ClosedOffer(NamedTuple):
+    """An offer that takes no more answers; `why`: "answered" (then with its value), "cancelled" or "expired"."""
+
+    question: OfferQuestion
+    value: float | None
+    why: str = "answered"
+
+
+def question_of(choice: Choice, shown: tuple[ItemId, ...], others: tuple[ItemId, ...]) -> OfferQuestion:
+    """The question that a choice asks about items of these ids."""
+    outside, ties = bool(choice.memo.get("outside")), bool(choice.memo.get("ties", True))
+    return OfferQuestion(choice.query, shown, shown[leftmost(choice.ticket, len(shown))], outside, ties, others)
 
 
 class Session:
-    """A learner with item ids, tickets from (seed, ordinal) and a ledger. Not thread-safe.
+    """A learner that is asked and told by item ids; every answer is learnt once, in whatever order answers come.
 
-    With `stop`, a tolerance, an offer is `done` once at level `delta` no item of the round is better than its leader by
-    more, as the round's board says it; boards have this `delta`, `U`, `interval` and `tau2`
-    by default.
+    A session remembers its open offers and the last 10,000 answers, and nothing else unless it has a ledger. It is not
+    thread-safe: use it from one thread, or with a lock around every call.
 
-    >>> from conquer.registry import make
+    Parameters
+    ----------
+    learner : Learner
+        What chooses and learns; see `conquer.make`. It belongs to the session from now on.
+    featurizer : Featurizer, optional
+        How items become rows; its dim must be the learner's. By default vectors are taken as they are, texts and dicts
+        are hashed. Any callable with a `dim` works; a file then holds its name, and `Session.load` must be given it.
+    seed : int
+        The round with ordinal t draws ticket t of this seed, as `simulate` does.
+    ledger : Ledger, optional
+        Records every round, for `conquer.replay`: `MemoryLedger()`, or any object with `append` and `rows`. Without
+        one nothing is recorded.
+    stop : float, optional
+        A tolerance, at least 0: an offer is `done` once no item of its round can be better than the leader by more.
+    board : BoardSettings, optional
+        The settings of this session's boards, also for `stop`.
+    open_offers : int
+        How many unanswered offers are kept; the oldest expire, and answers to them are refused.
+
+    Raises
+    ------
+    TypeError
+        `learner` is not a learner, or `seed` not a whole number.
+    ValueError
+        The featurizer's dim differs from the learner's, a number is out of range, or `stop` is given to a learner that
+        has no board.
+
+    Examples
+    --------
+    >>> from conquer import make
     >>> session = Session(make("gnr", dim=2**10), seed=0)
     >>> offer = session.ask({"tea": "green leaf tea", "mug": "blue mug", "pot": "iron pot"})
-    >>> session.tell(offer.id, offer.shown[1])
+    >>> session.tell(offer, winner=offer.shown[1])
     'learnt'
-    >>> session.tell(offer.id, "second")
+    >>> session.tell(offer, "second")
     'repeat'
     """
 
@@ -47,106 +131,147 @@ class Session:
         self,
         learner: Learner,
         *,
-        featurizer: Featurizer | None = None,
+        featurizer: Featurizer | OwnFeaturizer | None = None,
         seed: int = 0,
         ledger: Ledger | None = None,
         stop: float | None = None,
-        delta: float = 0.05,
-        U: float | None = None,
-        interval: str = "anytime",
-        tau2: float = 0.25,
+        board: BoardSettings | None = None,
+        open_offers: int = 10_000,
     ) -> None:
-        if isinstance(learner, str):
-            raise TypeError(f"a session takes a learner: make({learner!r}, dim=...), not its name")
+        if isinstance(learner, type) or not callable(getattr(learner, "choose", None)):
+            name = learner if isinstance(learner, str) else getattr(learner, "name", "gnr")
+            raise TypeError(f"a session takes a learner: make({name!r}, dim=...), got {learner!r:.80}")
         if featurizer is not None and featurizer.dim != learner.dim:
             raise ValueError(f"the featurizer makes {featurizer.dim} features, the learner has {learner.dim}")
-        seed = checked_seed(seed)
+        if board is not None and not isinstance(board, BoardSettings):
+            raise TypeError(f"board must be BoardSettings(...), got {board!r:.80}")
+        self.learner, self.featurizer, self.seed = learner, featurizer, checked_seed(seed)
+        self.open_offers = whole("open_offers", open_offers, 1)
         self.stop = None if stop is None else number("stop", stop, 0, LARGEST)
-        self.looks = BoardLook(delta, U, interval, tau2)
+        self.board_settings = board or BoardSettings()
         if stop is not None:
-            # One that has no board is refused here.
-            learner.board(SparseRows([0, 0], [], [], learner.dim), **self.looks.options())
-        self.learner, self.featurizer, self.seed = learner, featurizer, seed
-        self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
+            # A learner without a board is refused here.
+            learner.board(SparseRows([0, 0], [], [], learner.dim), **asdict(self.board_settings))
+        self.ledger = ledger
         self.catalog: Catalog | None = None
-        """The items its learner was fitted on, by id; `ask` takes their ids alone."""
+        """The items that the learner was fitted on, by id; `ask` takes their ids alone."""
         self.ordinal = 0
-        self._stream = tickets.stream("policy", seed)
-        self._pending: dict[str, Pending] = {}
-        self._told: dict[str, Told] = {}
+        """The number of the next round."""
+        self._stream = tickets.stream("policy", self.seed)
+        self._open: dict[str, OpenOffer] = {}
+        self._closed: dict[str, ClosedOffer] = {}
+        self._user = 0
+        """The thread that is inside a call."""
         self._broken = False
         self._hashing: Featurizer | None = None
-        """What reads items where no featurizer was given: made when it is first needed."""
-        self._append({"kind": "open", "seed": seed, **opening(learner)})
+        """What reads items if no featurizer was given; made when first needed."""
+        self._log({"kind": "open", "seed": self.seed}, opening(learner) if ledger is not None else {})
 
     def __repr__(self) -> str:
-        open_offers = len(self._pending)
+        open_offers = len(self._open)
         return f"<Session: {self.learner!r}, rounds {self.ordinal:,}, open {open_offers:,}, seed {self.seed}>"
 
-    def _append(self, row: Mapping[str, Any]) -> None:
-        """Log a row; a learner that has moved on without its row must not go further."""
+    def _log(self, row: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+        """Record a row. While a learner has moved on without its row, the session is broken."""
         self._broken = True
-        self.ledger.append(row)
+        if self.ledger is not None:
+            self.ledger.append({**row, **more})
         self._broken = False
 
-    def _moved(self, move: Callable[..., Moved], *arguments: Any) -> Moved:
-        """What moving the learner returns; until its row is written the session is broken."""
-        self._broken = True
-        try:
-            return move(*arguments)
-        except Exception:
-            self._broken = False  # a refusal leaves the learner as it was; an interruption may not
-            raise
-
-    def _check_whole(self) -> None:
+    def _enter(self) -> None:
+        """Take the session for this thread until `_user` is 0 again."""
+        me = get_ident()
+        # No call comes between the test and the store, so no other thread does.
+        if self._user not in (0, me):
+            raise RuntimeError(
+                "another thread is using this session: sessions are not thread-safe, use a lock around every call"
+            )
+        self._user = me
         if self._broken:
-            raise RuntimeError("the ledger failed while this session was writing to it; rebuild it with replay()")
+            self._user = 0
+            raise RuntimeError(
+                "an earlier call was interrupted while it learnt or wrote to the ledger: load a saved session, or "
+                "rebuild the learner with replay()"
+            )
 
-    def ask(self, items: Any, context: Any = None, ids: Sequence[str] | None = None) -> Offer:
-        """Choose among `items`: {id: item}, a list of texts, dicts or vectors, or a (K, D) matrix.
+    def ask(self, items: SessionItems, context: Item | None = None, ids: Sequence[ItemId] | None = None) -> Offer:
+        """Choose which items to show, and open an offer for the answer.
 
-        A list's ids are `ids`, or "0", "1", ... A context is crossed with every item's features. A fitted session takes
-        a list of ids that it knows, or `session.catalog` for all of them, and texts as {id: text}. A dict in which
-        `vector` holds numbers or `features` is a dict has parts: the vector is learnt, or else the text, and features.
+        Parameters
+        ----------
+        items
+            {id: item}; a list of texts, dicts or vectors; a (K, D) matrix; or a list of dicts that each have an "id".
+            Ids are strings or whole numbers and are kept as they are. A list's ids are `ids`, or else "0", "1", ....
+            A fitted session also takes a list of ids of its `catalog`, or the catalog itself. Of a dict in which
+            `vector` holds numbers or `features` is a dict, those parts are learnt: see `conquer.items`.
+        context
+            A text, dict or vector that is crossed with every item's features.
+        ids
+            One id per item of a list or matrix.
+
+        Returns
+        -------
+        Offer
+            The ids to show; `offer.asks` says whether an answer is wanted.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The items, their ids or their features cannot be used; no round is used up.
         """
-        self._check_whole()
-        names, rows = self._read(items, context, ids)
-        done = is_done(self, rows)
-        ticket = tickets.ticket(self._stream, self.ordinal)
-        choice = self.learner.choose(rows, ticket)
-        offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
-        left = shown[leftmost(ticket, len(shown))]
-        row = {"kind": "ask", "id": offer_id, "items": tuple(names), "rows": rows, "left": left, **record(choice)}
-        self._append(row)
-        self.ordinal += 1
-        if choice.query == Query.NONE:
-            self._told[offer_id] = Told(Query.NONE, shown, None)
-        else:
-            others = tuple(name for name in names if name not in shown) if choice.query == Query.BEST else ()
-            self._pending[offer_id] = Pending(rows, choice, shown, others)
-        return Offer(offer_id, choice, shown, left, choice.memo.get("chance"), done)
+        self._enter()
+        try:
+            names, rows = self._read(items, context, ids)
+            done = self.stop is not None and self._board(rows, {}).stop(self.stop).done
+            ticket = tickets.ticket(self._stream, self.ordinal)
+            choice = self.learner.choose(rows, ticket)
+            offer_id, shown = str(self.ordinal), tuple([names[k] for k in choice.shown])
+            others = tuple([name for name in names if name not in shown]) if choice.query is Query.BEST else ()
+            question = question_of(choice, shown, others)
+            if self.ledger is not None:
+                row = {"kind": "ask", "id": offer_id, "items": tuple(names), "rows": rows, "left": question.left}
+                self._log(row, choice_record(choice))
+            self.ordinal += 1
+            if choice.query is Query.NONE:
+                self._remember(offer_id, ClosedOffer(question, None))
+            else:
+                self._open[offer_id] = OpenOffer(rows, choice, question)
+                if len(self._open) > self.open_offers:
+                    self._close(next(iter(self._open)), "expired")
+        finally:
+            self._user = 0
+        return Offer(offer_id, choice, shown, question.left, choice.memo.get("chance"), bool(done))
 
-    def _read(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Sequence[str], SparseRows]:
+    def _remember(self, offer_id: str, closed: ClosedOffer) -> None:
+        self._closed[offer_id] = closed
+        if len(self._closed) > REMEMBERED:
+            del self._closed[next(iter(self._closed))]
+
+    def _close(self, offer_id: str, why: str) -> None:
+        """Close an open offer without an answer."""
+        self._log({"kind": "cancel", "id": offer_id}, {"why": why})
+        self._remember(offer_id, ClosedOffer(self._open.pop(offer_id).question, None, why))
+
+    def _read(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
         """The items' ids and rows."""
-        items, ids = self._looked_up(items, context, ids)
-        if (
-            type(items) is not list and isinstance(items, Mapping) and not hasattr(items, "tocsr")
-        ):  # a dok_matrix is a dict
+        found = None if self.catalog is None else self.catalog.lookup(items, context, ids)
+        if found is not None:
+            items, ids = found[0], found[1] if ids is None else ids
+        elif type(items) is list:
+            if ids is None and items and isinstance(items[0], Mapping) and "id" in items[0]:
+                ids, items = _split_ids(items)
+        elif isinstance(items, Mapping) and not hasattr(items, "tocsr"):  # a dok_matrix is a dict
             if ids is not None:
-                raise ValueError("ids are the keys of the mapping; pass them once")
+                raise ValueError("the mapping's keys are the ids: pass {id: item} or ids=, not both")
             ids, items = list(items), list(items.values())
-        names: Sequence[str] | None = None if ids is None else checked_ids(ids)
+        names: Sequence[ItemId] | None = None if ids is None else checked_ids(ids)
         rows = self._featurize(items, context)
         if names is None:
-            names = _numbered(len(rows))
+            count = len(rows)
+            names = _NUMBERED[:count] if count <= len(_NUMBERED) else [str(k) for k in range(count)]
         if len(names) != len(rows):
             raise ValueError(f"need one id per item, got {len(names)} ids for {len(rows)} items")
         return names, rows
-
-    def _looked_up(self, items: Any, context: Any, ids: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
-        """Items that the session knows by name as their rows and names; all others as they came."""
-        found = None if self.catalog is None else self.catalog.found(items, context, ids)
-        return (items, ids) if found is None else (found[0], found[1] if ids is None else ids)
 
     def _featurize(self, items: Any, context: Any) -> SparseRows:
         """Vectors without a context as they are, in any container; a featurizer reads everything else."""
@@ -160,79 +285,243 @@ class Session:
             featurizer = self._hashing = Featurizer(dim=self.learner.dim)
         return as_rows(featurizer(items, context=context), self.learner.dim)
 
-    def tell(self, offer_id: str, answer: str | float | None, *, voter: str | None = None, kind: str = "person") -> str:
-        """Learn an answer: "first", "second", "tie", "skip", "both_bad", a shown item's id, or a strength in [-1, 1].
+    @overload
+    def tell(
+        self, offer: Offer | str, answer: Word | float | None, *, voter: str | None = None, kind: str = "person"
+    ) -> Outcome: ...
+    @overload
+    def tell(
+        self, offer: Offer | str, *, winner: ItemId, voter: str | None = None, kind: str = "person"
+    ) -> Outcome: ...
+    def tell(
+        self,
+        offer: Offer | str,
+        answer: Any = _UNSAID,
+        *,
+        winner: Any = _UNSAID,
+        voter: str | None = None,
+        kind: str = "person",
+    ) -> Outcome:
+        """Learn the answer to an offer.
 
-        "yes" and "no" answer BEST; of more than two shown, name the best by its id. Returns "learnt", "skipped", or
-        "repeat" if the same answer came before; another answer to the same offer is an AnswerError. `voter` names who
-        answered, a "person" or a "judge": logged, and weighed where the learner was made with `believe`.
+        Parameters
+        ----------
+        offer : Offer or str
+            The offer or its id.
+        answer
+            "first" or "second" in the order of `offer.shown`, "left" or "right" by `offer.left`, "tie"; "yes" or "no"
+            to a BEST question; "skip" or None for no answer; "both_bad", learnt by the few learners that have a use
+            for it; or how strongly the first is preferred, a number in [-1, 1]. A shown item's id works too; type
+            checkers accept it as `winner=` only, so that they find misspelt words. Where ids are whole numbers, a
+            whole number is always an id, and strengths are floats.
+        winner : str or int
+            The id of the preferred item, instead of `answer`.
+        voter : str, optional
+            Who answered: recorded, and weighed by learners made with `believe`.
+        kind : {"person", "judge"}
+            What the voter is.
+
+        Returns
+        -------
+        {"learnt", "skipped", "repeat"}
+            "repeat" if the same answer came before; it is not learnt again.
+
+        Raises
+        ------
+        AnswerError
+            The offer is unknown, cancelled or expired, the answer does not fit it, or another answer came before. The
+            learner is unchanged.
+
+        Examples
+        --------
+        >>> from conquer import make
+        >>> session = Session(make("gnr", dim=2))
+        >>> offer = session.ask({7: [1.0, 0.0], 8: [0.0, 1.0]})
+        >>> session.tell(offer, winner=8)
+        'learnt'
         """
-        self._check_whole()
-        source = checked_source(Source(voter, 0, kind))
-        if not isinstance(offer_id, str):
-            raise AnswerError(f"an offer's id is a string, got {offer_id!r}")
-        if told := self._told.get(offer_id):
-            if told.reads(answer) != told.value:
-                raise AnswerError(f"offer {offer_id!r} was answered {told.value!r} before, got {answer!r} now")
+        if (answer is _UNSAID) == (winner is _UNSAID):
+            raise TypeError("tell takes an answer or winner=, and not both")
+        if winner is not _UNSAID and (not isinstance(winner, str | int | np.integer) or isinstance(winner, bool)):
+            raise AnswerError(f"winner must be the id of a shown item, got {winner!r:.80}")
+        self._enter()
+        try:
+            return self._tell(offer, answer if winner is _UNSAID else winner, checked_source(Source(voter, 0, kind)))
+        finally:
+            self._user = 0
+
+    def _tell(self, offer: Offer | str, answer: Any, source: Source) -> Outcome:
+        offer_id = _id_of(offer)
+        if closed := self._closed.get(offer_id):
+            if closed.why != "answered":
+                raise AnswerError(f"offer {offer_id!r} {self._reason(closed)}, got the answer {answer!r}")
+            if closed.question.read(answer) != closed.value:
+                raise AnswerError(f"offer {offer_id!r} was answered {closed.value!r} before, got {answer!r} now")
             return "repeat"
-        if offer_id not in self._pending:
-            raise AnswerError(f"no offer has the id {offer_id!r}")
-        rows, choice, shown, others = self._pending[offer_id]
-        memo = choice.memo
-        outside, ties = bool(memo.get("outside")), bool(memo.get("ties", True))
-        value = read_answer(answer, choice.query, shown, outside=outside, ties=ties, items=others)
-        said = self._said(rows, choice, source)
+        rows, choice, question = self._opened(offer_id)
+        value = question.read(answer)
+        if (weighing := believer(self.learner)) is not None:
+            source = with_side(source, choice)
+            source = replace(source, weight=weighing.weigh(rows, choice, source))
         if value is not None:
-            self._moved(self.learner.learn, rows, choice, value, *said)
-        self._append({"kind": "tell", "id": offer_id, "answer": value, **recorded(*(said or (source,)))})
-        del self._pending[offer_id]
-        # Of the other items only the one that was named: a long session must not keep every id it has seen.
-        named = tuple([name for name in others if name == answer])
-        self._told[offer_id] = Told(choice.query, shown, value, outside, ties, named)
+            self._broken = True
+            try:
+                self.learner.learn(rows, choice, value, *(() if weighing is None else (source,)))
+            except Exception:
+                self._broken = False  # a refusal leaves the learner as it was; an interruption may not
+                raise
+        self._log({"kind": "tell", "id": offer_id, "answer": value}, source_record(source))
+        del self._open[offer_id]
+        # Of the other items only the one that was named, so that the memory of an answer stays small.
+        named = tuple([name for name in question.others if name == answer])
+        self._remember(offer_id, ClosedOffer(question._replace(others=named), value))
         return "skipped" if value is None else "learnt"
 
-    def _said(self, rows: SparseRows, choice: Choice, source: Source) -> tuple[Source, ...]:
-        """The source with its side and weight, for a learner that heeds one; else nothing."""
-        if (learner := believer(self.learner)) is None:
-            return ()
-        source = sourced(source, choice)
-        return (replace(source, weight=learner.weigh(rows, choice, source)),)
+    def _opened(self, offer_id: str) -> OpenOffer:
+        """The open offer with this id."""
+        if found := self._open.get(offer_id):
+            return found
+        if offer_id.isdecimal() and int(offer_id) < self.ordinal:
+            raise AnswerError(
+                f"offer {offer_id!r} was answered, cancelled or expired before the last {REMEMBERED:,} closed offers"
+            )
+        raise AnswerError(f"no offer has the id {offer_id!r}")
+
+    def _reason(self, closed: ClosedOffer) -> str:
+        if closed.why == "cancelled":
+            return "was cancelled"
+        return f"has expired: this session keeps {self.open_offers:,} unanswered offers (open_offers=)"
+
+    def cancel(self, offer: Offer | str) -> None:
+        """Close an offer that will not be answered; later answers to it are refused.
+
+        Cancelling it again changes nothing. AnswerError: the offer is unknown, or was answered.
+        """
+        self._enter()
+        try:
+            offer_id = _id_of(offer)
+            closed = self._closed.get(offer_id)
+            if closed is None:
+                self._opened(offer_id)
+                self._close(offer_id, "cancelled")
+            elif closed.why == "answered":
+                raise AnswerError(f"offer {offer_id!r} was answered and cannot be cancelled")
+        finally:
+            self._user = 0
 
     def board(
         self,
-        items: Any = None,
-        context: Any = None,
-        ids: Sequence[str] | None = None,
+        items: SessionItems | None = None,
+        context: Item | None = None,
+        ids: Sequence[ItemId] | None = None,
         *,
-        groups: Mapping[str, str] | None = None,
+        groups: Mapping[Any, str] | None = None,
         **options: Any,
-    ) -> Any:
-        """Who of these items wins, and how sure that is: a `Board`. None: the items that a fitted session knows.
+    ) -> Board:
+        """Which of these items wins, and how certain that is. No round is used up.
 
-        `groups`, {id: group}: a board of the groups' means. `names`: what the items are called on it, if not by their
-        ids. Options as of `Conquer.board`: delta, interval, tau2, U.
+        Parameters
+        ----------
+        items, context, ids
+            As in `ask`; without items, the catalog of a fitted session.
+        groups : mapping, optional
+            {id: group}: a board of the groups' means.
+        **options
+            Fields of `BoardSettings` for this board alone, and `names`: the items' names on it, if not their ids.
+
+        Returns
+        -------
+        Board
+
+        Raises
+        ------
+        ValueError
+            The learner has no board, an item has no group, or there are no items.
         """
-        names, rows = known_items(self) if items is None else self._read(items, context, ids)
-        return board_of_items(self, names, rows, groups, options)
+        names, rows = self._listed(items, context, ids)
+        if groups is None:
+            return self._board(rows, {"names": list(map(str, names)), **options})
+        if lacking := [name for name in names if name not in groups]:
+            raise ValueError(f"groups must have one group for every item, got none for {lacking[0]!r:.80}")
+        return self._board(rows, {"groups": [groups[name] for name in names], **options})
 
-    def rank(self, items: Any = None, context: Any = None, ids: Sequence[str] | None = None) -> list[str]:
-        """The items' ids by score, best first; equal scores in the order given."""
-        names, rows = known_items(self) if items is None else self._read(items, context, ids)
-        return ranked(self.learner, names, rows)
+    def _board(self, rows: SparseRows, options: Mapping[str, Any]) -> Board:
+        among = {} if self.catalog is None else {"among": len(self.catalog)}
+        made: Board = self.learner.board(rows, **{**asdict(self.board_settings), **among, **options})
+        return made
 
-    @property
-    def delta(self) -> float:
-        """The chance at which a board may err, where nobody says another."""
-        return self.looks.delta
+    def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
+        """The ids and rows of `items`, or of the catalog."""
+        if items is None and self.catalog is None:
+            raise ValueError("this session has no catalog, as a fitted one does: pass the items")
+        return self._read(self.catalog if items is None else items, context, ids)
+
+    def scores(
+        self, items: SessionItems | None = None, context: Item | None = None, ids: Sequence[ItemId] | None = None
+    ) -> dict[Any, float]:
+        """{id: score}, higher is better; items as in `board`. No round is used up."""
+        names, rows = self._listed(items, context, ids)
+        return dict(zip(names, self.learner.scores(rows).tolist(), strict=True))
+
+    def rank(
+        self, items: SessionItems | None = None, context: Item | None = None, ids: Sequence[ItemId] | None = None
+    ) -> list[Any]:
+        """The items' ids, best first; equal scores keep the given order. Items as in `board`."""
+        names, rows = self._listed(items, context, ids)
+        return [names[k] for k in np.argsort(-self.learner.scores(rows), kind="stable")]
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """The ids of offers without an answer."""
-        return tuple(self._pending)
+        """The ids of open offers, oldest first."""
+        return tuple(self._open)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write learner, featurizer, open offers and recent answers to one file, all or nothing; not the ledger."""
+        from conquer.session.session_file import save  # it imports this class
+
+        save(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        featurizer: Featurizer | OwnFeaturizer | None = None,
+        ledger: Ledger | None = None,
+        rules: Rules | None = None,
+        largest_dim: int = LARGEST_DIM_IN_FILE,
+    ) -> "Session":
+        """The session of a file, which continues bit for bit; parameters as in `conquer.load`.
+
+        TypeError: the file holds a learner. FileError: it is damaged, or needs `featurizer` or `rules`.
+        """
+        from conquer.session.session_file import load
+
+        found = load(path, featurizer=featurizer, ledger=ledger, rules=rules, largest_dim=largest_dim)
+        if not isinstance(found, cls):
+            raise TypeError(f"{os.fspath(path)!r} holds a learner, not a session: use conquer.load")
+        return found
 
     def dumps(self) -> bytes:
-        """The learner, the featurizer, the place in the ticket stream and the open offers as one file's bytes."""
-        # Imported here: the file form lies beside its reader, which needs this class.
+        """The bytes that `save` writes."""
         from conquer.session.session_file import dumps_session
 
         return dumps_session(self)
+
+
+def _id_of(offer: Offer | str) -> str:
+    found = offer.id if isinstance(offer, Offer) else offer
+    if not isinstance(found, str):
+        raise AnswerError(f"an offer's id is a string, got {found!r:.80}")
+    return found
+
+
+def _split_ids(items: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]]:
+    """The ids of dicts that have one, and the items without them: a dict with nothing but a text is that text."""
+    for place, item in enumerate(items):
+        if not isinstance(item, Mapping) or "id" not in item:
+            raise ValueError(f"all items or none have an 'id': item 0 has one, item {place} has none")
+    rest: list[Any] = [{key: value for key, value in item.items() if key != "id"} for item in items]
+    if all({"text"} <= item.keys() <= {"text", *SHOWN} for item in rest):
+        rest = [item["text"] for item in rest]
+    return [item["id"] for item in items], rest

@@ -1,135 +1,231 @@
-"""A learner or a whole session as one file, continued bit for bit."""
+"""A learner or a session as one file, continued bit for bit."""
 
 import json
 import operator
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from conquer.answers import checked_ids
+from conquer.boards import BoardSettings
+from conquer.checks import checked_answer
 from conquer.features.featurizer import Featurizer
 from conquer.files import FileError, write_atomically
 from conquer.learners.rules import Rules
 from conquer.rows import SparseRows, stack
 from conquer.saving import LARGEST_DIM_IN_FILE, dumps, loads
 from conquer.session.catalog import Catalog
-from conquer.session.ledger import choice_of, record
-from conquer.session.offers import Pending, Told
-from conquer.session.session import Session
-from conquer.types import Learner, Query
+from conquer.session.ledger import choice_of, choice_record
+from conquer.session.session import ClosedOffer, OfferQuestion, OpenOffer, OwnFeaturizer, Session, question_of
+from conquer.types import Learner, Ledger, Query
 
 
 def save(thing: Learner | Session, path: str | os.PathLike[str]) -> None:
-    """Write a learner or a whole session to one file, all or nothing."""
+    """Write a learner or a session to one file, all or nothing.
+
+    Parameters
+    ----------
+    thing : Learner or Session
+        A session is saved with its featurizer, open offers and recent answers, and without its ledger.
+    path : str or path
+        The file, overwritten if it exists.
+
+    Raises
+    ------
+    ValueError
+        The learner's policy cannot be named in a file: its functions are not importable.
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conquer import make
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(make("gnr", dim=3), f"{folder}/gnr.model")
+    ...     load(f"{folder}/gnr.model").name
+    'gnr'
+    """
     write_atomically(path, dumps_session(thing) if isinstance(thing, Session) else dumps(thing))
 
 
-def load(path: str | os.PathLike[str], *, largest_dim: int = LARGEST_DIM_IN_FILE, rules: Rules | None = None) -> Any:
-    """The learner or session of a file; it continues bit for bit where the saved one stood.
+def load(
+    path: str | os.PathLike[str],
+    *,
+    featurizer: Featurizer | OwnFeaturizer | None = None,
+    ledger: Ledger | None = None,
+    rules: Rules | None = None,
+    largest_dim: int = LARGEST_DIM_IN_FILE,
+) -> Any:
+    """The learner or session of a file; it continues bit for bit where the saved one stopped.
 
-    A policy of one's own is in the file by the import paths of its functions. They are not imported: `rules` hands
-    them in, `{"module:name": function}` or `{"name": function}`.
+    Parameters
+    ----------
+    path : str or path
+        A file of `save`.
+    featurizer : callable, optional
+        The session's own featurizer, for a session that was saved with one; files hold its name only.
+    ledger : Ledger, optional
+        The session's ledger from now on; open offers are recorded in it first.
+    rules : mapping, optional
+        The functions of a policy written by the user, `{"module:name": function}` or `{"name": function}`. Nothing
+        that a file names is imported.
+    largest_dim : int
+        The largest number of features that is accepted: a small file may claim many, and memory is allocated for them.
 
-    More features than `largest_dim` are refused: a small file may claim many, and memory is allocated for them.
+    Returns
+    -------
+    Learner or Session
+        Whichever was saved; `Session.load` returns sessions only.
+
+    Raises
+    ------
+    FileError
+        The file is damaged, or needs `featurizer` or `rules`.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from conquer import Session, make
+    >>> session = Session(make("gnr", dim=2))
+    >>> offer = session.ask([[1.0, 0.0], [0.0, 1.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(session, f"{folder}/session")
+    ...     load(f"{folder}/session").tell(offer, "first")
+    'learnt'
     """
-    return restore(Path(path).read_bytes(), largest_dim=largest_dim, rules=rules)
+    data = Path(path).read_bytes()
+    return restore(data, featurizer=featurizer, ledger=ledger, rules=rules, largest_dim=largest_dim)
 
 
-def restore(data: bytes, *, largest_dim: int = LARGEST_DIM_IN_FILE, rules: Rules | None = None) -> Any:
-    """The learner or session in a file's bytes, which may come from anyone; a FileError if they do not fit."""
+def restore(
+    data: bytes,
+    *,
+    featurizer: Featurizer | OwnFeaturizer | None = None,
+    ledger: Ledger | None = None,
+    rules: Rules | None = None,
+    largest_dim: int = LARGEST_DIM_IN_FILE,
+) -> Any:
+    """`load` from a file's bytes, which need not be trusted."""
     learner, extra, arrays = loads(data, largest_dim=largest_dim, rules=rules)
     if extra.get("kind") != "session":
+        if featurizer is not None or ledger is not None:
+            raise TypeError("the file holds a learner: featurizer= and ledger= are for sessions")
         return learner
     try:
-        return _session_of(learner, json.loads(arrays["session"].tobytes()), arrays)
+        return _session_of(learner, json.loads(arrays["session"].tobytes()), arrays, featurizer, ledger)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise FileError(f"the session in the file does not fit together: {type(error).__name__}: {error}") from None
 
 
 def dumps_session(session: Session) -> bytes:
-    """The learner, the featurizer, the place in the ticket stream and the open offers as one file's bytes."""
-    pending = [
-        {"id": name, "items": len(p.rows), "shown_ids": p.shown, **record(p.choice), **_others(p.others)}
-        for name, p in session._pending.items()
+    """Learner, featurizer, place in the ticket stream, open offers and recent answers as one file's bytes."""
+    offers = [
+        {
+            "id": name,
+            "items": len(offer.rows),
+            "shown_ids": offer.question.shown,
+            "other_ids": offer.question.others,
+            **choice_record(offer.choice),
+        }
+        for name, offer in session._open.items()
     ]
-    # What is rare comes last and only where it is, so that a long session stays small.
-    told = {name: _shortened([int(t.query), *t[1:]]) for name, t in session._told.items()}
-    extra: dict[str, Any] = {"seed": session.seed, "ordinal": session.ordinal}
-    extra |= {"pending": pending, "told": told, "featurizer": None}
-    if session.stop is not None or session.looks.stored():
-        extra |= {"stop": session.stop, "delta": session.delta, **session.looks.stored()}
+    closed = {name: [*one.question, one.value, one.why] for name, one in session._closed.items()}
+    extra: dict[str, Any] = {
+        "seed": session.seed, "ordinal": session.ordinal, "stop": session.stop, "board": asdict(session.board_settings),
+        "open_offers": session.open_offers, "open": offers, "closed": closed, "featurizer": None,
+    }  # fmt: skip
     arrays: dict[str, Any] = {}
-    if session.featurizer is not None:
+    if type(session.featurizer) is Featurizer:
         extra["featurizer"] = session.featurizer.settings()
         arrays = {f"featurizer.{name}": array for name, array in session.featurizer.arrays().items()}
+    elif session.featurizer is not None:
+        extra["own_featurizer"] = type(session.featurizer).__qualname__
     if session.catalog is not None:
         extra["catalog"] = session.catalog.settings()
         arrays |= {f"catalog.{name}": array for name, array in session.catalog.arrays().items()}
-    # Among the arrays, for a long session has told more than a header may hold.
+    # An array, because a header is not large enough for every session.
     arrays["session"] = np.frombuffer(json.dumps(extra, allow_nan=False).encode(), np.uint8)
-    if pending:
-        rows = stack([p.rows for p in session._pending.values()])
-        arrays |= {"pending.indptr": rows.indptr, "pending.indices": rows.indices, "pending.data": rows.data}
+    if offers:
+        rows = stack([offer.rows for offer in session._open.values()])
+        arrays |= {"open.indptr": rows.indptr, "open.indices": rows.indices, "open.data": rows.data}
     return dumps(session.learner, {"kind": "session"}, arrays)
 
 
-def _others(names: tuple[str, ...]) -> dict[str, Any]:
-    return {"other_ids": names} if names else {}
+def _part(arrays: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The arrays whose names begin with `name.`."""
+    return {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
 
 
-def _shortened(told: list[Any]) -> list[Any]:
-    """An answered offer as its file form: the fields after `outside` only where one of them is not the usual."""
-    return told if told[5] or not told[4] else told[:4]
-
-
-def _session_of(learner: Learner, extra: Mapping[str, Any], arrays: Mapping[str, Any]) -> Session:
-    featurizer = None
+def _session_of(
+    learner: Learner,
+    extra: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    featurizer: Featurizer | OwnFeaturizer | None,
+    ledger: Ledger | None,
+) -> Session:
+    own = extra.get("own_featurizer")
+    if own is not None and featurizer is None:
+        raise ValueError(f"it has a featurizer of its own, {own}: load it with Session.load(path, featurizer=...)")
+    if own is None and featurizer is not None:
+        raise ValueError("featurizer= is for sessions saved with a featurizer of their own, and this one was not")
     if extra["featurizer"] is not None:
-        own = {name.removeprefix("featurizer."): a for name, a in arrays.items() if name.startswith("featurizer.")}
-        featurizer = Featurizer.from_settings(extra["featurizer"], own)
-    # Not in earlier versions' files, nor where they are the usual.
-    stopping = {name: extra[name] for name in ("stop", "delta", "U", "interval", "tau2") if name in extra}
-    session = Session(learner, featurizer=featurizer, seed=extra["seed"], **stopping)
+        featurizer = Featurizer.from_settings(extra["featurizer"], _part(arrays, "featurizer"))
+    session = Session(
+        learner,
+        featurizer=featurizer,
+        seed=extra["seed"],
+        ledger=ledger,
+        stop=extra["stop"],
+        board=BoardSettings(**extra["board"]),
+        open_offers=extra["open_offers"],
+    )
     if extra.get("catalog") is not None:
-        own = {name.removeprefix("catalog."): array for name, array in arrays.items() if name.startswith("catalog.")}
-        session.catalog = Catalog.from_settings(extra["catalog"], own, learner.dim)
+        session.catalog = Catalog.from_settings(extra["catalog"], _part(arrays, "catalog"), learner.dim)
     session.ordinal = operator.index(extra["ordinal"])
-    told = {name: _told_of(*row) for name, row in extra["told"].items()}
-    if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in told):
+    closed = {name: _closed_of(*row) for name, row in extra["closed"].items()}
+    if not 0 <= session.ordinal < 2**63 or not all(0 <= int(name) < session.ordinal for name in closed):
         raise ValueError(f"the next ordinal must be above every offer's, got {session.ordinal}")
-    for answered in told.values():
-        checked_ids((*answered.shown, *answered.others))
-        if answered.value is not None:
-            answered.reads(answered.value)
-    session._told = told
-    if extra["pending"]:
-        indptr, indices, data = (arrays[f"pending.{name}"] for name in ("indptr", "indices", "data"))
+    session._closed = closed
+    if extra["open"]:
+        indptr, indices, data = (arrays[f"open.{name}"] for name in ("indptr", "indices", "data"))
         rows, start = SparseRows(indptr, indices, data, learner.dim), 0
-        for row in extra["pending"]:
+        for row in extra["open"]:
             count = operator.index(row["items"])
             if not 0 < count <= len(rows) - start:
                 raise ValueError(f"offer {row['id']!r} claims {count} items, {len(rows) - start} are left")
-            _take_up(session, row, rows.take(np.arange(start, start + count)).packed())
+            _reopen(session, row, rows.take(np.arange(start, start + count)).packed())
             start += count
     return session
 
 
-def _told_of(query: int, shown: Any, value: Any, outside: bool = False, ties: bool = True, others: Any = ()) -> Told:
-    """An answered offer of a file; earlier versions told the first three or four things of it."""
-    return Told(Query(query), tuple(shown), value, outside, ties, tuple(others))
+def _closed_of(
+    query: int, shown: Any, left: Any, outside: bool, ties: bool, others: Any, value: Any, why: str
+) -> ClosedOffer:
+    """A closed offer of a file, checked."""
+    question = OfferQuestion(Query(query), tuple(shown), left, bool(outside), bool(ties), tuple(others))
+    checked_ids((*question.shown, *question.others))
+    if left not in question.shown or why not in ("answered", "cancelled", "expired"):
+        raise ValueError(f"a closed offer was answered, cancelled or expired with {left!r} shown, got {why!r}")
+    if value is not None:
+        checked_answer(value, strengths=question.query != Query.BEST, shown=len(question.shown))
+    return ClosedOffer(question, value, why)
 
 
-def _take_up(session: Session, row: Mapping[str, Any], items: SparseRows) -> None:
-    """Put a stored open offer back, checked, and into the new ledger, so that a replay of it finds the offer."""
-    choice, shown, others = choice_of(row), tuple(row["shown_ids"]), tuple(row.get("other_ids", ()))
+def _reopen(session: Session, row: Mapping[str, Any], items: SparseRows) -> None:
+    """Put a stored open offer back, checked, and into the ledger, so that a replay of it finds the offer."""
+    choice, shown, others = choice_of(row), tuple(row["shown_ids"]), tuple(row["other_ids"])
     checked_ids((*shown, *others))
     session.learner.check(choice, len(items))
     if len(shown) != len(choice.shown) or not isinstance(row["memo"], dict):
         raise ValueError(f"offer {row['id']!r} must name what it showed and remember it in an object")
-    if not 0 <= int(row["id"]) < session.ordinal or row["id"] in session._told:
+    if not 0 <= int(row["id"]) < session.ordinal or row["id"] in session._closed:
         raise ValueError(f"offer id {row['id']!r} is not one of this session's open ones")
-    session._append({"kind": "ask", "id": row["id"], "rows": items, **record(choice)})
-    session._pending[row["id"]] = Pending(items, choice, shown, others)
+    session._log({"kind": "ask", "id": row["id"], "rows": items}, choice_record(choice))
+    session._open[row["id"]] = OpenOffer(items, choice, question_of(choice, shown, others))

@@ -9,6 +9,7 @@ from fits import tally_of
 import conquer
 from conquer.data.compression import DataError
 from conquer.data.votes import VoteReading, VoteTally, read_votes
+from conquer.session import MemoryLedger
 
 ITEMS = [{"id": "tea", "text": "green tea"}, {"id": "mug", "text": "a blue mug"}, {"id": "pot", "text": "an old pot"}]
 
@@ -74,7 +75,7 @@ def test_an_answer_to_nothing_is_refused_by_line(rows, message):
 
 
 def test_a_session_ledger_is_votes():
-    session = conquer.Session(conquer.make("gnr", dim=3, model="full"))
+    session = conquer.Session(conquer.make("gnr", dim=3, model="full"), ledger=MemoryLedger())
     for said in ("first", "second", "tie", "skip"):
         session.tell(session.ask(np.eye(3)).id, said, voter="ann", kind="judge")
     tally = VoteTally()
@@ -85,7 +86,7 @@ def test_a_session_ledger_is_votes():
 
 
 def test_a_session_ledger_of_many_features_names_the_remedy():
-    session = conquer.Session(conquer.make("gnr", dim=10_000))
+    session = conquer.Session(conquer.make("gnr", dim=10_000), ledger=MemoryLedger())
     session.tell(session.ask(["green tea", "a mug"]).id, "first")
     with pytest.raises(DataError, match=r"vote [34]: .*replay"):
         conquer.fit(list(session.ledger.rows()))

@@ -10,7 +10,7 @@ from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import ASK, EdgeLearner, EdgeRule
-from conquer.session import Session, replay
+from conquer.session import MemoryLedger, Session, replay
 from conquer.types import Choice, Query
 
 FEATURES = Features("tags", bits=7)
@@ -160,7 +160,7 @@ def test_any_model_and_projection():
 
 def test_in_a_session_and_from_its_ledger():
     learner = fresh()
-    session = Session(learner, seed=4)
+    session = Session(learner, seed=4, ledger=MemoryLedger())
     for sentence in BANK:
         rows = FEATURES.rows(sentence)
         ids = [

@@ -15,7 +15,7 @@ from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import NEITHER, EdgeLearner, EdgeRule
 from conquer.parsing.training import Annotator, Recipe, Training
 from conquer.rows import Rounds, stack
-from conquer.session import Session, replay
+from conquer.session import MemoryLedger, Session, replay
 from conquer.simulation import simulate
 from conquer.types import Choice, Learner, Query
 
@@ -117,7 +117,7 @@ def test_the_compiled_loop_and_a_session_learn_the_same_bits(neither, update):
     training = Training(encode(BANK), FEATURES, recipe, seed)
     training.visit(count)
     learner = fresh(lam=0.5, update=update, ask="pair", neither=neither)
-    session = Session(learner, seed=seed)
+    session = Session(learner, seed=seed, ledger=MemoryLedger())
     judge = tickets.tickets(tickets.stream("judge", seed), 0, count)
     for ticket, place in zip(judge.tolist(), training.order(0, count).tolist(), strict=True):
         offer = session.ask(FEATURES.rows(BANK[place]))

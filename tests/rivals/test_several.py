@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rivals.driving import draw, largest, world
 
-from conquer.answers import encode
+from conquer.answers import answer_of
 from conquer.registry import make
 from conquer.session import Session
 
@@ -23,7 +23,7 @@ def run(name, transcript, show, rounds=200, dim=4, outside=False, **parameters):
         worth = np.append(worth, 1.0) if outside else worth
         picked = int(rng.choice(worth.size, p=worth / worth.sum()))
         picked = None if picked == show else picked
-        learner.learn(X[t], choice, encode(picked, show))
+        learner.learn(X[t], choice, answer_of(picked, show))
         transcript.learn(X[t], choice.shown, picked)
     late = [(X[t] @ taste).max() - (X[t] @ taste)[learner.scores(X[t]).argmax()] for t in range(rounds)]
     assert np.mean(late) < 0.15
@@ -149,7 +149,7 @@ def test_the_mnl_step_climbs_the_likelihood():
 
     for picked in (None, 1):
         learner.model.theta = theta.copy()
-        learner.learn(X[0], choice, encode(picked, 3))
+        learner.learn(X[0], choice, answer_of(picked, 3))
         numeric = [(loglik(theta + h, picked) - loglik(theta - h, picked)) / 2e-6 for h in 1e-6 * np.eye(3)]
         np.testing.assert_allclose(learner.model.theta - theta, numeric, rtol=1e-4, atol=1e-6)
 
@@ -164,7 +164,7 @@ def test_more_shown_items_cost_less_regret():
             choice, rewards = learner.choose(X[t], t), X[t] @ taste
             regret[show] += rewards.max() - rewards[list(choice.shown)].max()
             worth = np.exp(4 * rewards[list(choice.shown)])
-            learner.learn(X[t], choice, encode(int(rng.choice(show, p=worth / worth.sum())), show))
+            learner.learn(X[t], choice, answer_of(int(rng.choice(show, p=worth / worth.sum())), show))
     assert regret[5] < 0.6 * regret[2]
 
 
@@ -172,7 +172,7 @@ def test_a_session_takes_strengths_for_k_items():
     session = Session(make("rank-breaking", dim=4, model="full", show=3), seed=1)
     offer = session.ask(np.eye(4))
     assert len(offer.shown) == 3
-    assert session.tell(offer.id, encode(2, 3)) == "learnt"
+    assert session.tell(offer, winner=offer.shown[2]) == "learnt"
     scores = session.learner.scores(np.eye(4))
     assert scores.argmax() == int(offer.shown[2])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conquer.answers import decode
+from conquer.answers import shares_of
 from conquer.judges import LawJudge
 from conquer.registry import make
 from conquer.rows import Rounds
@@ -31,7 +31,7 @@ def said(trace, t) -> str | None:
     if trace.query[t] == Query.BEST:
         return str(trace.shown[t, 0]) if trace.answers[t] > 0 else "both_bad"
     shown = [k for k in trace.shown[t] if k >= 0]
-    shares = decode(trace.answers[t], len(shown))
+    shares = shares_of(trace.answers[t], len(shown))
     return "both_bad" if shares[-1] > 0 else str(shown[int(shares.argmax())])
 
 

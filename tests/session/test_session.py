@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conquer.answers import AnswerError, left_is_second
+from conquer.answers import AnswerError, leftmost
 from conquer.registry import find, make
 from conquer.rows import Rounds
-from conquer.session import Session, replay
+from conquer.session import MemoryLedger, Session, replay
 from conquer.simulation import simulate
 from conquer.types import Query
 
@@ -29,7 +29,7 @@ def test_a_session_is_bit_identical_to_simulate_and_to_its_replay(name, delay):
     rounds = world()
     for model in find(name).models:
         trace = simulate(name, rounds, model=model, seed=11, delay=delay)
-        session = Session(make(name, dim=6, model=model), seed=11)
+        session = Session(make(name, dim=6, model=model), seed=11, ledger=MemoryLedger())
         offers = []
         for t, here in enumerate(rounds):
             offers.append(session.ask(here.items))
@@ -54,7 +54,7 @@ def test_a_session_is_bit_identical_to_simulate_and_to_its_replay(name, delay):
 @settings(max_examples=60)
 def test_each_answer_exactly_once_in_any_order(calls):
     rounds = world(rounds=10)
-    session = Session(make("gnr", dim=6), seed=1)
+    session = Session(make("gnr", dim=6), seed=1, ledger=MemoryLedger())
     offers = [session.ask(here.items, ids=[f"item {k}" for k in range(5)]) for here in rounds]
     first_answers, learnt = {}, 0
     for number, word in calls:
@@ -78,7 +78,7 @@ def test_each_answer_exactly_once_in_any_order(calls):
 
 
 def test_bad_asks_change_nothing():
-    session = Session(make("gnc", dim=16), seed=0)
+    session = Session(make("gnc", dim=16), seed=0, ledger=MemoryLedger())
     rows = len(list(session.ledger.rows()))
     for bad in (
         {},
@@ -86,7 +86,8 @@ def test_bad_asks_change_nothing():
         {"a": "one item"},
         {"tie": "x", "b": "y"},
         {"": "x", "b": "y"},
-        {1: "x", "b": "y"},
+        {1: "x", "1": "y"},
+        {1.5: "x", "b": "y"},
         ["text", {"mixed": 1}],
         np.full((3, 16), np.nan),
         np.eye(3),
@@ -155,15 +156,15 @@ def test_a_context_changes_what_is_learnt():
 
 
 def test_sides_are_fair_and_recorded():
-    sides = [left_is_second(ticket) for ticket in range(4000)]
+    sides = [leftmost(ticket, 2) for ticket in range(4000)]
     assert abs(np.mean(sides) - 0.5) < 4 * 0.5 / np.sqrt(4000)
-    session = Session(make("gnr", dim=4), seed=0)
+    session = Session(make("gnr", dim=4), seed=0, ledger=MemoryLedger())
     for _ in range(20):
         offer = session.ask(np.eye(4))
         row = list(session.ledger.rows())[-1]
         assert row["left"] == offer.left
         assert offer.left in offer.shown
-        assert offer.left == (offer.shown[1] if left_is_second(offer.choice.ticket) else offer.shown[0])
+        assert offer.left == (offer.shown[leftmost(offer.choice.ticket, 2)])
 
 
 def test_chances_are_those_of_the_pair():

@@ -16,7 +16,6 @@ from conquer.session import MemoryLedger, Session, replay, restore
 from conquer.simulation import simulate
 
 
-@pytest.mark.parametrize("delay", [0, 7])
 class FailingLedger:
     """A ledger whose disk fills up at the third row."""
 
@@ -45,7 +44,7 @@ def test_a_ledger_that_fails_stops_the_session():
 def test_replay_with_other_parameters_and_from_a_trained_start():
     rounds = world()
     start = simulate("gnc", rounds, model="full", seed=5).learner
-    session = Session(start, seed=1)
+    session = Session(start, seed=1, ledger=MemoryLedger())
     for here in rounds:
         offer = session.ask(here.items)
         if offer.choice.query:
@@ -62,11 +61,11 @@ def test_replay_with_other_parameters_and_from_a_trained_start():
 
 def test_vectors_are_taken_as_given_in_any_container():
     for items in (np.diag([3.0, 0.5]), [[3.0, 0.0], [0.0, 0.5]], {"a": [3.0, 0.0], "b": np.array([0.0, 0.5])}):
-        session = Session(make("gnr", dim=2), seed=0)
+        session = Session(make("gnr", dim=2), seed=0, ledger=MemoryLedger())
         session.ask(items)
         np.testing.assert_array_equal(list(session.ledger.rows())[-1]["rows"].dense(), [[3.0, 0.0], [0.0, 0.5]])
     with pytest.raises(ValueError, match="features"):
-        Session(make("gnr", dim=3), seed=0).ask([[3.0, 0.0], [0.0, 0.5]])
+        Session(make("gnr", dim=3), seed=0, ledger=MemoryLedger()).ask([[3.0, 0.0], [0.0, 0.5]])
 
 
 @pytest.mark.parametrize("answer", [10**400, np.array([1, 2]), np.complex128(1), {}, b"first"])
@@ -97,9 +96,9 @@ def test_an_interruption_in_mid_learning_stops_the_session(monkeypatch):
 
 
 def test_a_loaded_session_replays_with_its_open_offers():
-    session = Session(make("gnc", dim=4), seed=0)
+    session = Session(make("gnc", dim=4), seed=0, ledger=MemoryLedger())
     offers = [session.ask(np.eye(4) * k) for k in (1.0, 2.0, 3.0)]
-    twin = restore(session.dumps())
+    twin = restore(session.dumps(), ledger=MemoryLedger())
     for one in (session, twin):
         one.tell(offers[1].id, "first")
         one.tell(one.ask(np.eye(4)).id, "second")
@@ -117,7 +116,7 @@ def test_an_own_policy_replays_into_a_fresh_learner(second):
     def fresh():
         return Conquer(Full(3), Policy(first=GREEDY, second=second))
 
-    session = Session(fresh(), seed=0)
+    session = Session(fresh(), seed=0, ledger=MemoryLedger())
     session.tell(session.ask(np.eye(3)).id, "first")
     if callable(second):  # its code is not in the ledger
         with pytest.raises(ValueError, match="fresh learner|your second rule"):
@@ -140,12 +139,16 @@ def broken_sessions():
         ("ordinal", 2**70),
         ("ordinal", 1.5),
         ("seed", "x"),
-        ("told", {"0": [1, ["tie", "x"], 1.0]}),
-        ("told", {"0": [1, ["a", "b"], 7.0]}),
-        ("told", {"zero": [1, ["a", "b"], 1.0]}),
-        ("pending", 5),
+        ("open_offers", 0),
+        ("board", {"delta": 2}),
+        ("closed", {"0": [1, ["tie", "x"], "x", False, True, [], 1.0, "answered"]}),
+        ("closed", {"0": [1, ["a", "b"], "a", False, True, [], 7.0, "answered"]}),
+        ("closed", {"0": [1, ["a", "b"], "c", False, True, [], 1.0, "answered"]}),
+        ("closed", {"0": [1, ["a", "b"], "a", False, True, [], 1.0, "lost"]}),
+        ("closed", {"zero": [1, ["a", "b"], "a", False, True, [], 1.0, "answered"]}),
+        ("open", 5),
     ]
-    of_pending = [
+    of_open = [
         ("items", 10**13),
         ("items", 0),
         ("ticket", -1),
@@ -164,8 +167,8 @@ def broken_sessions():
     ]
     for name, value in lies:
         yield f"{name}={value}", header, arrays, stored | {name: value}
-    for name, value in of_pending:
-        yield f"pending {name}={value}", header, arrays, stored | {"pending": [stored["pending"][0] | {name: value}]}
+    for name, value in of_open:
+        yield f"open {name}={value}", header, arrays, stored | {"open": [stored["open"][0] | {name: value}]}
 
 
 @pytest.mark.parametrize(("header", "arrays", "stored"), [pytest.param(*rest, id=n) for n, *rest in broken_sessions()])
@@ -200,5 +203,5 @@ def test_wrong_settings_are_refused():
 
 
 def test_a_name_is_no_learner():
-    with pytest.raises(TypeError, match=r"a session takes a learner: make\('gnr', dim=...\), not its name"):
+    with pytest.raises(TypeError, match=r"a session takes a learner: make\('gnr', dim=...\), got"):
         Session("gnr")

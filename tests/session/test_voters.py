@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conquer.registry import make
-from conquer.session import Session
+from conquer.session import MemoryLedger, Session
 from conquer.session.ledger import replay
 from conquer.session.session_file import restore
 
@@ -33,9 +33,9 @@ def same(one, two):
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_a_replay_is_exact_and_so_is_a_file_in_the_middle(settings):
-    session = Session(make("gnu", dim=5, explore=0.1, **settings), seed=1)
+    session = Session(make("gnu", dim=5, explore=0.1, **settings), seed=1, ledger=MemoryLedger())
     told(session, 40)
-    later = restore(session.dumps())
+    later = restore(session.dumps(), ledger=MemoryLedger())
     assert same(later.learner, session.learner)
     for one in (session, later):
         told(one, 80, start=40)
@@ -45,7 +45,7 @@ def test_a_replay_is_exact_and_so_is_a_file_in_the_middle(settings):
 
 
 def test_rows_hold_who_said_it_and_with_what_weight():
-    session = Session(make("gnr", dim=5, model="full", believe="voters"), seed=1)
+    session = Session(make("gnr", dim=5, model="full", believe="voters"), seed=1, ledger=MemoryLedger())
     offer = session.ask(np.eye(5)[:3])
     session.tell(offer.id, "first", voter="ann")
     row = list(session.ledger.rows())[-1]
@@ -55,7 +55,7 @@ def test_rows_hold_who_said_it_and_with_what_weight():
     assert session.tell(offer.id, "first", voter="bob") == "repeat"
     session.tell(session.ask(np.eye(5)[:3]).id, "first")
     assert "voter" not in list(session.ledger.rows())[-1]
-    plain = Session(make("gnr", dim=5), seed=1)
+    plain = Session(make("gnr", dim=5), seed=1, ledger=MemoryLedger())
     plain.tell(plain.ask(np.eye(5)[:3]).id, "first", voter="ann", kind="judge")
     assert list(plain.ledger.rows())[-1] == {**said, "voter_kind": "judge"}
     assert same(replay(plain.ledger), plain.learner)
@@ -76,7 +76,7 @@ def test_an_erased_voter_has_never_been_there(settings):
     # Pairs are drawn without looking at what was learnt, so both sessions ask the same.
     everyone, others = [None, "ann", "bob", "cid", "dan", "gpt"], [None, "bob", "cid", "dan", "gpt"]
     learner = {"dim": 5, "explore": 1.0, **settings}
-    whole, without = Session(make("gnr", **learner), seed=2), Session(make("gnr", **learner), seed=2)
+    whole, without = (Session(make("gnr", **learner), seed=2, ledger=MemoryLedger()) for _ in range(2))
     told(whole, 120, only=everyone)
     told(without, 120, only=others)
     assert not same(whole.learner, without.learner)
@@ -88,14 +88,15 @@ def test_an_erased_voter_has_never_been_there(settings):
 
 
 def test_another_learner_weighs_the_same_answers_by_itself():
-    session = Session(make("gnr", dim=5, model="full"), seed=1)
+    session = Session(make("gnr", dim=5, model="full"), seed=1, ledger=MemoryLedger())
     told(session, 60)
     believing = replay(session.ledger, make("gnr", dim=5, model="full", believe="voters"))
     assert {voter.kind for voter in believing.voters()} == {"person", "judge"}
     assert all(voter.left is not None for voter in believing.voters())
     # The same pairs in a session that believes from the start.
     drawn = {"dim": 5, "model": "full", "explore": 1.0}
-    plain, from_the_start = Session(make("gnr", **drawn)), Session(make("gnr", believe="voters", **drawn))
+    plain = Session(make("gnr", **drawn), ledger=MemoryLedger())
+    from_the_start = Session(make("gnr", believe="voters", **drawn))
     told(plain, 60)
     told(from_the_start, 60)
     anew = replay(plain.ledger, make("gnr", believe="voters", **drawn))

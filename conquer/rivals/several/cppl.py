@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.answers import decode
+from conquer.answers import shares_of
 from conquer.checks import number, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
@@ -58,7 +58,7 @@ class CPPL:
         return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL)
 
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        shares = decode(answer, len(choice.shown))
+        shares = shares_of(answer, len(choice.shown))
         items = all_features(X.take(list(choice.shown)))
         if len(items) == 2:  # a tie is half of each
             shares[:2] += 0.5 * shares[2]

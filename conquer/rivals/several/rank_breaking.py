@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.answers import decode
+from conquer.answers import shares_of
 from conquer.checks import number
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.build import estimator_of
@@ -29,7 +29,7 @@ class RankBreaking:
     >>> from conquer.registry import make
     >>> learner = make("rank-breaking", dim=4, show=3)
     >>> choice = learner.choose(np.eye(4), 7)
-    >>> learner.learn(np.eye(4), choice, 0.0)  # the middle one
+    >>> learner.learn(np.eye(4), choice, 1)  # the second of the three
     >>> int(learner.scores(np.eye(4)).argmax()) == choice.shown[1]
     True
     """
@@ -52,7 +52,7 @@ class RankBreaking:
         if len(shown) == 2:
             self.estimator.learn(X, shown[0], shown[1], answer)
             return
-        shares = decode(answer, len(shown))
+        shares = shares_of(answer, len(shown))
         if shares[-1] > 0:
             raise ValueError(f"the answer must name one of the {len(shown)} shown items, got none ({answer!r})")
         winner, trial = shown[int(shares.argmax())], copy.deepcopy(self.estimator)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.answers import decode
+from conquer.answers import shares_of
 from conquer.checks import number, one_of, positive
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
@@ -53,7 +53,7 @@ class UCBMNL:
         return Pick(top(values, min(self.shows, len(X)), draws), Query.DUEL, {"outside": True})
 
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        shares = decode(answer, len(choice.shown))[:-1]
+        shares = shares_of(answer, len(choice.shown))[:-1]
         columns, items = self.spread.local(X.take(list(choice.shown)))
         history = self._with(items, shares) if self.refit else (self.items, self.shares)
         slope = (shares - outside_chances(items @ self.theta[columns])) @ items

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.answers import decode
+from conquer.answers import shares_of
 from conquer.checks import number, one_of, positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
@@ -66,7 +66,7 @@ class PartialFeedback:
         return float((c - (self.a / (1.0 - self.a) + c) * p).sum())
 
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
-        shares = decode(answer, len(choice.shown))
+        shares = shares_of(answer, len(choice.shown))
         columns, items = self.spread.local(X.take(list(choice.shown)))
         w = self.w[columns].copy()
         with rolled_back(self.spread, columns):

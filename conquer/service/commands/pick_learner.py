@@ -228,7 +228,10 @@ def fresh_learner(settings: ModelSettings) -> Learner:
 def stored_featurizer(extra: dict[str, Any], arrays: dict[str, Any]) -> Featurizer | None:
     """The featurizer in a model file, the service's or a Session's; None: the one of the settings."""
     if extra.get("kind") == "session":
-        settings = json.loads(arrays["session"].tobytes())["featurizer"]
+        session = json.loads(arrays["session"].tobytes())
+        if own := session.get("own_featurizer"):
+            raise ValueError(f"the session has a featurizer of its own, {own}, which a server cannot load")
+        settings = session["featurizer"]
     else:
         settings = extra.get("service", {}).get("featurizer")
     if settings is None:

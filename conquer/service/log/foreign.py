@@ -49,7 +49,7 @@ class ForeignAnswer(msgspec.Struct):
     """An `answer` row. A reason that nobody gives would be counted for ever."""
 
     winner: Annotated[str, Meta(min_length=1, max_length=200)]
-    value: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    value: Annotated[float, Meta(ge=-1, le=999)] | None = None
     reason: Literal["skip", "both_bad", "tie", "planted", "late"] | None = None
     strength: Annotated[float, Meta(gt=0, le=1)] | None = None
     seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None

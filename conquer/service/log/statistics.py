@@ -133,7 +133,7 @@ class Tally(msgspec.Struct):
         here = self._bin()
         self.learnt += 1
         here.learnt += 1
-        won = (value + 1) / 2
+        won = (value + 1) / 2 if len(shown) <= 2 else float(value == 0)
         self.first += won
         here.first += won
         if len(shown) == 2:
