@@ -70,7 +70,7 @@ def simulated(name: str, rounds: Rounds) -> Callable[[], float]:
     Without the reset a rule with a gate asks less from turn to turn.
     """
     learner = make(name, dim=rounds.X.dim)
-    fresh = [(array, array.copy()) for array in (*learner.model.state, learner.model.stats)]
+    fresh = [(array, array.copy()) for array in learner.model.state if isinstance(array, np.ndarray)]
 
     def turn() -> float:
         for array, first in fresh:

@@ -22,9 +22,8 @@ DEFAULT = "gnr"
 """The algorithm wherever none is given: it keeps asking, and its chances are known."""
 LAM = Parameter("lam", 1.0, "a number above 0: how strongly w is pulled to 0 at the start")
 UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
-STORAGE = Parameter("storage", "float64", "'float64', or 'float32': half the memory, 5 to 7 digits", ("diagonal",))
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
-SECOND_ORDER = (LAM, UPDATE, STORAGE, PROJECTION, *KERNEL)
+SECOND_ORDER = (LAM, UPDATE, PROJECTION, *KERNEL)
 BOUND = (
     Parameter("U", None, "a bound of at least 0 on the length of the true weights; None: 1, and sqrt(K) on boards"),
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),

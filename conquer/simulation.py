@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from conquer.checks import checked_answer, checked_seed
 from conquer.judges import LawJudge, make_judge
 from conquer.kernels.core import background
+from conquer.kernels.models import calls
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.loop import CHOSEN, Log, World
 from conquer.learners.algorithm import Algorithm
@@ -207,6 +208,7 @@ def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progr
     model, X, total = learner.model, rounds.X, len(rounds)
     if total == 0:
         return
+    learner.check_draw(int(rounds.sizes.max()))
     with model.held():
         model.reserve(rounds[int(rounds.sizes.argmax())].items)
     # A few rounds at first, since the next call may find the loop compiled; then as many as take a moment.
@@ -215,19 +217,7 @@ def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progr
     while log.cursor.min() < total:
         began = time.perf_counter()
         with model.held():
-            status = model.calls.run(
-                X.indptr,
-                X.indices,
-                X.data,
-                X.rows,
-                *model.state,
-                learner.plan,
-                learner.knobs,
-                model.work,
-                world,
-                log,
-                limit,
-            )
+            status = calls.run(model.state, X.indptr, X.indices, X.data, X.rows, learner.rule, world, log, limit)
             if status == st.FULL:
                 model.make_room(rounds[int(log.cursor.min())].items)
         if status not in (st.OK, st.FULL):

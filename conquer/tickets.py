@@ -16,7 +16,7 @@ from conquer.kernels.core.tickets import (
     ticket_normals,
     ticket_uniforms,
 )
-from conquer.kernels.rounds.select import pick_once
+from conquer.kernels.rounds.choice import pick_once
 from conquer.types import Floats
 
 FULL_RANGE = 2**64

@@ -84,7 +84,7 @@ def test_the_paper_size_fits_in_32_bytes_a_feature():
     X = SparseRows(np.arange(301) * 150, ids.ravel(), np.full(ids.size, 150**-0.5), dim)
     trace = simulate("gnc", Rounds(X, rng.integers(0, 300, (500, 10)), rng.uniform(-1, 1, 300)))
     model = trace.learner.model
-    assert sum(array.nbytes for array in (*model.state, model.work)) <= 32 * dim + 10_000
+    assert sum(array.nbytes for array in (model.table, model.work)) <= 32 * dim + 10_000
 
 
 def test_raters_answer_from_ratings():

@@ -35,8 +35,7 @@ def learner_of(algorithm: str, model: str | None, dim: int, parameters: Mapping[
     """
     row = find(algorithm)
     ours = row.policy is not None and "full" in row.models and "lam" in row.takes
-    diagonal = {"update", "storage"} & set(parameters)
-    if model is None and ours and dim <= FULL_DIM and not diagonal:
+    if model is None and ours and dim <= FULL_DIM and "update" not in parameters:
         model = "full"
     learner = row.build(dim, model, **parameters)
     if not learner.duels:
@@ -56,7 +55,7 @@ def is_additive(learner: Learner) -> bool:
     policy = getattr(learner, "policy", None)
     if policy is None or policy.reply != st.REPLY_DUEL or learner.parameters.get("eta") in ("theory", "tight"):
         return False
-    return type(model) is Full or (type(model) is Diagonal and int(model.plan[st.UPDATE]) == st.COORDINATE)
+    return type(model) is Full or (type(model) is Diagonal and model.constants.update == st.COORDINATE)
 
 
 def solve_moments(learner: Learner, sums: Moments) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.kernels.models import calls
 from conquer.kernels.rounds import settings as st
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
@@ -87,15 +88,16 @@ class BatchRounds:
     model: CompiledModel
     policy: Policy
     duels: bool
-    plan: Ints
-    knobs: Floats
+    rule: st.RuleConstants
     _compiled: bool
+
+    def check_draw(self, count: int) -> None: ...
 
     @property
     def bulk(self) -> bool:
         """Whether `choose_all` and `learn_all` can do it: duels by compiled rules, without projection."""
         learns = self.policy.reply in (st.REPLY_DUEL, st.REPLY_IGNORE)
-        compiled = self._compiled and hasattr(self.model.calls, "choose_all")
+        compiled = self._compiled and not self.model.grows
         return compiled and self.duels and learns and self.model.projection is None
 
     def choose_all(
@@ -126,9 +128,10 @@ class BatchRounds:
         before = model.user
         model.enter()
         try:
+            self.check_draw(max(sizes))
             model.reserve_items(max(sizes))
-            model.calls.choose_all(
-                rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
+            calls.choose_all(
+                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.rule,
                 np.array(words, np.uint64), bounds, picks, chances, scores,
             )  # fmt: skip
         finally:
@@ -150,7 +153,7 @@ class BatchRounds:
         be: the state is as after those before it, and `learn` says why.
         """
         unknown = [0] * len(answers)
-        return learn_in_turn(self.model, self.many(X), self.plan, self.knobs, pairs, answers, unknown, tickets)
+        return learn_in_turn(self.model, self.many(X), self.rule, pairs, answers, unknown, tickets)
 
     def many(self, X: Any) -> SparseRows:
         """The rows of many rounds, or a ValueError where the learner cannot do them in one call."""
@@ -162,8 +165,7 @@ class BatchRounds:
 def learn_in_turn(
     model: CompiledModel,
     X: SparseRows,
-    plan: Ints,
-    knobs: Floats,
+    rule: st.RuleConstants,
     pairs: Ints,
     answers: Sequence[float],
     sides: Sequence[int],
@@ -188,9 +190,8 @@ def learn_in_turn(
     model.enter()
     try:
         model.reserve_items(3)
-        learnt = model.calls.learn_all(
-            *arrays, X.rows, *model.state, plan, knobs, model.work,
-            drawn, np.array(pairs[:count], np.int64), extra, targets,
+        learnt = calls.learn_all(
+            model.state, *arrays, X.rows, rule, drawn, np.array(pairs[:count], np.int64), extra, targets,
         )  # fmt: skip
     finally:
         model.user = before

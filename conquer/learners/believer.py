@@ -304,8 +304,8 @@ class Believer:
 
         As the learner's `learn_all`; an answer's side, where it is known, is learnt with it.
         """
-        rows, model = self.learner.many(self._wide(X)), self.model
-        return learn_in_turn(model, rows, model.plan, model.knobs, pairs, answers, sides, tickets, self._side)
+        rows, rule = self.learner.many(self._wide(X)), self.learner.rule
+        return learn_in_turn(self.model, rows, rule, pairs, answers, sides, tickets, self._side)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:
         """The part of u that is no item's and a named voter's: rows of features and values, each with its factor."""

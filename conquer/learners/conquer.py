@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import LARGEST, checked_answer, number
+from conquer.kernels.models import calls
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.select import eta_now
+from conquer.kernels.rounds.choice import eta_now
 from conquer.learners.algorithm import summary
 from conquer.learners.batch import BatchRounds, chosen
 from conquer.models.model import CompiledModel
@@ -21,6 +22,8 @@ from conquer.types import Choice, Floats, Query, Source
 if TYPE_CHECKING:
     from conquer.boards import Board, Interval
 
+MOST_DRAWN = 2000
+"""Dimensions of one draw on a full or kernel model: its time grows with their cube, to 2 s."""
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
@@ -67,27 +70,40 @@ class Conquer(BatchRounds):
             parameters = {"model": kind, **model.settings, "eta": eta, "U": U, "Q": Q, "delta": delta}
         self.parameters: Mapping[str, Any] = dict(parameters)
         self.U = U
-        # Copies: two learners on one model keep their own rules, and the model keeps none.
-        self.plan, self.knobs, self._compiled = model.plan.copy(), model.knobs.copy(), policy.compiled
+        self._compiled = policy.compiled
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)
         """Whether it shows two items and so needs at least two."""
         self.shows = 2 if self.duels else 1
         """How many items it shows."""
-        codes = (policy.first, policy.second, policy.gate)
-        self.plan[[st.RULE_FIRST, st.RULE_SECOND, st.GATE]] = [0 if callable(code) else code for code in codes]
-        self.plan[st.REPLY] = policy.reply
-        self.knobs[st.RADIUS] = number("U", 1.0 if U is None else U, 0, LARGEST)
-        self.knobs[st.DRIFT] = number("Q", Q, 0, LARGEST)
-        self._set_eta(policy.eta if eta is None else eta)
-        if policy.second == st.SEPARATION or (policy.second == st.THOMPSON and model.exact):
+        first, second, gate = (
+            0 if callable(code) else int(code) for code in (policy.first, policy.second, policy.gate)
+        )
+        radius, drift = number("U", 1.0 if U is None else U, 0, LARGEST), number("Q", Q, 0, LARGEST)
+        mode, factor = self._eta(policy.eta if eta is None else eta, drift)
+        self.rule = st.RuleConstants(
+            first,
+            second,
+            gate,
+            policy.reply,
+            eta_mode=mode,
+            eta=factor,
+            radius=radius,
+            drift=drift,
+            delta=number("delta", delta, 0, 1, above=True, below=True),
+            gamma=number("gamma", gamma, 0, 1),
+            alpha=number("alpha", alpha, -1, 1),
+        )
+        """The policy and its parameters as kernels take them; learners on one model have their own."""
+        self._draws = policy.second == st.THOMPSON and model.exact
+        if policy.second == st.SEPARATION:
             model.need_squares()
-        self.knobs[st.DELTA] = number("delta", delta, 0, 1, above=True, below=True)
-        self.knobs[st.GAMMA] = number("gamma", gamma, 0, 1)
-        self.knobs[st.ALPHA] = number("alpha", alpha, -1, 1)
+        elif self._draws:
+            model.need_squares(model.draw_size(MOST_DRAWN))
         if policy.second == st.EXPLORE and gamma == 0:
             raise ValueError("gamma must be above 0, or Banditron would never explore")
 
-    def _set_eta(self, eta: float | str | None) -> None:
+    def _eta(self, eta: float | str | None, drift: float) -> tuple[int, float]:
+        """The mode of eta and its constant value, or a ValueError where the bound does not hold."""
         if isinstance(eta, str):
             if eta not in ETA_MODES:
                 raise ValueError(f"eta must be a number, 'theory' or 'tight', got {eta!r}")
@@ -95,20 +111,18 @@ class Conquer(BatchRounds):
                 raise ValueError(f"eta={eta!r} is a bound for the full and kernel models only")
             if self.model.projection is None and eta == "theory":
                 raise ValueError("eta='theory' holds only with projection='sequential' or 'exact'")
-            if self.model.projection is None and (drift := self.knobs[st.DRIFT]) > 0:
+            if self.model.projection is None and drift > 0:
                 raise ValueError(
                     f"eta={eta!r} with Q = {drift:g} holds only with projection='sequential' or 'exact': unprojected "
                     "scores are not bounded, so what the drift adds to the errors is not either; give Q = 0 or project"
                 )
-            self.plan[st.ETA_MODE] = ETA_MODES[eta]
-        else:
-            self.plan[st.ETA_MODE] = st.CONSTANT
-            self.knobs[st.ETA] = number("eta", 0.0 if eta is None else eta, 0, LARGEST)
+            return ETA_MODES[eta], 0.0
+        return st.CONSTANT, number("eta", 0.0 if eta is None else eta, 0, LARGEST)
 
     @property
     def eta(self) -> float:
         """The factor under the root of the widths in the next round."""
-        return float(eta_now(self.plan, self.knobs, self.model.stats))
+        return float(eta_now(self.rule, self.model.lam, self.model.stats))
 
     @property
     def compiled(self) -> bool:
@@ -162,6 +176,7 @@ class Conquer(BatchRounds):
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         if rows.rows.size < 2 and self.duels:
             raise ValueError(f"{self.name} shows two items, got {rows.rows.size}")
+        self.check_draw(rows.rows.size)
         ticket = draw_ticket(rng)
         if not self._compiled:
             from conquer.learners.rules import choose_by_rules  # only rules written in Python need it
@@ -173,16 +188,8 @@ class Conquer(BatchRounds):
             if model.work.shape[1] < rows.rows.size:
                 model.reserve(rows)
             model.ticket[0] = ticket
-            status, a, b, query, chance = model.calls.choose(
-                rows.indptr,
-                rows.indices,
-                rows.data,
-                rows.rows,
-                *model.state,
-                self.plan,
-                self.knobs,
-                model.work,
-                model.ticket,
+            status, a, b, query, chance = calls.choose(
+                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.rule, model.ticket
             )
             if scores is not None:
                 scores[:] = model.work[st.SCORES, : scores.size]
@@ -191,6 +198,14 @@ class Conquer(BatchRounds):
         if status != st.OK:
             model.fail(status, rows)
         return chosen(a, b, query, ticket, float(chance))
+
+    def check_draw(self, count: int) -> None:
+        """Raise where a draw for `count` items would take too long."""
+        if self._draws and (size := self.model.draw_size(count)) > MOST_DRAWN:
+            raise ValueError(
+                f"{self.name} would draw in {size:,} dimensions for {count:,} items and {self.dim:,} features, and at "
+                f"most {MOST_DRAWN:,} are drawn in one call: offer fewer items, or take model='diagonal'"
+            )
 
     def chance_of(self, X: Any, shown: tuple[int, ...], ticket: int) -> float | None:
         """The chance with which `choose` shows exactly these items of X; None where it has no closed form."""
@@ -222,9 +237,9 @@ class Conquer(BatchRounds):
                 model.reserve(rows)
             model.make_room(rows)
             model.ticket[0] = choice.ticket
-            status = model.calls.learn(
-                rows.indptr, rows.indices, rows.data, rows.rows, *model.state, self.plan, self.knobs, model.work,
-                model.ticket, a, b, float(answer),
+            status = calls.learn(
+                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.rule, model.ticket, a, b,
+                float(answer),
             )  # fmt: skip
         finally:
             model.user = 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from conquer.boards import Board, Interval, board_of
 from conquer.checks import LARGEST, number
-from conquer.kernels.models.pairs import ENTRIES
+from conquer.kernels.models.dual import ENTRIES
 from conquer.kernels.rounds import settings as st
 from conquer.learners.conquer import Conquer
 from conquer.models.kernel import Kernel
@@ -28,9 +28,9 @@ def check_board(learner: Conquer, interval: str = "anytime") -> None:
             f"a board needs model='full' or model='kernel', got a {type(model).__name__.lower()} one: what it keeps "
             "per feature is no variance of a difference; learn the answers again with such a model"
         )
-    if model.plan[st.BUDGET] > 0:
+    if model.constants.budget > 0:
         raise ValueError(
-            f"a board needs all answers, and budget={model.plan[st.BUDGET]} lets the model forget pairs: "
+            f"a board needs all answers, and budget={model.constants.budget} lets the model forget pairs: "
             "learn them again without a budget"
         )
     if model.projection is not None and interval != "proved":
@@ -61,7 +61,7 @@ def board_of_learner(
         if names is not None:
             raise ValueError("the names of a board of groups are the groups: give groups or names, not both")
         names, weights = shares(groups, len(rows))
-        if not isinstance(model, Kernel) or model.plan[st.KERNEL] == st.LINEAR:
+        if not isinstance(model, Kernel) or model.constants.kernel == st.LINEAR:
             # The score of a mean is the mean of the scores, so very many items may be listed.
             rows, weights = averaged(weights, rows), None
     scores = learner.scores(rows)
@@ -81,8 +81,8 @@ def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
     K counts the listed items, or all that are known. Where each has one column of its own, as ids have, answers about
     others pull on their scores too: then K counts at least the columns that answers have touched.
     """
-    if learner.U is not None or learner.plan[st.ETA_MODE] != st.CONSTANT:
-        return float(learner.knobs[st.RADIUS])
+    if learner.U is not None or learner.rule.eta_mode != st.CONSTANT:
+        return learner.rule.radius
     own = rows.packed()
     places = np.repeat(np.arange(len(own)), np.diff(own.indptr))
     alone = bool((np.bincount(places[own.data != 0.0], minlength=len(own)) == 1).all())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.select import pick_once
+from conquer.kernels.rounds.choice import pick_once
 from conquer.models.model import CompiledModel
 from conquer.policies import Policy
 from conquer.rows import SparseRows
@@ -54,7 +54,7 @@ class InRound:
 
 
 def choose_by_rules(compiled: CompiledModel, policy: Policy, eta: float, rows: SparseRows, ticket: int) -> Choice:
-    """Which items to show and whether to ask: `kernels.rounds.steps.choose` for a policy with Python functions."""
+    """Which items to show and whether to ask: `kernels.rounds.choice.choose` for a policy with Python functions."""
     count, model = rows.rows.size, InRound(compiled, ticket)
     first = _values(model, policy.first, eta, rows, None, ticket)
     a, _ = pick_once(first, count, -1, np.uint64(ticket), np.uint64(0))

@@ -1,4 +1,4 @@
-"""The diagonal model: millions of sparse features at 16 bytes each, or 8."""
+"""Models over a table of w and 1/A, 16 bytes a feature: the diagonal model for millions of features; the perceptron."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,17 +8,14 @@ from numpy.typing import NDArray
 
 from conquer.checks import one_of
 from conquer.files import adopt
-from conquer.kernels.models import diagonal_calls
-from conquer.kernels.models.cells import INVERSE, W
+from conquer.kernels.models.diagonal import INVERSE, W
 from conquer.kernels.rounds import settings as st
-from conquer.models.cells import fresh_cells
+from conquer.kernels.rounds.primitives import DiagonalState
 from conquer.models.model import CompiledModel, check_mergeable
+from conquer.models.tables import aligned_table, fresh_table
 from conquer.types import Floats
 
 UPDATES = {"implicit": st.IMPLICIT, "margin": st.MARGIN, "coordinate": st.COORDINATE}
-STORAGES = {"float64": 8, "float32": 4}
-_NUMBERED = 1 << 24
-"""How many whole numbers float32 tells apart."""
 
 
 def checked_feature_ids(arrays: Mapping[str, NDArray[Any]], dim: int) -> NDArray[np.int32]:
@@ -36,9 +33,6 @@ class Diagonal(CompiledModel):
 
     `update`: "implicit" (the full step from a diagonal A: contracts for every lam), "margin" (the paper's table
     form; wants lam >= 1/2 for unit rows) or "coordinate" (the paper's line read per coordinate; its statistics add).
-    `storage`: "float64", or "float32" for half the memory. Sums are float64 either way, but what a step makes of a
-    feature is rounded to float32, up or down by chance: after n steps of a feature its A is off by 6e-8 sqrt(n) of
-    itself (one standard deviation, at most), 6e-5 after a million.
 
     >>> model = Diagonal(3)
     >>> model.update([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], {0: 0.5, 1: -0.5}, +1)
@@ -46,51 +40,36 @@ class Diagonal(CompiledModel):
     [0.333, -0.333, 0.0]
     """
 
-    calls = diagonal_calls
     remedy = "a larger lam or update='implicit' keeps it finite"
 
-    def __init__(
-        self,
-        dim: int,
-        *,
-        lam: float = 1.0,
-        update: str = "implicit",
-        projection: str | None = None,
-        storage: str = "float64",
-    ) -> None:
-        super().__init__(dim, lam=lam, projection=projection)
-        self.plan[st.UPDATE] = one_of("update", update, UPDATES)
-        self.settings |= {"update": update, "storage": storage}
-        size = one_of("storage", storage, STORAGES)
-        if size == 4:
-            if not 1e-15 <= self.lam <= 1e15:
-                raise ValueError(f"lam must be in [1e-15, 1e15] with storage='float32', got {self.lam}")
-            if self.dim > _NUMBERED:
-                raise ValueError(f"storage='float32' takes at most {_NUMBERED:,} features, got {self.dim:,}")
-            # Neither A nor w leaves the range of float32, and the places of features in a step stay whole numbers.
-            self.knobs[[st.LARGEST, st.MOST]] = 1e12, _NUMBERED
-        self.cells = fresh_cells(self.dim, size, 1.0 / self.lam)
-        self.state = (self.cells, self.stats)
-        self.fresh = float(self.cells[0, INVERSE])
-        """1/A of a feature that nothing has moved."""
+    def __init__(self, dim: int, *, lam: float = 1.0, update: str = "implicit", projection: str | None = None) -> None:
+        super().__init__(dim, lam=lam, projection=projection, update=one_of("update", update, UPDATES))
+        self.settings |= {"update": update}
+        self.table = fresh_table(self.dim, 1.0 / self.lam)
+        self.fresh = float(self.table[0, INVERSE])
+        """1/A of a feature that no step has changed."""
+        self._bind()
+
+    def _bind(self) -> None:
+        self.state = DiagonalState(self.table, self.stats, self.work, self.constants)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
-        return self.cells[:, W].astype(np.float64)
+        return self.table[:, W].copy()
 
     def _inverse_times(self, x: Floats) -> Floats:
-        product: Floats = x * self.cells[:, INVERSE]
+        product: Floats = x * self.table[:, INVERSE]
         return product
 
     def precision(self) -> Floats:
         """(D,): the diagonal of A."""
-        return 1.0 / self.cells[:, INVERSE].astype(np.float64)
+        return 1.0 / self.table[:, INVERSE]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The features that have moved, ids ascending: w and 1/A."""
-        moved = (self.cells[:, W] != 0.0) | (self.cells[:, INVERSE] != self.fresh)
+        moved = (self.table[:, W] != 0.0) | (self.table[:, INVERSE] != self.fresh)
         ids = np.flatnonzero(moved).astype(np.int32)
-        w, inverse = (self.cells[ids, column].astype(np.float64) for column in (W, INVERSE))
+        w, inverse = (self.table[ids, column] for column in (W, INVERSE))
         return {"ids": ids, "weights": w, "inverse": inverse, "stats": self.stats}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -100,24 +79,55 @@ class Diagonal(CompiledModel):
         if (inverse <= 0).any() or (inverse > self.fresh).any() or (stats < 0).any():
             raise ValueError(f"1/A must be above 0, at most 1/lam = {self.fresh}, and statistics not negative")
         self._check_fits(w, inverse)
-        self.cells[ids, W], self.cells[ids, INVERSE] = w, inverse
+        self.table[ids, W], self.table[ids, INVERSE] = w, inverse
         self.stats[:] = stats
 
     def _check_fits(self, w: Floats, inverse: Floats) -> None:
-        """Raise where the cells cannot hold these weights and 1/A."""
-        limits = np.finfo(self.cells.dtype)
-        # Written so that NaN does not fit.
-        if not (np.abs(w) <= limits.max).all() or not (inverse >= limits.tiny).all():
-            raise ValueError(f"weights and 1/A must fit into {self.cells.dtype}")
+        """Raise where the table cannot hold these weights and 1/A."""
+        if not np.isfinite(w).all() or not (inverse >= np.finfo(np.float64).tiny).all():  # NaN is not
+            raise ValueError("weights and 1/A must be finite numbers, and 1/A not below the smallest normal one")
 
     def merge(self, other: "Diagonal") -> None:
         """Add what `other` learnt from other answers: A - lam and b = A w add. Coordinate updates only."""
         check_mergeable(self, other)
-        if self.plan[st.UPDATE] != st.COORDINATE or other.plan[st.UPDATE] != st.COORDINATE:
+        if self.constants.update != st.COORDINATE or other.constants.update != st.COORDINATE:
             raise ValueError("only update='coordinate' has statistics that add; margin and implicit depend on order")
         mine, theirs = self.precision(), other.precision()
         total = mine + (theirs - 1.0 / other.fresh)
         w, inverse = (mine * self.weights() + theirs * other.weights()) / total, 1.0 / total
         self._check_fits(w, inverse)
-        self.cells[:, W], self.cells[:, INVERSE] = w, inverse
+        self.table[:, W], self.table[:, INVERSE] = w, inverse
         self.stats += other.stats
+
+
+class Perceptron(CompiledModel):
+    """Banditron's model: w += sum_k weights[k] X[k], whatever the target. Memory is touched only where w has moved.
+
+    >>> model = Perceptron(2)
+    >>> model.update([[1.0, 2.0]], {0: 1.0}, +1)
+    >>> model.weights().tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim, lam=1.0, projection=None, update=st.PERCEPTRON)
+        self.table = aligned_table(self.dim)
+        self._bind()
+
+    def _bind(self) -> None:
+        self.state = DiagonalState(self.table, self.stats, self.work, self.constants)
+
+    def weights(self) -> Floats:
+        """(D,): a copy of w."""
+        return self.table[:, W].copy()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The features that have moved: ids and w."""
+        ids = np.flatnonzero(self.table[:, W]).astype(np.int32)
+        return {"ids": ids, "weights": self.table[ids, W], "stats": self.stats}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        ids = checked_feature_ids(arrays, self.dim)
+        w, stats = adopt(arrays, {"weights": ids.shape, "stats": self.stats.shape}, copy=False)
+        self.table[ids, W] = w
+        self.stats[:] = stats

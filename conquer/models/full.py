@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.kernels.models import full_calls
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.primitives import FullState
 from conquer.models.model import CompiledModel, check_mergeable
 from conquer.rows import as_rows
 from conquer.types import Floats
@@ -23,7 +23,6 @@ class Full(CompiledModel):
     ([0.333, -0.333], [0.833])
     """
 
-    calls = full_calls
     exact = True
 
     def __init__(self, dim: int, *, lam: float = 1.0, projection: str | None = None) -> None:
@@ -41,7 +40,13 @@ class Full(CompiledModel):
 
     def _resize(self, count: int) -> None:
         self.work, self.room = self._work(count), np.zeros((2, count, self.dim))
-        self.state = (self.w, self.inverse, self.room, self.stats)
+        self._bind()
+
+    def _bind(self) -> None:
+        self.state = FullState(self.w, self.inverse, self.room, self.stats, self.work, self.constants)
+
+    def draw_size(self, count: int) -> int:
+        return min(count, self.dim)
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from conquer.checks import one_of, positive, whole
 from conquer.files import adopt
-from conquer.kernels.models import dual_calls
-from conquer.kernels.models.pairs import ALPHA, COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SOLVED, SQUARE
+from conquer.kernels.models.dual import ALPHA, COEFFICIENT, ENTRIES, ITEMS, NORM, PAIRS, RHS, SOLVED, SQUARE
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.primitives import DualState
 from conquer.models.model import CompiledModel, check_mergeable
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats, Ints
@@ -31,8 +31,7 @@ class Kernel(CompiledModel):
     [0.333]
     """
 
-    calls = dual_calls
-    exact = True
+    exact, grows = True, True
     indptr: Ints
     owner: Ints
     indices: NDArray[np.int32]
@@ -52,14 +51,17 @@ class Kernel(CompiledModel):
         budget: int | None = None,
         projection: str | None = None,
     ) -> None:
-        super().__init__(dim, lam=lam, projection=projection)
-        self.plan[st.KERNEL] = one_of("kernel", kernel, KERNELS)
-        self.knobs[st.SCALE] = positive("scale", scale)
-        self.knobs[st.DEGREE] = whole("degree", degree, 1, 20)
-        if budget is not None:
-            if projection is not None:
-                raise ValueError("budget bounds the stored pairs, and projection stores items besides: choose one")
-            self.plan[st.BUDGET] = whole("budget", budget, 1)
+        if budget is not None and projection is not None:
+            raise ValueError("budget bounds the stored pairs, and projection stores items besides: choose one")
+        super().__init__(
+            dim,
+            lam=lam,
+            projection=projection,
+            kernel=one_of("kernel", kernel, KERNELS),
+            scale=positive("scale", scale),
+            degree=float(whole("degree", degree, 1, 20)),
+            budget=0 if budget is None else whole("budget", budget, 1),
+        )
         self.settings |= {"kernel": kernel, "scale": float(scale), "degree": int(degree), "budget": budget}
         self.counts: Ints = np.zeros(3, np.int64)
         self.dense = np.zeros(self.dim)
@@ -75,7 +77,7 @@ class Kernel(CompiledModel):
         indptr, owner = np.zeros(items + 1, np.int64), np.zeros(items, np.int64)
         indices, data = np.zeros(entries, np.int32), np.zeros(entries)
         item, pair, factor = np.zeros((items, 2)), np.zeros((3, pairs)), np.zeros((pairs, pairs))
-        if self.state:
+        if self.state is not None:
             used_items, used_pairs, used = self.counts
             indptr[: used_items + 1], owner[:used_items] = self.indptr[: used_items + 1], self.owner[:used_items]
             indices[:used], data[:used] = self.indices[:used], self.data[:used]
@@ -91,7 +93,7 @@ class Kernel(CompiledModel):
 
     def _bind(self) -> None:
         arrays = self.indptr, self.indices, self.data, self.owner, self.item, self.factor, self.pair
-        self.state = (self.counts, *arrays, self.room, self.dense, self.stats)
+        self.state = DualState(self.counts, *arrays, self.room, self.dense, self.stats, self.work, self.constants)
 
     def make_room(self, X: SparseRows) -> None:
         entries = int((X.indptr[X.rows + 1] - X.indptr[X.rows]).sum())
@@ -110,8 +112,8 @@ class Kernel(CompiledModel):
     def pairs(self, X: Any) -> tuple[Floats, Floats]:
         from conquer.models import separation  # only boards need it
 
-        rows, kind = as_rows(X, self.dim), self.plan[st.KERNEL]
-        scale, degree = self.knobs[st.SCALE], self.knobs[st.DEGREE]
+        rows, kind = as_rows(X, self.dim), self.constants.kernel
+        scale, degree = self.constants.scale, self.constants.degree
         met = separation.less_first(rows) if kind == st.LINEAR else rows
         with self.held():
             self.variances(met)  # for what it leaves in the scratch
@@ -131,7 +133,7 @@ class Kernel(CompiledModel):
 
     def _stored(self) -> tuple[Ints, Ints]:
         """(items,) each: how many entries an item has, and the pair it belongs to; a linear kernel's only."""
-        if self.plan[st.KERNEL] != st.LINEAR:
+        if self.constants.kernel != st.LINEAR:
             raise ValueError("only a linear kernel has weights over the features")
         items = int(self.counts[ITEMS])
         return np.diff(self.indptr[: items + 1]), self.owner[:items]
@@ -200,9 +202,7 @@ class Kernel(CompiledModel):
     def merge(self, other: "Kernel") -> None:
         """Learn the other's pairs as well: with the same kernel, the order of pairs does not matter."""
         check_mergeable(self, other)
-        same = all(self.plan[k] == other.plan[k] for k in (st.KERNEL, st.BUDGET))
-        same = same and all(self.knobs[k] == other.knobs[k] for k in (st.SCALE, st.DEGREE))
-        if not same or self.plan[st.BUDGET] > 0:
+        if self.constants != other.constants or self.constants.budget > 0:
             raise ValueError("kernel models merge only with one kernel and without a budget")
         items, pairs, entries = (int(n) for n in other.counts)
         stored = SparseRows(other.indptr[: items + 1], other.indices[:entries], other.data[:entries], self.dim)

@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import get_ident
-from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conquer.checks import checked_dim, is_real, one_of, positive
+from conquer.kernels.models import calls
 from conquer.kernels.rounds import settings as st
 from conquer.rows import SparseRows, as_rows
 from conquer.types import Floats, Ints
@@ -22,44 +22,45 @@ Hildreth's method, the true nearest point."""
 _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
     st.WILD: "the items' values are too large to learn from (above {largest:g}): scale them",
-    st.CROWDED: "the items have more than {most:,} non-zeros together: storage='float32' cannot number them",
     st.DIVERGED: "the model diverged: its next step is not finite; {remedy}",
     st.UNHELD: "this cannot be learnt: A^-1 would keep none of its digits, with rows up to {longest:g} long and "
     "lam = {lam:g}; {remedy}",
 }
 
 
+_UNLIMITED = 2**62
+
+
 class CompiledModel:
     """A model whose arithmetic is compiled; subclasses own the arrays.
 
-    `plan` and `knobs` are its settings, whole numbers and reals; a learner copies them and adds its own. `stats` counts
-    what was learnt and sums what the widths need. `arrays` and `restore` are its file form.
+    `state` is what kernels take: its arrays, its scratch `work` and its `constants`. `stats` counts what was learnt and
+    sums what the widths need. `arrays` and `restore` are its file form.
     """
 
-    calls: ModuleType
     exact = False
     """Whether its widths are those of the analysis, so that eta may follow a bound."""
+    grows = False
+    """Whether its arrays grow with the answers, so that only single steps are sure to fit."""
     remedy = "scale the rows down or raise lam"
     """What its users can do where a step is beyond its arithmetic."""
 
-    def __init__(self, dim: int, *, lam: float, projection: str | None) -> None:
+    def __init__(self, dim: int, *, lam: float, projection: str | None, **constants: Any) -> None:
         self.dim = checked_dim(dim)
         self.lam = positive("lam", lam)
         self.projection = projection
         self.settings: dict[str, Any] = {"lam": self.lam, "projection": projection}
         """What makes a fresh one like it."""
-        self.plan: Ints = np.zeros(st.PLAN_SIZE, np.int64)
-        self.plan[st.PROJECTION] = one_of("projection", projection, PROJECTIONS)
-        self.knobs: Floats = np.zeros(st.KNOBS_SIZE)
-        self.knobs[[st.LAM, st.TOLERANCE, st.SWEEPS, st.LARGEST, st.MOST]] = self.lam, 1e-12, 100_000, 1e90, 2.0**53
+        self.constants = st.ModelConstants(self.lam, one_of("projection", projection, PROJECTIONS), **constants)
         self.stats: Floats = np.zeros(st.STATS_SIZE)
         self.work: Floats = np.zeros((st.GRAM, 0))
         self.ticket = np.zeros(1, np.uint64)
         """The round's ticket on its way into a kernel: a number of numpy's own would take longer to make."""
         self.user = 0
         """The thread that is inside: scratch is shared, so two at once would choose from each other's numbers."""
-        self.squares = projection is not None
-        self.state: tuple[NDArray[Any], ...] = ()
+        self.squares = _UNLIMITED if projection is not None else 0
+        """The largest side of a round's Gram matrix that `work` has rows for."""
+        self.state: Any = None
 
     def reserve(self, X: SparseRows) -> None:
         """Make room for a round of this size."""
@@ -71,20 +72,29 @@ class CompiledModel:
             self._resize(max(count, 2 * self.work.shape[1]))
 
     def _resize(self, count: int) -> None:
-        """Scratch for `count` items. Everything is made before anything is replaced: memory may run out between."""
+        """Make scratch for `count` items. Everything is made before anything is replaced: memory may run out."""
         self.work = self._work(count)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make `state` of the present arrays."""
+        raise NotImplementedError
 
     def _work(self, count: int) -> Floats:
-        return np.zeros((st.GRAM + (count if self.squares else 0), count))
+        return np.zeros((st.GRAM + min(count, self.squares), count))
 
-    def need_squares(self) -> None:
-        """Keep room for the K x K matrix of a round; without it K may be as large as the items fit."""
-        before, self.squares = self.squares, True
+    def need_squares(self, most: int = _UNLIMITED) -> None:
+        """Keep room for the K x K matrix of a round, at most `most` rows; without it K may be as large as fits."""
+        before, self.squares = self.squares, max(self.squares, most)
         try:
             self._resize(max(2, self.work.shape[1]))
         except MemoryError:
             self.squares = before
             raise
+
+    def draw_size(self, count: int) -> int:
+        """In how many dimensions Thompson sampling draws for `count` items."""
+        return count
 
     def enter(self) -> None:
         """Take the model's scratch for this thread, until `user` is 0 again; a RuntimeError where another has it."""
@@ -109,9 +119,8 @@ class CompiledModel:
         """Raise what a kernel's status means; `X`: the items that it speaks of."""
         raise ArithmeticError(
             _FAILURES[status].format(
-                sweeps=int(self.knobs[st.SWEEPS]),
-                largest=self.knobs[st.LARGEST],
-                most=int(self.knobs[st.MOST]),
+                sweeps=self.constants.sweeps,
+                largest=st.LARGEST,
                 lam=self.lam,
                 longest=_longest(X),
                 remedy=self.remedy,
@@ -125,8 +134,7 @@ class CompiledModel:
         with self.held():
             self.reserve(rows)
             self.ticket[0] = ticket
-            common = self.plan, self.knobs, self.work, self.ticket
-            status = self.calls.measure(*arrays, *self.state, *common, pivot, out)
+            status = calls.measure(self.state, *arrays, self.ticket, pivot, out)
         if status != st.OK:
             self.fail(status, rows)
         return out
@@ -193,10 +201,9 @@ class CompiledModel:
             self.reserve(X)
             self.make_room(X)
             self.ticket[0] = ticket
-            status = self.calls.update(
-                X.indptr, X.indices, X.data, X.rows, *self.state, self.plan, self.knobs, self.work, self.ticket,
-                X.rows[picks], values, target,
-            )  # fmt: skip
+            status = calls.update(
+                self.state, X.indptr, X.indices, X.data, X.rows, self.ticket, X.rows[picks], values, target
+            )
         finally:
             self.user = before
         if status != st.OK:

@@ -17,7 +17,6 @@ from conquer.checks import one_of
 from conquer.kernels.parsing import training as kernel
 from conquer.kernels.parsing.edges import COMMA, PUNCT, Text
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.primitives import DiagonalState
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.model import PROJECTIONS, CompiledModel
@@ -241,7 +240,7 @@ class Training:
         )
         if self.recipe.compiled:
             status, sentence = kernel.train(
-                DiagonalState(*self.model.state), self.model.plan, self.model.knobs, self.text, self.features.table,
+                self.model.state, self.text, self.features.table,
                 self.features.value, order, self.recipe.as_ask(), policy, judge, self.progress,
             )  # fmt: skip
             check_status(status, sentence)
@@ -342,7 +341,7 @@ def supervise(
     while True:
         order = visiting_order(seed, number, text.offsets.size - 1)
         status, sentence, clock = kernel.supervise(
-            DiagonalState(model.cells, model.stats), model.plan, model.knobs, text, features.table, features.value,
+            model.state, text, features.table, features.value,
             order, False, sums, clock,
         )  # fmt: skip
         check_status(status, sentence)

@@ -80,7 +80,7 @@ def rounds_of(rng, dim, count, items, dense):
 def learn(rng):
     ours = [name for name in table() if find(name).models == tuple(MODELS) or make(name, dim=2).compiled]
     options = {
-        "diagonal": [{}, {"update": "coordinate"}, {"storage": "float32"}, {"projection": "sequential"}],
+        "diagonal": [{}, {"update": "coordinate"}, {"projection": "sequential"}],
         "full": [{}, {"projection": "sequential"}, {"projection": "exact"}, {"eta": "tight"}],
         "kernel": [{}, {"kernel": "rbf"}, {"kernel": "poly", "degree": 3}, {"budget": 3}, {"projection": "exact"}],
     }
@@ -103,9 +103,9 @@ def learn(rng):
 
 
 def many(rng):
-    """Many rounds in one call: every rule, storage and update, with a pair that cannot be learnt among them."""
+    """Many rounds in one call: every rule and update, with a pair that cannot be learnt among them."""
     wild = np.where(np.arange(40) == 30, 1e95, 1.0)[:, None]
-    options = [{}, {"update": "margin"}, {"update": "coordinate"}, {"storage": "float32"}, {"believe": "voters"}]
+    options = [{}, {"update": "margin"}, {"update": "coordinate"}, {"believe": "voters"}]
     duelling = [row.name for row in algorithms() if row.policy and make(row.name, dim=2).duels]
     for name, setting in itertools.product(duelling, options):
         for model in ("diagonal", "full"):

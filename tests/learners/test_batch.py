@@ -19,10 +19,7 @@ from conquer.types import Choice, Query, Source
 
 DIM = 6
 DUELLING = [row for row in algorithms() if row.policy is not None and make(row.name, dim=2).duels]
-MODELS = [
-    {"update": update, "storage": storage}
-    for update, storage in product(("implicit", "margin", "coordinate"), ("float64", "float32"))
-] + [{"model": "full"}]
+MODELS = [*({"update": update} for update in ("implicit", "margin", "coordinate")), {"model": "full"}]
 
 
 def learners():

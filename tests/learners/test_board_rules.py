@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conquer.boards.widths import Width
-from conquer.kernels.rounds import board, select
+from conquer.kernels.rounds import choice as board
 from conquer.kernels.rounds import settings as st
 from conquer.policies import GREEDY, SEPARATION, Policy
 from conquer.registry import make
@@ -91,7 +91,7 @@ def test_the_first_pair_is_any_pair():
         assert choice.memo["chance"] == pytest.approx(1 / 12)
     off = counts[~np.eye(4, dtype=bool)]
     assert np.abs(off - 500).max() <= 5 * math.sqrt(6000 / 12 * 11 / 12)
-    assert select.pick_once(np.zeros(3), 3, 1, np.uint64(5), np.uint64(0))[0] != 1
+    assert board.pick_once(np.zeros(3), 3, 1, np.uint64(5), np.uint64(0))[0] != 1
 
 
 def test_a_pair_rule_cannot_be_half_of_a_policy():

@@ -16,7 +16,6 @@ from conquer.simulation import simulate
 DIM, COUNT = 500, 60
 MODELS = [
     {},
-    {"storage": "float32"},
     {"projection": "exact"},
     {"model": "full"},
     {"model": "kernel", "kernel": "linear"},
@@ -83,12 +82,12 @@ def test_a_second_thread_is_told_whatever_it_calls():
         lambda: simulate(learner, Rounds(np.eye(3), [[0, 1, 2]], [1, 0, -1])),
         lambda: simulate(learner, Rounds(np.eye(3), [[0, 1, 2, 0] * 5], [1, 0, -1])),
     ]
-    arrays = [*learner.model.state, learner.model.work]
+    arrays = [*learner.model.state]
     for call in calls:
         with pytest.raises(RuntimeError, match="another thread is using this learner"):
             call()
     assert learner.fresh
-    assert all(now is then for now, then in zip([*learner.model.state, learner.model.work], arrays, strict=True))
+    assert all(now is then for now, then in zip([*learner.model.state], arrays, strict=True))
     learner.model.user = 0
     learner.learn(X, choice, 1.0)
 

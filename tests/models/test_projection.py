@@ -6,7 +6,6 @@ import pytest
 from literal import order_of
 
 from conquer import make, reference
-from conquer.kernels.rounds import settings as st
 from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
@@ -84,7 +83,8 @@ def test_items_without_variance_are_left_alone():
 def test_no_convergence_is_an_error_and_changes_nothing():
     model = Full(2, projection="exact")
     model.w[:] = [300.0, 1.0]
-    model.knobs[st.SWEEPS] = 0
+    model.constants = model.constants._replace(sweeps=0)
+    model._bind()
     X = np.array([[1.0, 0.001], [1.0, 0.0], [1.0, -0.001]]) * 5
     before = model.w.copy()
     with pytest.raises(ArithmeticError, match="0 sweeps"):

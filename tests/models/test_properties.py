@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from strategies import histories, matrices
 
-from conquer.models.diagonal import Diagonal
+from conquer.models.diagonal import Diagonal, Perceptron
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.models.perceptron import Perceptron
 from conquer.registry import make
 
 lams = st.sampled_from([1e-3, 0.1, 1.0, 30.0])
@@ -219,11 +218,11 @@ def test_sherman_morrison_does_not_drift():
 def test_a_diverging_step_is_refused_and_changes_nothing():
     model = Diagonal(2, update="margin", lam=1e-3)
     X = np.array([[1.0, 1.0], [-1.0, -1.0]])
-    model.cells[0, 0] = 1e200
-    before = model.cells.copy()
+    model.table[0, 0] = 1e200
+    before = model.table.copy()
     with pytest.raises(ArithmeticError, match="diverged"):
         model.update(X, {0: 0.5, 1: -0.5}, 1.0)
-    np.testing.assert_array_equal(model.cells, before)
+    np.testing.assert_array_equal(model.table, before)
 
 
 @pytest.mark.parametrize("kind", [Diagonal, Full, Kernel, lambda d: Full(d, projection="exact"), Perceptron])

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from conquer.models.diagonal import Diagonal
+from conquer.models.diagonal import Diagonal, Perceptron
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
-from conquer.models.perceptron import Perceptron
 
 DIM, COUNT, ANSWERS = 6, 7, 40
 

@@ -72,7 +72,7 @@ def test_the_question_is_the_rules_best(ask):
 @pytest.mark.parametrize("ask", list(ASK))
 def test_choosing_is_pure_and_repeatable(ask):
     learner = trained(ask=ask)
-    before = learner.model.cells.copy()
+    before = learner.model.table.copy()
     for sentence in BANK[:10]:
         choice = learner.choose(sentence, np.random.default_rng(3))
         assert learner.choose(sentence, choice.ticket) == choice
@@ -80,7 +80,7 @@ def test_choosing_is_pure_and_repeatable(ask):
         assert all(edge // size == word - 1 for edge in choice.shown)
         assert choice.memo["heads"][0] == learner.tree(sentence)[word - 1]
         assert len(set(choice.memo["heads"])) == 2
-    assert (learner.model.cells == before).all()
+    assert (learner.model.table == before).all()
 
 
 def test_random_questions_cover_everything_evenly():
@@ -112,9 +112,9 @@ def test_neither(neither, moves):
     learner = trained(neither=neither)
     sentence = BANK[30]
     choice = learner.choose(sentence, 9)
-    before = learner.model.cells.copy()
+    before = learner.model.table.copy()
     learner.learn(sentence, choice, 0)
-    assert moves == bool((learner.model.cells[:, 1] != before[:, 1]).any())
+    assert moves == bool((learner.model.table[:, 1] != before[:, 1]).any())
 
 
 @pytest.mark.parametrize("scale", ["edge", "tree"])
@@ -127,7 +127,7 @@ def test_learning_is_the_models_update(scale):
     factor = 0.5 / len(sentence) if scale == "tree" else 0.5
     twin.update(FEATURES.rows(sentence), {choice.shown[0]: factor, choice.shown[1]: -factor}, -1.0)
     learner.learn(sentence, choice, -1)
-    assert (twin.cells == learner.model.cells).all()
+    assert (twin.table == learner.model.table).all()
 
 
 def test_rehearsing_approaches_a_whole_answer_and_leaves_what_has_it():
@@ -141,9 +141,9 @@ def test_rehearsing_approaches_a_whole_answer_and_leaves_what_has_it():
     assert 1.9 < line[own] - np.delete(line, own).max() < 2.0 + 1e-9
     for rival in set(range(4)) - {own}:
         learner.model.update(FEATURES.rows(sentence), {own: 0.5, rival: -0.5}, 50.0)
-    before = learner.model.cells.copy()
+    before = learner.model.table.copy()
     learner.rehearse(sentence, 1, head)
-    assert (learner.model.cells == before).all()
+    assert (learner.model.table == before).all()
 
 
 def test_any_model_and_projection():
@@ -175,13 +175,13 @@ def test_in_a_session_and_from_its_ledger():
         gold = sentence.heads[word - 1]
         session.tell(offer.id, "first" if gold == head else "second" if gold == other else "skip")
     twin = replay(session.ledger, fresh())
-    assert (twin.model.cells == learner.model.cells).all()
+    assert (twin.model.table == learner.model.table).all()
     assert learner.answers > 10
 
 
 def test_refusals_leave_the_state():
     learner = trained()
-    before = learner.model.cells.copy()
+    before = learner.model.table.copy()
     sentence = BANK[0]
     choice = learner.choose(sentence, 1)
     for call, message in (
@@ -206,7 +206,7 @@ def test_refusals_leave_the_state():
             learner.choose(sentence, rng)
     with pytest.raises(TypeError, match="pass rows instead of a Sentence"):
         EdgeLearner(Diagonal(FEATURES.dim)).choose(sentence, 1)
-    assert (learner.model.cells == before).all()
+    assert (learner.model.table == before).all()
 
 
 def test_questions_and_trees_use_the_rounds_order_of_a_sequential_projection():

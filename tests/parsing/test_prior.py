@@ -91,7 +91,7 @@ def test_it_is_a_start_and_no_answer():
     again = Diagonal(features.dim, lam=0.3, update="margin")
     begin(again, features, "upos")
     again.restore(model.arrays())
-    assert (again.cells == model.cells).all()
+    assert (again.table == model.table).all()
 
 
 def test_a_full_model_starts_from_it_and_a_kernel_model_cannot():
@@ -116,7 +116,7 @@ def test_the_compiled_loop_and_the_calls_agree_from_the_prior_on(average):
     policy, judge = (tickets.tickets(tickets.stream(name, 3), 0, 60) for name in ("policy", "judge"))
     stepwise.visit_by_calls(order, policy, judge)
     assert compiled.log() == stepwise.log()
-    assert np.array_equal(compiled.model.cells, stepwise.model.cells)
+    assert np.array_equal(compiled.model.table, stepwise.model.table)
     assert compiled.weights() == pytest.approx(stepwise.weights())
     plain = Training(text, features, replace(recipe, prior="none"), seed=3)
     plain.visit(60)

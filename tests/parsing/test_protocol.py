@@ -38,7 +38,7 @@ def trained(**rule):
 
 
 def bits(learner):
-    return learner.model.cells.tobytes() + learner.model.stats.tobytes()
+    return learner.model.table.tobytes() + learner.model.stats.tobytes()
 
 
 def test_it_has_all_that_a_learner_has():
@@ -125,7 +125,7 @@ def test_the_compiled_loop_and_a_session_learn_the_same_bits(neither, update):
             gold = BANK[place].heads[offer.choice.memo["word"] - 1]
             session.tell(offer.id, SAID[person(gold, *offer.choice.memo["heads"], ticket)])
     assert {"first", "second", "neither", "refused"} == {question.answer for question in training.log()}
-    assert training.model.cells.tobytes() + training.model.stats.tobytes() == bits(learner)
+    assert training.model.table.tobytes() + training.model.stats.tobytes() == bits(learner)
     assert bits(replay(session.ledger, fresh(lam=0.5, update=update, neither=neither))) == bits(learner)
 
 

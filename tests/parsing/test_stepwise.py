@@ -52,7 +52,7 @@ def test_call_by_call_is_the_compiled_loop(recipe):
     called.visit_by_calls(called.order(0, visits), *drawn(called, visits))
     assert called.log() == compiled.log()
     assert called.questions > 50
-    assert called.model.cells.tobytes() == compiled.model.cells.tobytes()
+    assert called.model.table.tobytes() == compiled.model.table.tobytes()
     for mine, theirs in zip(called.progress, compiled.progress, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-10)
 

@@ -9,7 +9,6 @@ from parsing.treebanks import random_treebank
 
 from conquer import tickets
 from conquer.kernels.parsing import training as kernel
-from conquer.kernels.rounds import primitives
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import ASK, EdgeLearner, EdgeRule
@@ -76,7 +75,7 @@ def test_compiled_training_is_the_learner_called_one_by_one(recipe):
     training.visit(visits - 40)
     learner, log = by_hand(recipe, 3, visits)
     assert [(q.sentence, q.word, q.heads, q.answer) for q in training.log()] == log
-    assert training.model.cells.tobytes() == learner.model.cells.tobytes()
+    assert training.model.table.tobytes() == learner.model.table.tobytes()
     assert training.model.stats.tobytes() == learner.model.stats.tobytes()
     heads = parse_heads(TEXT, FEATURES, training.weights(), recipe.rule.several_roots)
     for t, sentence in enumerate(BANK):
@@ -95,7 +94,7 @@ def test_supervision_is_rehearsing_every_word():
         sums += clock * (learner.model.weights() - before)
         clock += 1
     model, weights = next(supervise(TEXT, FEATURES, seed=1))
-    assert model.cells.tobytes() == learner.model.cells.tobytes()
+    assert model.table.tobytes() == learner.model.table.tobytes()
     assert np.allclose(weights, learner.model.weights() - sums / clock, atol=1e-12)
 
 
@@ -148,14 +147,13 @@ def test_refusals():
 
 def test_a_model_that_diverges_says_so_and_stays_as_it_was():
     model = Diagonal(FEATURES.dim, update="margin")
-    model.cells[:, 0] = 1e308
-    before = model.cells.copy()
-    state = primitives.DiagonalState(model.cells, model.stats)
+    model.table[:, 0] = 1e308
+    before = model.table.copy()
     order = np.arange(len(BANK))
     status, sentence, _ = kernel.supervise(
-        state, model.plan, model.knobs, TEXT, FEATURES.table, FEATURES.value, order, False, np.zeros(0), 1
+        model.state, TEXT, FEATURES.table, FEATURES.value, order, False, np.zeros(0), 1
     )
-    assert (model.cells == before).all()
+    assert (model.table == before).all()
     with pytest.raises(ArithmeticError, match=f"diverged at sentence {sentence + 1}: a larger lam"):
         check_status(status, sentence)
 

@@ -18,7 +18,7 @@ from conquer.service.settings import Settings
 from .folds import rows_of
 from .test_together import DIM, MODELS, World, vectors
 
-BULK = ("everyday", "believing nobody", "on a full model", "in float32")
+BULK = ("everyday", "believing nobody", "on a full model", "with draws")
 WAYS = ("held", "read again", "some of each", "one by one")
 
 

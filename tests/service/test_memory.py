@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from conquer.models.cells import own_bytes
+from conquer.models.tables import own_bytes
 from conquer.service.commands.pick_learner import build
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
 from conquer.tickets import stream, tickets
@@ -37,15 +37,15 @@ def settings(**others):
 def test_a_size_is_at_least_what_is_taken_and_at_most_all(others):
     first, second = (build(settings(**others), None)[0] for _ in range(2))
     whole = first.size
-    assert whole >= first.learner.model.cells.nbytes >= WHOLE > 100 * second.size
+    assert whole >= first.learner.model.table.nbytes >= WHOLE > 100 * second.size
     for turns in (1, 2, 20, 300):
         taught(second, turns)
-        taken = own_bytes(second.learner.model.cells)
+        taken = own_bytes(second.learner.model.table)
         assert 0 < taken <= second.size <= whole
     assert first.size == whole
     taught(second, 3)
     again, _ = build(settings(**others), second.dumps("{}"))
-    assert own_bytes(again.learner.model.cells) <= again.size <= second.size
+    assert own_bytes(again.learner.model.table) <= again.size <= second.size
 
 
 def test_a_few_answers_are_said_to_take_little():

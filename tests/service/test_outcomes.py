@@ -155,7 +155,7 @@ def test_one_bad_request_in_a_batch_is_told_alone(local, tmp_path) -> None:
             await play(client, 1)
 
             def breaks(turn):
-                turn.folded.learner.learner.model.cells[:] = 7.0
+                turn.folded.learner.learner.model.table[:] = 7.0
                 raise ZeroDivisionError("half-way")
 
             writer = app.server.writer

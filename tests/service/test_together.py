@@ -28,7 +28,7 @@ MODELS = {
     "everyday": {"algorithm": "gnr", "believe": "voters"},
     "believing nobody": {"algorithm": "gnc"},
     "on a full model": {"algorithm": "gnu", "model": "full", "believe": "people"},
-    "in float32": {"algorithm": "gnt", "parameters": {"storage": "float32"}},
+    "with draws": {"algorithm": "gnt"},
     "diverging": {"algorithm": "ttg", "parameters": {"update": "margin", "lam": 1e-100}},
     "one item shown": {"algorithm": "confidit"},
 }

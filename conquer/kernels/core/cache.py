@@ -57,7 +57,7 @@ def _usable(folder: Path) -> bool:
 
 
 def _sources(module: str, found: dict[str, bytes]) -> dict[str, bytes]:
-    """The source of a kernel module (".rounds.steps") and of every kernel module it imports, by name."""
+    """The source of a kernel module (".rounds.choice") and of every kernel module it imports, by name."""
     path = _KERNELS.joinpath(*module.split(".")).with_suffix(".py")
     if module not in found and module not in _AROUND and path.exists():
         found[module] = path.read_bytes()

@@ -1,16 +1,54 @@
-"""Dot products over sparse rows: four accumulators in entry order, summed in one fixed way.
+"""Dot products over sparse rows: four accumulators in entry order, summed in one fixed way; rows fetched ahead.
 
 Positions and feature ids are unsigned here: for signed ones numba adds a test and a select to every access, which
 costs more than the arithmetic and keeps loops from vectorising.
 """
 
+from typing import Any
+
 import numpy as np
 
-from conquer.kernels.core.hints import prefetch
-from conquer.kernels.core.kernel import part
+from conquer.kernels.core.kernel import overload, part, when_loaded
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 LINE = np.uint64(8)
+
+# Into the second-level cache: hints for the first hold one of its few buffers each until the line is there, and a
+# round asks for more lines than the first level has room for.
+_READ, _SECOND_LEVEL, _DATA = 0, 2, 1
+
+
+def prefetch(array, row):
+    """Start to load the line of `array[row]` (its first entry); any unsigned `row` is safe, even beyond the end."""
+
+
+def _compiled() -> None:
+    from numba import types
+    from numba.core import cgutils as code
+    from numba.extending import intrinsic
+
+    cgutils: Any = code  # its types are not exported
+
+    @intrinsic
+    def hint(typing_context: Any, array: Any, row: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(signature.args[0])(context, builder, arguments[0])
+            stride = cgutils.unpack_tuple(builder, view.strides)[0]
+            offset = builder.mul(context.cast(builder, arguments[1], signature.args[1], types.uint64), stride)
+            address = builder.gep(builder.bitcast(view.data, cgutils.voidptr_t), [offset])
+            word = cgutils.int32_t
+            kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [address.type, word, word, word])
+            fetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
+            builder.call(fetch, [address, word(_READ), word(_SECOND_LEVEL), word(_DATA)])
+            return context.get_dummy_value()
+
+        return types.void(array, row), generate
+
+    started: Any = hint
+    overload(prefetch, lambda array, row: lambda array, row: started(array, row))
+
+
+when_loaded(_compiled)
 
 
 @part

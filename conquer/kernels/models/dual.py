@@ -1,7 +1,7 @@
 """The kernel model: stored items, the Cholesky factor of lam I + Gram of the shown half-differences, and its solves.
 
 With p = the sum of the projections' multipliers times their items, w = U' alpha + p / lam where
-(lam I + G) alpha = answers - U p / lam.
+(lam I + G) alpha = answers - U p / lam. A row that others are multiplied with is scattered into `dense` meanwhile.
 """
 
 import math
@@ -9,38 +9,208 @@ import math
 import numpy as np
 
 from conquer.kernels.core.kernel import implements, part
-from conquer.kernels.core.sparse import dot, inner, row_bounds
-from conquer.kernels.models.differences import beyond, combined, item_distance, less_row, meet
-from conquer.kernels.models.pairs import (
-    ALPHA,
-    COEFFICIENT,
-    ENTRIES,
-    ITEMS,
-    KU,
-    NORM,
-    OWN,
-    PAIRS,
-    RHS,
-    SELF,
-    SHIFT,
-    SOLVED,
-    SQUARE,
-    forget,
-    forward,
-    kernel,
-    solve,
-    store,
-    weakest,
-)
-from conquer.kernels.models.scattered import scatter, stored_dot, unscatter
+from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
+from conquer.kernels.models.differences import less_row
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.choice import draw_from_gram
 from conquer.kernels.rounds.primitives import DualState
-from conquer.kernels.rounds.select import draw_from_gram
+
+ITEMS, PAIRS, ENTRIES = range(3)  # counts
+COEFFICIENT, SQUARE = range(2)  # columns of item
+RHS, ALPHA, NORM = range(3)  # rows of pair
+KU, SOLVED, OWN = range(3)  # layers of room; OWN holds p . phi_i / and phi_i . phi_i
+SHIFT, SELF = range(2)
+
+
+@part
+def scatter(items, i, dense):
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[feature(items, j)] = items.data[j]
+
+
+@part
+def unscatter(items, i, dense):
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[feature(items, j)] = 0.0
+
+
+@part
+def stored_dot(stored, q, dense):
+    total = 0.0
+    for j in range(np.uint64(stored.indptr[q]), np.uint64(stored.indptr[q + 1])):
+        total += stored.data[j] * dense[feature(stored, j)]
+    return total
+
+
+@part
+def meet(others, start, stop, dense):
+    """||y - x||^2 over the features of y, entries start to stop of others, and how many of them x has: x is scattered.
+
+    Small enough to become part of its caller: called, it would take longer than its sum.
+    """
+    total = 0.0
+    met = np.int64(0)
+    for j in range(start, stop):
+        value = dense[feature(others, j)]
+        gap = others.data[j] - value
+        total += gap * gap
+        met += value != 0.0
+    return total, met
+
+
+@part
+def beyond(total, others, start, stop, items, i, dense):
+    """The sum of `meet` and what row i of items, which is scattered and stays so, has beside y."""
+    first, last = row_bounds(items, i)
+    for j in range(start, stop):
+        dense[feature(others, j)] = 0.0
+    for j in range(first, last):
+        rest = dense[feature(items, j)]
+        total += rest * rest
+        dense[feature(items, j)] = items.data[j]
+    return total
+
+
+@part
+def item_distance(items, i, j, dense):
+    """||phi_i - phi_j||^2, phi_j being scattered."""
+    start, stop = row_bounds(items, i)
+    first, last = row_bounds(items, j)
+    total, met = meet(items, start, stop, dense)
+    return beyond(total, items, start, stop, items, j, dense) if met < np.int64(last - first) else total
+
+
+@part
+def combined(items, weights, dense):
+    """u = sum_k weights[k] phi_k as one row: what the items share has cancelled in it and is not there."""
+    size = 0
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        size += np.int64(stop - start)
+        for j in range(start, stop):
+            dense[feature(items, j)] += weights[k] * items.data[j]
+    indptr, indices, data = np.zeros(2, np.int64), np.empty(size, np.int32), np.empty(size)
+    end = 0
+    for k in range(items.rows.size):
+        start, stop = row_bounds(items, k)
+        for j in range(start, stop):
+            value = dense[feature(items, j)]
+            if value != 0.0:
+                indices[end], data[end] = items.indices[j], value
+                dense[feature(items, j)] = 0.0
+                end += 1
+    indptr[1] = end
+    return primitives.Items(indptr, indices, data, np.zeros(1, np.int64))
+
+
+@part
+def kernel(constants, between, xx, yy):
+    """k(x, y) from x.y, x.x and y.y, for rbf from ||x - y||^2; rbf and poly have k(x, x) = 1."""
+    if constants.kernel == st.LINEAR:
+        return between
+    scale = constants.scale
+    if constants.kernel == st.RBF:
+        return math.exp(-scale * between)
+    return ((scale * between + 1.0) / math.sqrt((scale * xx + 1.0) * (scale * yy + 1.0))) ** constants.degree
+
+
+@part
+def forward(factor, count, right, out):
+    """out := factor^-1 right."""
+    for r in range(count):
+        out[r] = (right[r] - inner(factor[r], out, r)) / factor[r, r]
+
+
+@part
+def backward(factor, count, out):
+    """out := factor'^-1 out."""
+    for r in range(count - 1, -1, -1):
+        out[r] /= factor[r, r]
+        value, row = out[r], factor[r]
+        for c in range(r):
+            out[c] -= value * row[c]
+
+
+@part
+def store(state, items, i, owner, coefficient):
+    q, end = state.counts[ITEMS], state.counts[ENTRIES]
+    start, stop = row_bounds(items, i)
+    for j in range(start, stop):
+        state.indices[end] = items.indices[j]
+        state.data[end] = items.data[j]
+        end += 1
+    state.indptr[q + 1] = end
+    state.owner[q] = owner
+    state.item[q, COEFFICIENT] = coefficient
+    state.item[q, SQUARE] = state.room[OWN, i, SELF]
+    state.counts[ITEMS] = q + 1
+    state.counts[ENTRIES] = end
+
+
+@part
+def solve(state):
+    pairs = state.counts[PAIRS]
+    forward(state.factor, pairs, state.pair[RHS], state.pair[ALPHA])
+    backward(state.factor, pairs, state.pair[ALPHA])
+
+
+@part
+def weakest(state):
+    """The pair with the smallest |alpha| ||u||, the oldest of equals; the newest always stays."""
+    best, where = math.inf, 0
+    for s in range(state.counts[PAIRS] - 1):
+        value = abs(state.pair[ALPHA, s]) * math.sqrt(state.pair[NORM, s])
+        if value < best:
+            best, where = value, s
+    return where
+
+
+@part
+def forget(state, gone):
+    """Drop a pair: its row and column of the factor (the rows below take over what it carried) and its items."""
+    pairs = state.counts[PAIRS]
+    factor = state.factor
+    carried = state.room[SOLVED, 0]
+    for r in range(gone + 1, pairs):
+        carried[r - 1] = factor[r, gone]
+        for c in range(gone):
+            factor[r - 1, c] = factor[r, c]
+        for c in range(gone + 1, r + 1):
+            factor[r - 1, c - 1] = factor[r, c]
+        for line in range(3):
+            state.pair[line, r - 1] = state.pair[line, r]
+    pairs -= 1
+    state.counts[PAIRS] = pairs
+    for c in range(gone, pairs):
+        length = math.sqrt(factor[c, c] * factor[c, c] + carried[c] * carried[c])
+        cosine, sine = length / factor[c, c], carried[c] / factor[c, c]
+        factor[c, c] = length
+        for r in range(c + 1, pairs):
+            factor[r, c] = (factor[r, c] + sine * carried[r]) / cosine
+            carried[r] = cosine * carried[r] - sine * factor[r, c]
+    kept, end = 0, 0
+    for q in range(state.counts[ITEMS]):
+        owner = state.owner[q]
+        start, stop = state.indptr[q], state.indptr[q + 1]
+        if owner != gone:
+            for j in range(start, stop):
+                state.indices[end] = state.indices[j]
+                state.data[end] = state.data[j]
+                end += 1
+            state.indptr[kept + 1] = end
+            state.owner[kept] = owner - 1 if owner > gone else owner
+            state.item[kept, COEFFICIENT] = state.item[q, COEFFICIENT]
+            state.item[kept, SQUARE] = state.item[q, SQUARE]
+            kept += 1
+    state.counts[ITEMS] = kept
+    state.counts[ENTRIES] = end
 
 
 @implements(primitives.prepare, DualState)
-def prepare(state, items, plan, knobs):
+def prepare(state, items):
     """k_U(phi_i), p . phi_i and phi_i . phi_i for every item of the round."""
     pairs = state.counts[PAIRS]
     stored = primitives.Items(state.indptr, state.indices, state.data, state.owner)
@@ -54,14 +224,14 @@ def prepare(state, items, plan, knobs):
         first, last = row_bounds(items, i)
         size = np.int64(last - first)
         for q in range(state.counts[ITEMS]):
-            if plan[st.KERNEL] == st.RBF:
+            if state.constants.kernel == st.RBF:
                 start, stop = np.uint64(state.indptr[q]), np.uint64(state.indptr[q + 1])
                 between, met = meet(stored, start, stop, state.dense)
                 if met < size:  # never for dense rows
                     between = beyond(between, stored, start, stop, items, i, state.dense)
             else:
                 between = stored_dot(stored, q, state.dense)
-            value = state.item[q, COEFFICIENT] * kernel(plan, knobs, between, state.item[q, SQUARE], own[SELF])
+            value = state.item[q, COEFFICIENT] * kernel(state.constants, between, state.item[q, SQUARE], own[SELF])
             if state.owner[q] >= 0:
                 ku[state.owner[q]] += value
             else:
@@ -70,102 +240,103 @@ def prepare(state, items, plan, knobs):
 
 
 @implements(primitives.scores, DualState)
-def scores(state, items, after, knobs, out):
+def scores(state, items, after, out):
     pairs = state.counts[PAIRS]
     for i in range(items.rows.size):
-        out[i] = inner(state.room[KU, i], state.pair[ALPHA], pairs) + state.room[OWN, i, SHIFT] / knobs[st.LAM]
+        out[i] = inner(state.room[KU, i], state.pair[ALPHA], pairs) + state.room[OWN, i, SHIFT] / state.constants.lam
 
 
 @implements(primitives.widen, DualState)
-def widen(state, items, plan, knobs):
+def widen(state, items):
     for i in range(items.rows.size):
         forward(state.factor, state.counts[PAIRS], state.room[KU, i], state.room[SOLVED, i])
 
 
 @part
-def self_kernel(state, i, plan, knobs):
+def self_kernel(state, i):
     square = state.room[OWN, i, SELF]
-    return kernel(plan, knobs, square, square, square) if plan[st.KERNEL] != st.RBF else 1.0
+    return kernel(state.constants, square, square, square) if state.constants.kernel != st.RBF else 1.0
 
 
 @part
-def item_kernel(state, items, i, j, plan, knobs):
+def item_kernel(state, items, i, j):
     """k(phi_i, phi_j), phi_j being scattered."""
-    between = item_distance(items, i, j, state.dense) if plan[st.KERNEL] == st.RBF else dot(items, i, state.dense)
-    return kernel(plan, knobs, between, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
+    rbf = state.constants.kernel == st.RBF
+    between = item_distance(items, i, j, state.dense) if rbf else dot(items, i, state.dense)
+    return kernel(state.constants, between, state.room[OWN, i, SELF], state.room[OWN, j, SELF])
 
 
 @implements(primitives.variances, DualState)
-def variances(state, items, plan, knobs, out):
+def variances(state, items, out):
     pairs = state.counts[PAIRS]
     for i in range(items.rows.size):
         solved = state.room[SOLVED, i]
-        out[i] = max(0.0, self_kernel(state, i, plan, knobs) - inner(solved, solved, pairs)) / knobs[st.LAM]
+        out[i] = max(0.0, self_kernel(state, i) - inner(solved, solved, pairs)) / state.constants.lam
 
 
 @part
-def prepare_gaps(state, items, pivot, plan, knobs):
+def prepare_gaps(state, items, pivot):
     """The items phi_i - phi_p, ready for variances and gram: where the kernel is linear they are items themselves."""
     gaps = less_row(items, pivot)
-    primitives.prepare(state, gaps, plan, knobs)
-    primitives.widen(state, gaps, plan, knobs)
+    primitives.prepare(state, gaps)
+    primitives.widen(state, gaps)
     return gaps
 
 
 @implements(primitives.contrasts, DualState)
-def contrasts(state, items, pivot, plan, knobs, out):
-    if plan[st.KERNEL] == st.LINEAR:
-        primitives.variances(state, prepare_gaps(state, items, pivot, plan, knobs), plan, knobs, out)
+def contrasts(state, items, pivot, out):
+    if state.constants.kernel == st.LINEAR:
+        primitives.variances(state, prepare_gaps(state, items, pivot), out)
         return
-    primitives.widen(state, items, plan, knobs)
+    primitives.widen(state, items)
     pairs, solved = state.counts[PAIRS], state.room[SOLVED, pivot]
     scatter(items, pivot, state.dense)
     for i in range(items.rows.size):
-        if plan[st.KERNEL] == st.RBF:
+        if state.constants.kernel == st.RBF:
             # 2 - 2 k without its cancellation.
-            total = -2.0 * math.expm1(-knobs[st.SCALE] * item_distance(items, i, pivot, state.dense))
+            total = -2.0 * math.expm1(-state.constants.scale * item_distance(items, i, pivot, state.dense))
         else:
-            total = 2.0 - 2.0 * item_kernel(state, items, i, pivot, plan, knobs)
+            total = 2.0 - 2.0 * item_kernel(state, items, i, pivot)
         other = state.room[SOLVED, i]
         for r in range(pairs):
             gap = other[r] - solved[r]
             total -= gap * gap
-        out[i] = 0.0 if i == pivot else max(0.0, total) / knobs[st.LAM]
+        out[i] = 0.0 if i == pivot else max(0.0, total) / state.constants.lam
     unscatter(items, pivot, state.dense)
 
 
 @implements(primitives.gram, DualState)
-def gram(state, items, plan, knobs, work):
+def gram(state, items):
     pairs = state.counts[PAIRS]
     for i in range(items.rows.size):
         scatter(items, i, state.dense)
         for j in range(i, items.rows.size):
-            value = item_kernel(state, items, j, i, plan, knobs)
+            value = item_kernel(state, items, j, i)
             value -= inner(state.room[SOLVED, i], state.room[SOLVED, j], pairs)
-            work[st.GRAM + i, j] = value / knobs[st.LAM]
-            work[st.GRAM + j, i] = value / knobs[st.LAM]
+            state.work[st.GRAM + i, j] = value / state.constants.lam
+            state.work[st.GRAM + j, i] = value / state.constants.lam
         unscatter(items, i, state.dense)
 
 
 @implements(primitives.noise, DualState)
-def noise(state, items, plan, knobs, work, ticket, out):
+def noise(state, items, ticket, out):
     count = items.rows.size
-    if plan[st.KERNEL] == st.LINEAR:
-        primitives.gram(state, prepare_gaps(state, items, 0, plan, knobs), plan, knobs, work)
+    if state.constants.kernel == st.LINEAR:
+        primitives.gram(state, prepare_gaps(state, items, 0))
     else:
-        primitives.widen(state, items, plan, knobs)
-        primitives.gram(state, items, plan, knobs, work)
-        own = work[st.GRAM, 0]
+        primitives.widen(state, items)
+        primitives.gram(state, items)
+        own = state.work[st.GRAM, 0]
         for i in range(1, count):
             for j in range(1, count):
-                work[st.GRAM + i, j] -= work[st.GRAM + i, 0] + work[st.GRAM, j] - own
+                state.work[st.GRAM + i, j] -= state.work[st.GRAM + i, 0] + state.work[st.GRAM, j] - own
         for i in range(count):
-            work[st.GRAM + i, 0] = work[st.GRAM, i] = 0.0
-    draw_from_gram(work, count, ticket, out)
+            state.work[st.GRAM + i, 0] = state.work[st.GRAM, i] = 0.0
+    draw_from_gram(state.work, count, ticket, out)
 
 
 @implements(primitives.has_room, DualState)
-def has_room(state, items, plan):
+def has_room(state, items):
     entries = 0
     for i in range(items.rows.size):
         start, stop = row_bounds(items, i)
@@ -178,7 +349,7 @@ def has_room(state, items, plan):
 
 
 @implements(primitives.shift, DualState)
-def shift(state, items, plan, knobs, mu):
+def shift(state, items, mu):
     """Items with a multiplier join p; the answers that alpha explains change by what p already explains."""
     pairs = state.counts[PAIRS]
     before = np.empty((3, pairs + 2))
@@ -189,17 +360,17 @@ def shift(state, items, plan, knobs, mu):
         if mu[i] != 0.0:
             store(state, items, i, -1, -mu[i])
             for s in range(pairs):
-                state.pair[RHS, s] += mu[i] * state.room[KU, i, s] / knobs[st.LAM]
+                state.pair[RHS, s] += mu[i] * state.room[KU, i, s] / state.constants.lam
             scatter(items, i, state.dense)
             for j in range(items.rows.size):
-                state.room[OWN, j, SHIFT] -= mu[i] * item_kernel(state, items, j, i, plan, knobs)
+                state.room[OWN, j, SHIFT] -= mu[i] * item_kernel(state, items, j, i)
             unscatter(items, i, state.dense)
     solve(state)
     return before
 
 
 @implements(primitives.unshift, DualState)
-def unshift(state, items, plan, knobs, mu, before):
+def unshift(state, items, before):
     pairs = state.counts[PAIRS]
     state.counts[ITEMS], state.counts[ENTRIES] = int(before[2, 0]), int(before[2, 1])
     for s in range(pairs):
@@ -207,19 +378,19 @@ def unshift(state, items, plan, knobs, mu, before):
 
 
 @implements(primitives.step, DualState)
-def step(state, items, weights, target, plan, knobs):
-    if plan[st.KERNEL] != st.LINEAR:
-        return extend(state, items, weights, target, plan, knobs)
+def step(state, items, weights, target):
+    if state.constants.kernel != st.LINEAR:
+        return extend(state, items, weights, target)
     # One row with what the items share gone: the products of two items of 1e9 would leave nothing of the rest.
     whole = combined(items, weights, state.dense)
-    primitives.prepare(state, whole, plan, knobs)
-    return extend(state, whole, np.ones(1), target, plan, knobs)
+    primitives.prepare(state, whole)
+    return extend(state, whole, np.ones(1), target)
 
 
 @part
-def extend(state, items, weights, target, plan, knobs):
+def extend(state, items, weights, target):
     """The step along sum_k weights[k] phi_k, stored as these items; they are prepared."""
-    pairs, lam = state.counts[PAIRS], knobs[st.LAM]
+    pairs, lam = state.counts[PAIRS], state.constants.lam
     row = state.factor[pairs]
     ku = state.room[KU, 0]
     margin, pushed, square = 0.0, 0.0, 0.0
@@ -228,7 +399,7 @@ def extend(state, items, weights, target, plan, knobs):
         pushed += weights[k] * state.room[OWN, k, SHIFT]
         scatter(items, k, state.dense)
         for j in range(items.rows.size):
-            square += weights[k] * weights[j] * item_kernel(state, items, j, k, plan, knobs)
+            square += weights[k] * weights[j] * item_kernel(state, items, j, k)
         unscatter(items, k, state.dense)
     loss = target - margin - pushed / lam
     if not (abs(loss) < 1e100 and square < 1e200):
@@ -257,7 +428,7 @@ def extend(state, items, weights, target, plan, knobs):
         store(state, items, k, pairs, weights[k])
     state.counts[PAIRS] = pairs + 1
     solve(state)
-    if plan[st.BUDGET] > 0 and pairs + 1 > plan[st.BUDGET]:
+    if state.constants.budget > 0 and pairs + 1 > state.constants.budget:
         forget(state, weakest(state))
         solve(state)
     after = rest / (lam + rest)

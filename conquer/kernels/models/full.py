@@ -12,25 +12,25 @@ from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
 from conquer.kernels.models.differences import less_row
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.choice import draw_from_gram
 from conquer.kernels.rounds.primitives import FullState
-from conquer.kernels.rounds.select import draw_from_gram
 
 # Columns handled together: a block of every item's product stays in the nearest cache.
 BLOCK = 512
 
 
 @implements(primitives.prepare, FullState)
-def prepare(state, items, plan, knobs):
+def prepare(state, items):
     pass
 
 
 @implements(primitives.has_room, FullState)
-def has_room(state, items, plan):
+def has_room(state, items):
     return True
 
 
 @implements(primitives.scores, FullState)
-def scores(state, items, after, knobs, out):
+def scores(state, items, after, out):
     for i in range(items.rows.size):
         out[i] = dot(items, i, state.w)
 
@@ -69,7 +69,7 @@ def fill_zero(vector):
 
 
 @implements(primitives.widen, FullState)
-def widen(state, items, plan, knobs):
+def widen(state, items):
     """room[0] := the items, room[1] := A^-1 items."""
     x, y = state.room[0], state.room[1]
     for i in range(items.rows.size):
@@ -82,37 +82,48 @@ def widen(state, items, plan, knobs):
 
 
 @implements(primitives.variances, FullState)
-def variances(state, items, plan, knobs, out):
+def variances(state, items, out):
     for i in range(items.rows.size):
         out[i] = max(0.0, dot(items, i, state.room[1, i]))
 
 
 @implements(primitives.contrasts, FullState)
-def contrasts(state, items, pivot, plan, knobs, out):
+def contrasts(state, items, pivot, out):
     gaps = less_row(items, pivot)
-    primitives.widen(state, gaps, plan, knobs)
-    primitives.variances(state, gaps, plan, knobs, out)
+    primitives.widen(state, gaps)
+    primitives.variances(state, gaps, out)
 
 
 @implements(primitives.gram, FullState)
-def gram(state, items, plan, knobs, work):
+def gram(state, items):
     for i in range(items.rows.size):
         for j in range(i, items.rows.size):
             value = dot(items, j, state.room[1, i])
-            work[st.GRAM + i, j] = value
-            work[st.GRAM + j, i] = value
+            state.work[st.GRAM + i, j] = value
+            state.work[st.GRAM + j, i] = value
 
 
 @implements(primitives.noise, FullState)
-def noise(state, items, plan, knobs, work, ticket, out):
+def noise(state, items, ticket, out):
+    """Drawn in the smaller space: of K items from their Gram matrix, of D features from A^-1 itself."""
+    dim = state.w.size
+    if dim < items.rows.size:
+        drawn = np.empty(dim)
+        for i in range(dim):
+            for j in range(dim):
+                state.work[st.GRAM + i, j] = state.inverse[i, j]
+        draw_from_gram(state.work, dim, ticket, drawn)
+        for i in range(items.rows.size):
+            out[i] = dot(items, i, drawn)
+        return
     gaps = less_row(items, 0)
-    primitives.widen(state, gaps, plan, knobs)
-    primitives.gram(state, gaps, plan, knobs, work)
-    draw_from_gram(work, items.rows.size, ticket, out)
+    primitives.widen(state, gaps)
+    primitives.gram(state, gaps)
+    draw_from_gram(state.work, items.rows.size, ticket, out)
 
 
 @implements(primitives.shift, FullState)
-def shift(state, items, plan, knobs, mu):
+def shift(state, items, mu):
     before = state.w.copy()
     for i in range(items.rows.size):
         if mu[i] != 0.0:
@@ -122,7 +133,7 @@ def shift(state, items, plan, knobs, mu):
 
 
 @implements(primitives.unshift, FullState)
-def unshift(state, items, plan, knobs, mu, before):
+def unshift(state, items, before):
     for r in range(state.w.size):
         state.w[r] = before[r]
 
@@ -176,7 +187,7 @@ def shrink(matrix, gain, confidence):
 
 
 @implements(primitives.step, FullState)
-def step(state, items, weights, target, plan, knobs):
+def step(state, items, weights, target):
     u, gain = state.room[0], state.room[1]
     confidence = direction(state.inverse, items, weights, u, gain)
     loss = target - inner(u[0], state.w, state.w.size)

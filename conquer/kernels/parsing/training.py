@@ -18,7 +18,7 @@ from conquer.kernels.parsing.arborescence import arborescence
 from conquer.kernels.parsing.edges import block, head_of, length, make_room, open_sentence, row_of, square
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.select import pick
+from conquer.kernels.rounds.choice import pick
 
 CONFUSION, MARGIN, GNC, RANDOM, PAIR = range(5)
 WITH_WIDTHS = (CONFUSION, GNC, PAIR)
@@ -31,35 +31,35 @@ LEAD = 0.3
 
 
 @part
-def score_words(state, source, plan, knobs, line, scores):
+def score_words(state, source, line, scores):
     """scores[j, i] = score of edge i -> j for all words j."""
     for j in range(1, length(source) + 1):
         items = block(source, j)
-        primitives.prepare(state, items, plan, knobs)
-        primitives.scores(state, items, items.rows[:0], knobs, line)
+        primitives.prepare(state, items)
+        primitives.scores(state, items, items.rows[:0], line)
         for i in range(length(source)):
             scores[j, head_of(j, i)] = line[i]
 
 
 @part
-def widths_of(state, source, j, head, plan, knobs, line, widths):
+def widths_of(state, source, j, head, line, widths):
     """widths[j, i] = contrast of edge i -> j with head -> j."""
     items = block(source, j)
-    primitives.prepare(state, items, plan, knobs)
-    primitives.contrasts(state, items, row_of(j, head), plan, knobs, line)
+    primitives.prepare(state, items)
+    primitives.contrasts(state, items, row_of(j, head), line)
     for i in range(length(source)):
         widths[j, head_of(j, i)] = line[i]
 
 
 @part
-def width_words(state, source, plan, knobs, line, scores, heads, asked, rule, eta, silent, widths):
+def width_words(state, source, line, scores, heads, asked, rule, eta, silent, widths):
     """The widths of the words not asked, 0 for words that could not be chosen even with the largest possible width.
 
     Rows have unit norm and A is at least lam, so no contrast exceeds 4 / lam. A width of 0 keeps such a word behind the
     one with the smallest margin.
     """
     size = heads.size
-    most = math.sqrt(eta * 4.000001 / knobs[st.LAM]) + LEAD
+    most = math.sqrt(eta * 4.000001 / state.constants.lam) + LEAD
     prune = not silent and rule != CONFUSION
     first, closest = 0, WRONG
     for j in range(1, size):
@@ -78,7 +78,7 @@ def width_words(state, source, plan, knobs, line, scores, heads, asked, rule, et
         if prune and scores[j, best] - scores[j, heads[j]] + most < reached:
             widths[j, :] = 0.0
             continue
-        widths_of(state, source, j, heads[j], plan, knobs, line, widths)
+        widths_of(state, source, j, heads[j], line, widths)
         for i in range(size):
             if i not in (j, heads[j]):
                 reached = max(reached, worth(rule, eta, scores, widths, j, i, heads[j], best, second))
@@ -195,33 +195,33 @@ class TrainingState(NamedTuple):
 
 
 @part
-def teach(state, items, a, b, y, scale, plan, knobs, average, before, clock):
+def teach(state, items, a, b, y, scale, average, before, clock):
     """One step along half the difference of rows a and b; `average` sums clock * (change of w)."""
     rows, weights = np.empty(2, np.int64), np.empty(2)
     rows[0], rows[1], weights[0], weights[1] = items.rows[a], items.rows[b], 0.5 * scale, -0.5 * scale
     moved = primitives.Items(items.indptr, items.indices, items.data, rows)
     if average.size == 0:
-        return primitives.step(state, moved, weights, y, plan, knobs)
+        return primitives.step(state, moved, weights, y)
     width = before.size // 2
     for p in range(2):
         for f in range(width):
-            before[p * width + f] = state.cells[items.indices[rows[p] * width + f], diagonal.W]
-    status = primitives.step(state, moved, weights, y, plan, knobs)
+            before[p * width + f] = state.table[items.indices[rows[p] * width + f], diagonal.W]
+    status = primitives.step(state, moved, weights, y)
     for p in range(2):
         for f in range(width):
             # A feature of both rows does not move, so none is added twice.
             r = items.indices[rows[p] * width + f]
-            average[r] += clock * (state.cells[r, diagonal.W] - before[p * width + f])
+            average[r] += clock * (state.table[r, diagonal.W] - before[p * width + f])
     return status
 
 
 @part
-def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
+def rehearse(state, source, j, head, scale, average, room, clock):
     """Learn `head` as word j's head against its best rival, unless it leads by a whole answer."""
     items = block(source, j)
     line = room.line
-    primitives.prepare(state, items, plan, knobs)
-    primitives.scores(state, items, items.rows[:0], knobs, line)
+    primitives.prepare(state, items)
+    primitives.scores(state, items, items.rows[:0], line)
     own = row_of(j, head)
     rival = -1
     for i in range(length(source)):
@@ -229,11 +229,11 @@ def rehearse(state, source, j, head, scale, plan, knobs, average, room, clock):
             rival = i
     if rival < 0 or 0.5 * scale * (line[own] - line[rival]) >= 1.0:
         return st.OK
-    return teach(state, items, own, rival, 1.0, scale, plan, knobs, average, room.before, clock)
+    return teach(state, items, own, rival, 1.0, scale, average, room.before, clock)
 
 
-@sized(lambda state, plan, knobs, text, table, value, order, *_: 20 * len(order) * table.salt.size)
-def supervise(state, plan, knobs, text, table, value, order, tree_scale, average, clock):
+@sized(lambda state, text, table, value, order, *_: 20 * len(order) * table.salt.size)
+def supervise(state, text, table, value, order, tree_scale, average, clock):
     """One pass over the known heads in the given order; returns (status, sentence or -1, clock)."""
     room = make_room(text.offsets, table, value)
     for t in order:
@@ -244,7 +244,7 @@ def supervise(state, plan, knobs, text, table, value, order, tree_scale, average
             head = text.heads[text.offsets[t] + j]
             if head < 0:
                 continue
-            status = rehearse(state, source, j, head, scale, plan, knobs, average, room, clock)
+            status = rehearse(state, source, j, head, scale, average, room, clock)
             if status != st.OK:
                 return status, t, clock
         clock += 1
@@ -259,17 +259,17 @@ def remember(progress, t, j, head):
 
 
 @part
-def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, judge_ticket):
+def ask_once(state, text, t, source, ask, progress, room, ticket, judge_ticket):
     """Choose, ask and learn one question of sentence t; returns (status, whether something was asked)."""
     size = length(source)
     start = text.offsets[t]
     scores, widths = square(room.scores, size + 1), square(room.widths, size + 1)
     heads, asked = room.heads[: size + 1], progress.asked[start : start + size + 1]
-    score_words(state, source, plan, knobs, room.line, scores)
+    score_words(state, source, room.line, scores)
     arborescence(scores, room.free[: size + 1], ask.several_roots, heads)
     rule, eta, silent = ask.rule, ask.eta, ask.silent
     if silent or rule in WITH_WIDTHS:
-        width_words(state, source, plan, knobs, room.line, scores, heads, asked, rule, eta, silent, widths)
+        width_words(state, source, room.line, scores, heads, asked, rule, eta, silent, widths)
     j, i = question(rule, eta, silent, scores, widths, heads, asked, room.values, ticket)
     if j == 0:
         return st.OK, False
@@ -286,14 +286,14 @@ def ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, j
     scale = 1.0 / size if ask.tree_scale else 1.0
     a, b = row_of(j, heads[j]), row_of(j, i)
     clock = progress.counts[2]
-    status = teach(state, items, a, b, y, scale, plan, knobs, progress.average, room.before, clock)
+    status = teach(state, items, a, b, y, scale, progress.average, room.before, clock)
     if said in (FIRST, SECOND):
         remember(progress, t, j, heads[j] if said == FIRST else i)
     return status, True
 
 
-@sized(lambda state, plan, knobs, text, table, value, order, *_: 20 * len(order) * table.salt.size)
-def train(state, plan, knobs, text, table, value, order, ask, policy_tickets, judge_tickets, progress):
+@sized(lambda state, text, table, value, order, *_: 20 * len(order) * table.salt.size)
+def train(state, text, table, value, order, ask, policy_tickets, judge_tickets, progress):
     """Visit sentences in the given order with `ask.questions` questions each; returns (status, sentence or -1).
 
     Every question is followed by `ask.replay` rehearsals of answers remembered so far.
@@ -305,7 +305,7 @@ def train(state, plan, knobs, text, table, value, order, ask, policy_tickets, ju
             ticket = policy_tickets[visit * ask.questions + q]
             source = open_sentence(text, t, table, room)
             judge_ticket = judge_tickets[visit * ask.questions + q]
-            status, went = ask_once(state, plan, knobs, text, t, source, ask, progress, room, ticket, judge_ticket)
+            status, went = ask_once(state, text, t, source, ask, progress, room, ticket, judge_ticket)
             if status != st.OK:
                 return status, t
             if not went:
@@ -318,7 +318,7 @@ def train(state, plan, knobs, text, table, value, order, ask, policy_tickets, ju
                     other = open_sentence(text, s, table, room)
                     scale = 1.0 / length(other) if ask.tree_scale else 1.0
                     average, clock = progress.average, progress.counts[2]
-                    status = rehearse(state, other, j, head, scale, plan, knobs, average, room, clock)
+                    status = rehearse(state, other, j, head, scale, average, room, clock)
                     if status != st.OK:
                         return status, s
     return st.OK, -1

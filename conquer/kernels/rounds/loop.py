@@ -6,12 +6,13 @@ import numpy as np
 from numpy import float64, int64, uint64
 from numpy.typing import NDArray
 
-from conquer.kernels.core.hints import prefetch
 from conquer.kernels.core.kernel import part
+from conquer.kernels.core.sparse import prefetch
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
+from conquer.kernels.rounds.answer import learn
+from conquer.kernels.rounds.choice import choose
 from conquer.kernels.rounds.judge import is_best, prefer
-from conquer.kernels.rounds.steps import choose, learn
 
 CHOSEN, LEARNED = range(2)
 
@@ -72,7 +73,7 @@ def answer_round(world, t, a, b, query):
 
 
 @part
-def loop(state, items, plan, knobs, work, world, log, limit):
+def loop(state, items, rule, world, log, limit):
     """Run until `limit` rounds are chosen (and, at the end, all are learnt) or the state is full; returns a status."""
     total = world.sets.shape[0]
     cursor = log.cursor
@@ -81,10 +82,10 @@ def loop(state, items, plan, knobs, work, world, log, limit):
         if t < due(world, cursor[CHOSEN], t, total):
             if log.query[t] != st.NONE:
                 now = round_items(items, world, t)
-                if not primitives.has_room(state, now, plan):
+                if not primitives.has_room(state, now):
                     return st.FULL
                 a, b, answer = log.picks[t, 0], log.picks[t, 1], log.reals[t, 1]
-                status = learn(state, now, plan, knobs, work, world.tickets[t], a, b, answer)
+                status = learn(state, now, rule, world.tickets[t], a, b, answer)
                 if status != st.OK:
                     return status
             cursor[LEARNED] = t + 1
@@ -96,7 +97,7 @@ def loop(state, items, plan, knobs, work, world, log, limit):
             after = round_items(items, world, min(t + 1, total - 1)).rows
             for i in range(after.size):
                 prefetch(world.rewards, np.uint64(after[i]))  # the judge will ask for two of them
-            status, a, b, query, chance = choose(state, now, after, plan, knobs, work, world.tickets[t])
+            status, a, b, query, chance = choose(state, now, after, rule, world.tickets[t])
             if status != st.OK:
                 return status
             log.picks[t, 0], log.picks[t, 1], log.query[t], log.reals[t, 0] = a, b, query, chance

@@ -10,9 +10,12 @@ from numpy import float64, int32, int64
 from numpy.typing import NDArray
 
 from conquer.kernels.core.kernel import primitive
+from conquer.kernels.rounds.settings import ModelConstants
 
 
 class Items(NamedTuple):
+    """Rows of a CSR matrix: the items of a round."""
+
     indptr: NDArray[int64]
     indices: NDArray[int32]
     data: NDArray[float64]
@@ -20,19 +23,23 @@ class Items(NamedTuple):
 
 
 class DiagonalState(NamedTuple):
-    """cells (D, 2): w and 1/A."""
+    """table (D, 2): w and 1/A."""
 
-    cells: NDArray[float64]
+    table: NDArray[float64]
     stats: NDArray[float64]
+    work: NDArray[float64]
+    constants: ModelConstants
 
 
 class FullState(NamedTuple):
-    """w (D,), inverse (D, D): A^-1; room (2, K, D) for the round's items."""
+    """w (D,) and inverse (D, D): A^-1; room (2, K, D) for the round's items."""
 
     w: NDArray[float64]
     inverse: NDArray[float64]
     room: NDArray[float64]
     stats: NDArray[float64]
+    work: NDArray[float64]
+    constants: ModelConstants
 
 
 class DualState(NamedTuple):
@@ -49,61 +56,63 @@ class DualState(NamedTuple):
     room: NDArray[float64]
     dense: NDArray[float64]
     stats: NDArray[float64]
+    work: NDArray[float64]
+    constants: ModelConstants
 
 
 @primitive
-def prepare(state, items, plan, knobs):
-    """Whatever the other primitives need to know of this round's items; called first."""
+def prepare(state, items):
+    """Compute what the other primitives need of this round's items; called first."""
 
 
 @primitive
-def scores(state, items, after, knobs, out):
+def scores(state, items, after, out):
     """out[i] = w . phi_i; `after` are the rows of the items that will be scored next, to be fetched meanwhile."""
 
 
 @primitive
-def widen(state, items, plan, knobs):
-    """Whatever variances and gram need; called before the first of them."""
+def widen(state, items):
+    """Compute what variances and gram need; called before the first of them."""
 
 
 @primitive
-def variances(state, items, plan, knobs, out):
+def variances(state, items, out):
     """out[i] = phi_i' A^-1 phi_i."""
 
 
 @primitive
-def contrasts(state, items, pivot, plan, knobs, out):
-    """out[i] = (phi_i - phi_p)' A^-1 (phi_i - phi_p), from the difference; what `widen` left behind is lost."""
+def contrasts(state, items, pivot, out):
+    """out[i] = (phi_i - phi_p)' A^-1 (phi_i - phi_p), from the difference; overwrites the result of `widen`."""
 
 
 @primitive
-def gram(state, items, plan, knobs, work):
+def gram(state, items):
     """work[GRAM + i, j] = phi_i' A^-1 phi_j."""
 
 
 @primitive
-def noise(state, items, plan, knobs, work, ticket, out):
+def noise(state, items, ticket, out):
     """out[i] = phi_i . d for one draw d ~ N(0, A^-1), the same for all items, or (phi_i - phi_0) . d.
 
-    The two differ by one number for all items. Equal items get equal bits. What `widen` left behind is lost.
+    The two differ by one number for all items. Equal items get equal bits. Overwrites the result of `widen`.
     """
 
 
 @primitive
-def shift(state, items, plan, knobs, mu):
-    """w -= A^-1 sum_i mu_i phi_i, after `widen`; returns what `unshift` needs to take it back to the bit."""
+def shift(state, items, mu):
+    """w -= A^-1 sum_i mu_i phi_i, after `widen`; returns what `unshift` needs to restore w to the bit."""
 
 
 @primitive
-def unshift(state, items, plan, knobs, mu, before):
-    """w as it was before the `shift` that returned `before`, nothing else having moved."""
+def unshift(state, items, before):
+    """Restore w from before the `shift` that returned `before`, nothing else having moved."""
 
 
 @primitive
-def step(state, items, weights, target, plan, knobs):
+def step(state, items, weights, target):
     """Move along u = sum_k weights[k] phi_k towards `target`; returns a status, state untouched unless OK."""
 
 
 @primitive
-def has_room(state, items, plan):
+def has_room(state, items):
     """Whether one more step fits into the arrays."""

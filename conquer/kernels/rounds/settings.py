@@ -1,14 +1,6 @@
-"""What a policy and its parameters come to in compiled code: positions, codes and statuses, each named once."""
+"""The settings of models and rules as kernels take them, and the codes and statuses that kernels and Python share."""
 
-# Positions in `plan` (whole numbers) and `knobs` (reals): what a policy and its parameters come to.
-RULE_FIRST, RULE_SECOND, GATE, REPLY, ETA_MODE, PROJECTION, UPDATE, KERNEL, BUDGET = range(9)
-PLAN_SIZE = 9
-ETA, LAM, RADIUS, DRIFT, DELTA, GAMMA, ALPHA, TOLERANCE, SWEEPS, SCALE, DEGREE, LARGEST, MOST = range(13)
-KNOBS_SIZE = 13
-
-# Positions in `stats`, the running sums that the widths need.
-LEARNT, SUM_H, SUM_LOSS_H = range(3)
-STATS_SIZE = 3
+from typing import NamedTuple
 
 GREEDY, UCB, RELATIVE_UCB, THOMPSON, UNIFORM, WORST, ALONE, EXPLORE, CHALLENGER, SEPARATION = range(10)
 ALWAYS, CONFIDENT = range(2)
@@ -19,13 +11,59 @@ COORDINATE, MARGIN, IMPLICIT, PERCEPTRON = range(4)
 LINEAR, RBF, POLY = range(3)
 NONE, DUEL, BEST = range(3)
 
-OK, NOT_CONVERGED, DIVERGED, FULL, WILD, CROWDED, UNHELD = range(7)
+OK, NOT_CONVERGED, DIVERGED, FULL, WILD, UNHELD = range(6)
+
+
+class ModelConstants(NamedTuple):
+    """What a model is made with. `update` matters to the diagonal model; `kernel` to `budget` to the kernel model.
+
+    `budget` is the largest number of stored pairs, 0 for no limit; `sweeps` bounds a projection.
+    """
+
+    lam: float
+    projection: int = NO_PROJECTION
+    update: int = IMPLICIT
+    kernel: int = LINEAR
+    scale: float = 1.0
+    degree: float = 2.0
+    budget: int = 0
+    sweeps: int = 100_000
+
+
+class RuleConstants(NamedTuple):
+    """What a learner chooses and learns by: the codes of its policy, and the parameters of its widths and replies.
+
+    `radius` is U and `drift` Q of the bounds; `gamma` is Banditron's share of exploration, `alpha` Confidit's.
+    """
+
+    first: int
+    second: int
+    gate: int = ALWAYS
+    reply: int = REPLY_DUEL
+    eta_mode: int = CONSTANT
+    eta: float = 0.0
+    radius: float = 1.0
+    drift: float = 0.0
+    delta: float = 0.05
+    gamma: float = 0.1
+    alpha: float = 1.0
+
+
+# Positions in `stats`, the running sums that the widths need.
+LEARNT, SUM_H, SUM_LOSS_H = range(3)
+STATS_SIZE = 3
+
+# Rows of `work`, the scratch of a round: then K more rows for the Gram matrix.
+SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)
+
+# Entries of a step above this would overflow in its squares or quotients.
+LARGEST = 1e90
+
+# How far beyond [-1, 1] a projected score may be.
+TOLERANCE = 1e-12
 
 # What is smaller than this share of the terms it is the rest of is lost in their rounding: 16 units in the last place.
 RESOLVED = 2.0**-48
 
 # Where the width that holds at every look is narrowest, as a variance: tau2 of a board's `anytime` intervals.
 MIXING = 0.25
-
-# Rows of `work`, the scratch of a round: then K more rows for the Gram matrix.
-SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.models.cells import PAGE, own_bytes
+from conquer.models.tables import PAGE, own_bytes
 from conquer.rows import SparseRows
 from conquer.types import Learner
 

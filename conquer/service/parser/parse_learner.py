@@ -80,7 +80,7 @@ class ParseLearner:
 
     @property
     def size(self) -> int:
-        return sum(array.nbytes for array in self.learner.model.state)
+        return int(self.learner.model.state.table.nbytes)
 
     def fit(self, items: Sequence[Item]) -> None:
         """Edges have fixed features."""

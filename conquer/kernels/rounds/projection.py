@@ -1,11 +1,19 @@
-"""The nearest feasible scores by an active set: which slabs are tight is found by exchanges, the rest is one solve."""
+"""Projection of a round's scores on |s_i| <= 1, in the K-dimensional dual.
+
+`project` goes from slab to slab. Where that takes too long, `finish` finds the nearest feasible scores by an active
+set: which slabs are tight is found by exchanges, and the rest is one solve.
+"""
 
 import math
 
 import numpy as np
 
+from conquer.kernels.core import tickets
 from conquer.kernels.core.kernel import part
 from conquer.kernels.rounds import settings as st
+
+# Slab after slab converges slowly where items are nearly dependent; what is not done by then is solved at once.
+PATIENCE = 1000
 
 # A direction with less than this of its item's own variance is rounding, not information.
 _NULL = 1e-13
@@ -128,7 +136,7 @@ def settle_active(work, start, mu, rest, active, sides, size, factor, step):
 
 
 @part
-def finish(work, start, mu, knobs):
+def finish(work, start, mu, sweeps):
     """mu, and start - G mu in work[SCORES]: the feasible scores nearest to `start` in the metric of A.
 
     mu is where to begin. Lawson and Hanson's exchanges: the most violated item joins the active ones, those whose
@@ -146,14 +154,14 @@ def finish(work, start, mu, knobs):
             size += 1
         else:
             mu[i] = 0.0
-    for _ in range(int(knobs[st.SWEEPS])):
+    for _ in range(sweeps):
         size = settle_active(work, start, mu, rest, active, sides, size, factor, step)
         # A second solve takes away what the first one's rounding left.
         size = settle_active(work, start, mu, rest, active, sides, size, factor, step)
         terms = residual(work, start, mu, rest)
         if not math.isfinite(terms):
             return st.DIVERGED
-        room = knobs[st.TOLERANCE] + 64.0 * _EPS * terms
+        room = st.TOLERANCE + 64.0 * _EPS * terms
         worst, most, largest = -1, room, room
         for i in range(count):
             beyond = abs(rest[i]) - 1.0
@@ -172,3 +180,58 @@ def finish(work, start, mu, knobs):
             for i in range(count):
                 barred[i] = False
     return st.NOT_CONVERGED
+
+
+@part
+def violation(scores, count):
+    largest = 0.0
+    for i in range(count):
+        largest = max(largest, abs(scores[i]) - 1.0)
+    return largest
+
+
+@part
+def project(constants, work, count, ticket):
+    """Multipliers mu and projected scores s - G mu with |s_i| <= 1, in `work`; returns a status.
+
+    Sequential: slab after slab in the ticket's order until none is violated. Exact: Hildreth's method, which
+    also takes steps back and so ends at the nearest feasible point. Where that takes too long, `finish` goes to
+    the nearest feasible point at once: from the start for exact, from where the slabs have led for sequential.
+    """
+    s, mu, order = work[st.SCORES], work[st.MULTIPLIERS], work[st.SPARE]
+    exact = constants.projection == st.EXACT
+    start = np.empty(count)
+    for i in range(count):
+        start[i] = s[i]
+        j = tickets.below(ticket, tickets.ORDER + np.uint64(i), i + 1)
+        order[i] = order[j]
+        order[j] = i
+    for _ in range(min(PATIENCE, constants.sweeps)):
+        moved = 0.0
+        for position in range(count):
+            i = int(order[position])
+            own = work[st.GRAM + i, i]
+            if own <= 0.0:
+                continue
+            low, high = (s[i] - 1.0) / own, (s[i] + 1.0) / own
+            back = -mu[i] if exact else 0.0
+            delta = max(min(back, high), low)
+            if delta != 0.0:
+                mu[i] += delta
+                for j in range(count):
+                    s[j] -= work[st.GRAM + j, i] * delta
+                moved = max(moved, abs(delta) * own)
+        if moved <= st.TOLERANCE and violation(s, count) <= st.TOLERANCE:
+            return st.OK
+        if not math.isfinite(moved):
+            return st.DIVERGED
+    more = np.zeros(count)
+    for i in range(count):
+        if exact:
+            more[i] = mu[i]
+        else:
+            start[i] = s[i]
+    status = finish(work, start, more, constants.sweeps)
+    for i in range(count):
+        mu[i] = more[i] if exact else mu[i] + more[i]
+    return status

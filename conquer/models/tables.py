@@ -1,8 +1,8 @@
-"""Memory for cells: models of one kind share what none of them has moved; a page becomes a model's own with a step.
+"""Memory for tables of w and 1/A: models of one kind share the pages that none of them has written.
 
-The second model of a kind (dim, bytes of a cell, 1/lam) makes a template, a file in memory that holds the fresh cells
-once. It and every later one map it privately: the kernel copies a page when something in it is first written. A kind's
-first model has ordinary memory, so whoever has one model alone pays nothing for this.
+The second model of a kind (dim, 1/lam) makes a template, a file in memory that holds a fresh table once. It and every
+later one map it privately: the operating system copies a page when something in it is first written. A kind's first
+model has ordinary memory, so a program with one model pays nothing for this.
 """
 
 import ctypes
@@ -14,41 +14,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.kernels.models.cells import INVERSE
+from conquer.kernels.models.diagonal import INVERSE
+from conquer.types import Floats
 
-Kind = tuple[int, int, float]
+Kind = tuple[int, float]
 _SMALLEST, _LARGEST, _ROOM = 1 << 20, 32 << 20, 64 << 20
-"""Bytes of cells that are worth sharing, and of all templates together. Larger cells do better with huge pages."""
+"""Bytes of a table that is worth sharing, and of all templates together. Larger tables do better with huge pages."""
 PAGE = mmap.PAGESIZE
 _PAGEMAP = "/proc/self/pagemap"
 
 
-def aligned_cells(dim: int, size: int = 8) -> NDArray[Any]:
-    """Zeros (dim, 2), `size` bytes each, that start on a cache line, so that few features straddle two."""
-    room = np.zeros(2 * dim + 64 // size, f"f{size}")
-    skip = (-room.ctypes.data // size) % (64 // size)
+def aligned_table(dim: int) -> Floats:
+    """Zeros (dim, 2) that start on a cache line, so that no feature straddles two."""
+    room = np.zeros(2 * dim + 8)
+    skip = (-room.ctypes.data // 8) % 8
     return room[skip : skip + 2 * dim].reshape(dim, 2)
 
 
-def fresh_cells(dim: int, size: int, inverse: float) -> NDArray[Any]:
-    """Cells that nothing has moved: w is 0, 1/A is `inverse`.
+def fresh_table(dim: int, inverse: float) -> Floats:
+    """A table that no step has changed: w is 0, 1/A is `inverse`.
 
-    >>> fresh_cells(2, 8, 0.5).tolist()
+    >>> fresh_table(2, 0.5).tolist()
     [[0.0, 0.5], [0.0, 0.5]]
     """
-    kind = dim, size, inverse
+    kind = dim, inverse
     shared = _shared(kind)
     if shared is not None:
         return shared
-    cells = aligned_cells(dim, size)
-    cells[:, INVERSE] = inverse
-    if _SMALLEST <= cells.nbytes <= _LARGEST:
-        _first[kind] = cells
-    return cells
+    table = aligned_table(dim)
+    table[:, INVERSE] = inverse
+    if _SMALLEST <= table.nbytes <= _LARGEST:
+        _first[kind] = table
+    return table
 
 
 def own_bytes(array: NDArray[Any]) -> int:
-    """What an array takes that nothing else shares; for cells over a template, the pages that have been written."""
+    """Bytes of an array that nothing else shares; for a table over a template, the pages that have been written."""
     owner: Any = array.base
     if not isinstance(owner, _Mapping):
         return int(array.nbytes)
@@ -61,13 +62,13 @@ def own_bytes(array: NDArray[Any]) -> int:
 
 
 class _Template:
-    """The fresh cells of a kind in a file that has no name; it lasts as long as something maps it."""
+    """A fresh table in a file without a name, which lasts as long as something maps it."""
 
-    def __init__(self, cells: NDArray[Any]) -> None:
-        self.bytes = cells.nbytes
-        self.file = os.memfd_create("conquer-cells", os.MFD_CLOEXEC)
+    def __init__(self, table: Floats) -> None:
+        self.bytes = table.nbytes
+        self.file = os.memfd_create("conquer-table", os.MFD_CLOEXEC)
         with open(self.file, "wb", closefd=False) as file:
-            file.write(cells.data)
+            file.write(table.data)
 
     def __del__(self) -> None:
         os.close(self.file)
@@ -77,14 +78,14 @@ class _Mapping:
     """A private view of a template, for numpy to take; unmapped when the last array over it goes."""
 
     def __init__(self, template: _Template, kind: Kind) -> None:
-        dim, size, _ = kind
+        dim, _ = kind
         protection, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE
         address = _libc.mmap(None, template.bytes, protection, flags, template.file, 0)
         if address == ctypes.c_void_p(-1).value:
-            raise OSError(ctypes.get_errno(), "cells cannot be mapped")
+            raise OSError(ctypes.get_errno(), "a table cannot be mapped")
         self._template, self._address = template, address
         self.__array_interface__ = {
-            "shape": (dim, 2), "typestr": np.dtype(f"f{size}").str, "data": (address, False), "version": 3,
+            "shape": (dim, 2), "typestr": np.dtype(np.float64).str, "data": (address, False), "version": 3,
         }  # fmt: skip
 
     def __del__(self) -> None:
@@ -92,18 +93,18 @@ class _Mapping:
             _libc.munmap(self._address, self._template.bytes)
 
 
-def _shared(kind: Kind) -> NDArray[Any] | None:
-    """Cells over the kind's template; None where there is none and none can be made."""
+def _shared(kind: Kind) -> Floats | None:
+    """A table over the kind's template; None where there is none and none can be made."""
     template = _templates.get(kind)
     try:
         if template is None:
             first = _first.get(kind)
             if first is None or not _can_share or first.nbytes + sum(one.bytes for one in _alive()) > _ROOM:
                 return None
-            cells = aligned_cells(*kind[:2])
-            cells[:, INVERSE] = kind[2]
+            table = aligned_table(kind[0])
+            table[:, INVERSE] = kind[1]
             # Two threads may both make one: each lasts as long as it is used.
-            template = _templates[kind] = _Template(cells)
+            template = _templates[kind] = _Template(table)
         return np.asarray(_Mapping(template, kind))
     except OSError:
         # Too many files or mappings: ordinary memory does as well.
@@ -115,7 +116,7 @@ def _alive() -> list[_Template]:
 
 
 _templates: weakref.WeakValueDictionary[Kind, _Template] = weakref.WeakValueDictionary()
-_first: weakref.WeakValueDictionary[Kind, NDArray[Any]] = weakref.WeakValueDictionary()
+_first: weakref.WeakValueDictionary[Kind, Floats] = weakref.WeakValueDictionary()
 _can_share = hasattr(os, "memfd_create") and os.access(_PAGEMAP, os.R_OK)
 if _can_share:
     _libc = ctypes.CDLL(None, use_errno=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conquer.models import cells
+from conquer.models import tables
 from conquer.models.diagonal import Diagonal
 from conquer.registry import make
 from conquer.rows import SparseRows
 from conquer.saving import dumps, loads
 
 DIM = 1 << 17
-linux = pytest.mark.skipif(sys.platform != "linux", reason="cells are shared on Linux only")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="tables are shared on Linux only")
 
 
 def step(model, features, answer=1.0):
@@ -33,18 +33,18 @@ def several(count, **settings):
 
 
 @linux
-@pytest.mark.parametrize("settings", [{}, {"lam": 0.3}, {"storage": "float32", "lam": 7.0}])
+@pytest.mark.parametrize("settings", [{}, {"lam": 0.3}, {"lam": 7.0}])
 def test_shared_cells_are_those_of_ordinary_memory_bit_for_bit(settings):
     alone, shared = several(2, **settings)
-    assert cells.own_bytes(alone.cells) == alone.cells.nbytes
-    assert cells.own_bytes(shared.cells) == 0
+    assert tables.own_bytes(alone.table) == alone.table.nbytes
+    assert tables.own_bytes(shared.table) == 0
     rng = np.random.default_rng(1)
     for turn in range(20):
         features = np.sort(rng.choice(DIM, 5, replace=False))
         for model in (alone, shared):
             step(model, features, (-1.0) ** turn)
-        assert alone.cells.tobytes() == shared.cells.tobytes()
-    assert 0 < cells.own_bytes(shared.cells) <= 2 * 100 * cells.PAGE < shared.cells.nbytes
+        assert alone.table.tobytes() == shared.table.tobytes()
+    assert 0 < tables.own_bytes(shared.table) <= 2 * 100 * tables.PAGE < shared.table.nbytes
     for name, array in alone.arrays().items():
         np.testing.assert_array_equal(array, shared.arrays()[name])
 
@@ -53,9 +53,9 @@ def test_shared_cells_are_those_of_ordinary_memory_bit_for_bit(settings):
 def test_looking_takes_no_memory():
     _, shared = several(2)
     step(shared, [3, 70_000])
-    own = cells.own_bytes(shared.cells)
+    own = tables.own_bytes(shared.table)
     shared.weights(), shared.precision(), shared.arrays()
-    assert own == cells.own_bytes(shared.cells) == 2 * cells.PAGE
+    assert own == tables.own_bytes(shared.table) == 2 * tables.PAGE
 
 
 @linux
@@ -86,13 +86,13 @@ def test_a_restored_model_takes_memory_only_for_what_moved():
     kept = [make("gnr", dim=DIM) for _ in range(2)]
     step(kept[1].model, [1, 2, 90_000])
     restored, *_ = loads(dumps(kept[1]))
-    assert restored.model.cells.tobytes() == kept[1].model.cells.tobytes()
-    assert cells.own_bytes(restored.model.cells) == 2 * cells.PAGE
+    assert restored.model.table.tobytes() == kept[1].model.table.tobytes()
+    assert tables.own_bytes(restored.model.table) == 2 * tables.PAGE
 
 
 def files():
     """How many templates this process holds open."""
-    return sum("conquer-cells" in os.path.realpath(link) for link in Path("/proc/self/fd").iterdir())
+    return sum("conquer-tables" in os.path.realpath(link) for link in Path("/proc/self/fd").iterdir())
 
 
 @linux
@@ -100,19 +100,19 @@ def test_templates_end_with_their_models_and_stay_within_their_room(monkeypatch)
     gc.collect()
     before = files()
     kinds = [several(2, lam=0.01 * k) for k in range(1, 4)]
-    assert all(cells.own_bytes(pair[1].cells) == 0 for pair in kinds)
+    assert all(tables.own_bytes(pair[1].table) == 0 for pair in kinds)
     assert files() == before + 3
     del kinds
     assert files() == before
-    monkeypatch.setattr(cells, "_ROOM", 3 * DIM * 16 // 2 + sum(one.bytes for one in cells._alive()))
+    monkeypatch.setattr(tables, "_ROOM", 3 * DIM * 16 // 2 + sum(one.bytes for one in tables._alive()))
     pairs = [several(2, lam=0.01 * k) for k in range(1, 4)]
-    assert [cells.own_bytes(pair[1].cells) for pair in pairs] == [0, DIM * 16, DIM * 16]
+    assert [tables.own_bytes(pair[1].table) for pair in pairs] == [0, DIM * 16, DIM * 16]
 
 
 def test_without_files_in_memory_a_model_has_its_own(monkeypatch):
-    monkeypatch.setattr(cells, "_can_share", False)
+    monkeypatch.setattr(tables, "_can_share", False)
     models = several(3, lam=0.123)
-    assert [cells.own_bytes(model.cells) for model in models] == [DIM * 16] * 3
+    assert [tables.own_bytes(model.table) for model in models] == [DIM * 16] * 3
 
 
 _MANY = """
@@ -134,7 +134,7 @@ def taught():
 warm = [taught(), taught()]
 before = dirty()
 models = [taught() for _ in range(200)]
-print((dirty() - before) / sum(one.model.cells.nbytes for one in models))
+print((dirty() - before) / sum(one.model.table.nbytes for one in models))
 """
 
 
