@@ -97,3 +97,10 @@ def test_what_was_saved_is_restored():
     plain = make("gnc", dim=5)
     plain.restore(learner.arrays())
     np.testing.assert_array_equal(plain.model.table, learner.model.table)
+
+
+@pytest.mark.parametrize("ids", [[3, 1], [1, 1], [-1, 1], [1, 5]])
+def test_a_file_with_ids_that_do_not_rise_within_the_features_is_refused(ids):
+    values = {"weights": np.zeros(2), "inverse": np.full(2, 0.5), "stats": np.zeros(3)}
+    with pytest.raises(ValueError, match=r"feature ids must rise within \[0, 5\)"):
+        Diagonal(5).restore({"ids": np.array(ids, np.int32), **values})
