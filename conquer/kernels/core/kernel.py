@@ -134,11 +134,6 @@ def tier() -> str:
     return name
 
 
-def is_made(entry: Any) -> bool:
-    """Whether a call of this kernel runs machine code: for callers with a faster way than its interpreted source."""
-    return bool(entry.kernel.made) or tier() == "compiled"
-
-
 class KernelEntry:
     """One kernel: its source, and its machine code by the type of the first argument (one signature per model)."""
 
