@@ -38,7 +38,12 @@ BEST = (
 )
 SHARE = (Parameter("gamma", 0.1, "a number in (0, 1], the share of exploration"),)
 _OF_MODEL = {parameter.name for parameter in SECOND_ORDER}
-_CLASSES = {"diagonal": "Diagonal", "full": "Full", "kernel": "Kernel", "perceptron": "Perceptron"}
+_CLASSES = {
+    "diagonal": ("diagonal", "Diagonal"),
+    "full": ("full", "Full"),
+    "kernel": ("kernel", "Kernel"),
+    "perceptron": ("diagonal", "Perceptron"),
+}
 
 LAM_GRID = grid(lam=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0))
 _ABSOLUTE = grid(eta=(0.01, 0.1, 1.0, 10.0), lam=(0.3, 3.0))
@@ -48,7 +53,8 @@ _RELATIVE = grid(eta=(0.3, 1.0, 3.0, 10.0), lam=(0.3, 3.0))
 
 def build_model(kind: str, dim: int, **settings: Any) -> Any:
     """A fresh model by name; only its own code is imported."""
-    return getattr(import_module(f"conquer.models.{kind}"), _CLASSES[kind])(dim, **settings)
+    home, name = _CLASSES[kind]
+    return getattr(import_module(f"conquer.models.{home}"), name)(dim, **settings)
 
 
 def family(
