@@ -16,6 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conquer.answers import RESERVED
+from conquer.data.compression import DataError
+from conquer.data.items import read_items
+from conquer.data.reviews import read as read_reviews
 from conquer.data.tables import cut, sniff
 from conquer.data.votes import Vote, VoteReading, read_votes
 
@@ -242,3 +245,23 @@ def test_blocks_are_the_votes():
     (block,) = reading.blocks()
     assert np.array_equal(block.values, [1.0, 0.0])
     assert [vote.value for vote in block] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_votes_are_read_in_every_dialect_that_reviews_are(delimiter, encoding, tmp_path):
+    path = tmp_path / "votes.csv"
+    rows = [{"left": "Grüner Tee", "right": "Tasse", "winner": "left"}]
+    path.write_bytes(table(rows, delimiter, quote=delimiter != "\t").encode(encoding))
+    (vote,) = read_votes(path)
+    assert (vote.first, vote.second, vote.value) == ("Grüner Tee", "Tasse", 1.0)
+    assert list(read_votes(path.read_bytes())) == [vote]
+
+
+@pytest.mark.parametrize("start", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0"])
+def test_a_spreadsheet_is_refused_with_the_remedy_wherever_a_table_is_read(start, tmp_path):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(start + bytes(100))
+    for read in (lambda: list(read_votes(path)), lambda: read_items(path), lambda: list(read_reviews(path))):
+        with pytest.raises(DataError, match=r"book.xlsx is a spreadsheet or a ZIP archive: save the sheet as CSV"):
+            read()
