@@ -611,7 +611,7 @@ export interface Routes {
   };
   /** Learn a file of votes: CSV, JSON lines or a JSON array */
   "POST /v1/models/{name}/votes": {
-    given: { path: { name: string }; query?: { id?: Word; kind?: Word; things?: Word }; body: Contents };
+    given: { path: { name: string }; query?: { id?: Word; kind?: Word; content?: Word }; body: Contents };
     reply: VotesReply;
   };
   /** The next question for a person */

@@ -270,7 +270,7 @@ def _transfer(remote: Remote, part: Path, progress: Progress) -> bool | None:
         total = have + int(length) if length.isdecimal() else None
         with part.open("ab" if resumed else "wb") as file:
             if not resumed:
-                # After the old bytes are gone, so that the new tag never stands for them.
+                # After the old bytes are gone, so that the new tag never vouches for them.
                 _remember(part, answer.get("ETag", ""), answer.get("Last-Modified", ""))
             while chunk := _read(response):
                 file.write(chunk)

@@ -12,6 +12,7 @@ from typing import Literal
 from conllu.exceptions import ParseException
 from conllu.parser import parse_id_value, parse_int_value
 
+from conquer.data.compression import DataError, content
 from conquer.files import write_atomically
 
 Heads = Literal["tree", "forest", "ignore"]
@@ -211,19 +212,15 @@ def parse(text: str, name: str = "text", heads: Heads = "tree") -> list[Sentence
 
 
 def read(path: str | os.PathLike[str], heads: Heads = "tree") -> list[Sentence]:
-    """All sentences of a CoNLL-U file (`.gz` and `.xz` too).
+    """All sentences of a CoNLL-U file , plain or compressed with gzip, xz or zstandard.
 
     A byte order mark and carriage returns are dropped; the last blank line may be missing.
     """
     path = Path(path)
-    raw = path.read_bytes()
     try:
-        if path.suffix == ".gz":
-            raw = gzip.decompress(raw)
-        elif path.suffix == ".xz":
-            raw = lzma.decompress(raw)
-    except (OSError, EOFError, lzma.LZMAError) as problem:
-        raise TreebankError(f"{path}: not a complete {path.suffix[1:]} file: {problem}") from problem
+        raw = content(path)
+    except DataError as problem:
+        raise TreebankError(str(problem)) from None
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as problem:

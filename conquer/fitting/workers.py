@@ -1,4 +1,4 @@
-"""Where parts are summed: here, in worker processes, or on a Dask cluster that is there already."""
+"""Runs tasks here, in worker processes, or on a running Dask cluster."""
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 def check_scheduler(address: str) -> None:
-    """Refuse an address at which nobody listens; the client itself would go on trying for half a minute."""
+    """Raise an OSError where no scheduler listens; the client itself would try for half a minute."""
     try:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
         if not parts.hostname:
@@ -24,7 +24,7 @@ def check_scheduler(address: str) -> None:
 def spread(
     function: Callable[[T], R], tasks: Sequence[T], *, jobs: int = 1, cluster: str | None = None
 ) -> Iterator[tuple[int, R]]:
-    """(position, result) of every task, as each finishes; a failing task raises.
+    """(position, result) of every task as it finishes; a task that fails raises its error.
 
     >>> list(spread(abs, [-1, 2]))
     [(0, 1), (1, 2)]
@@ -53,7 +53,7 @@ def _in_processes(function: Callable[[T], R], tasks: Sequence[T], jobs: int) -> 
 
 
 def _on_cluster(function: Callable[[T], R], tasks: Sequence[T], address: str) -> Iterator[tuple[int, Any]]:
-    """A task whose worker dies is run again elsewhere: it reads its part anew and sums it to the same bits."""
+    """A task whose worker dies is run again elsewhere, with the same result to the bit."""
     try:
         from distributed import Client, as_completed
     except ImportError:

@@ -1,4 +1,4 @@
-"""Our own ledgers are votes: nothing that they say of an answer is lost, nothing is dropped without a word."""
+"""Ledgers are votes: they keep what a row says of an answer, and count what is left out."""
 
 import json
 

@@ -22,7 +22,7 @@ def values(path):
 
 
 @pytest.mark.parametrize("word", ["Left", "Tie", "LEFT "])
-def test_a_thing_called_like_a_word_wins_in_every_chunk(word, tmp_path):
+def test_an_item_called_like_a_word_wins_in_every_chunk(word, tmp_path):
     """A CSV file's first chunk has 256 rows; what was learnt of a word there is not used where it is a name."""
     path = tmp_path / "votes.csv"
     path.write_text("model_a,model_b,winner\n" + f"x,y,{word}\n" * 256 + f"y,{word.strip()},{word}\n")
@@ -33,7 +33,7 @@ def test_a_thing_called_like_a_word_wins_in_every_chunk(word, tmp_path):
 @given(st.lists(st.tuples(st.permutations(["x", "y", "Left", "Tie", "tea"]),
        st.sampled_from(["Left", "LEFT", "Tie", "tie", "tea", "right"])), min_size=1, max_size=12))  # fmt: skip
 def test_a_row_says_the_same_alone_and_after_others(tmp_path_factory, rows):
-    lines = [f"{things[0]},{things[1]},{said}" for things, said in rows]
+    lines = [f"{pair[0]},{pair[1]},{said}" for pair, said in rows]
     path = tmp_path_factory.mktemp("votes") / "votes.csv"
     path.write_text("model_a,model_b,winner\n" + "p,q,Left\np,q,Tie\np,q,LEFT\n" * 90 + "\n".join(lines) + "\n")
     together = {vote.line: vote.value for vote in read_votes(path, strict=False)}
@@ -77,7 +77,7 @@ def test_numbers_in_a_winner_column_mean_the_same_in_every_form(form, tmp_path):
             values(path)
 
 
-def test_numpy_things_and_winners_are_taken():
+def test_numpy_items_and_winners_are_taken():
     one, two = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     found = list(VoteReading([(one, two, one), (one, two, two), (one, two, "tie"), (one, two, np.int64(-1))]))
     assert [vote.value for vote in found] == [1.0, -1.0, 0.0, -1.0]

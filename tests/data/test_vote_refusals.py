@@ -1,4 +1,4 @@
-"""What is wrong with a file of votes is said by file and line, and nothing is dropped without a word."""
+"""Refusals of votes name file and line, and no row is dropped without a count."""
 
 import gzip
 import json
@@ -80,7 +80,7 @@ def test_a_file_that_is_none_is_refused_by_name(content, message, tmp_path):
     assert str(path) in str(error.value)
 
 
-def test_a_thing_nobody_knows_is_refused(tmp_path):
+def test_an_unknown_item_is_refused(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("left,right,winner\ntea,mug,left\ntea,can,left\n")
     with pytest.raises(DataError, match="line 3: unknown item 'can'"):

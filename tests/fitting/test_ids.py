@@ -32,9 +32,7 @@ def test_among_whole_number_ids_a_float_is_a_strength(winner, value):
 
 @pytest.mark.parametrize("winner", [-1, 1, 0, 2, np.int64(1)])
 def test_a_whole_number_that_names_neither_item_is_refused(winner):
-    with pytest.raises(
-        DataError, match=r"vote 1: the winner must be 3 or 7, .* a float, such as 1.0; got"
-    ):
+    with pytest.raises(DataError, match=r"vote 1: the winner must be 3 or 7, .* a float, such as 1.0; got"):
         conquer.fit([(3, 7, winner)])
 
 

@@ -1,5 +1,6 @@
 """Sums over parts: the same bits wherever the parts are summed, in processes, on a cluster, with a worker killed."""
 
+import json
 import os
 import signal
 
@@ -111,3 +112,25 @@ def test_a_worker_that_dies_changes_no_bit(log, cluster):
 def test_no_scheduler_is_told_at_once(log):
     with pytest.raises(OSError, match="no Dask scheduler answers"):
         conquer.fit(log, cluster="tcp://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("how", [{}, {"model": "diagonal"}])
+@pytest.mark.parametrize(("last", "listed"), [("a blue mug", 3), ("an iron pot", None)])
+def test_texts_are_listed_up_to_a_number_over_all_parts(how, last, listed, tmp_path, monkeypatch):
+    monkeypatch.setattr("conquer.fitting.parts.MOST_LISTED", 3)
+    monkeypatch.setattr("conquer.fitting.warm_start.MOST_LISTED", 3)
+    paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for path, losers in zip(paths, [("a blue mug", "an old can"), (last,)], strict=True):
+        path.write_text("\n".join(json.dumps({"chosen": "green tea", "rejected": text}) for text in losers))
+    catalog = conquer.fit(paths, dim=32, **how).catalog
+    assert (None if catalog is None else len(catalog)) == listed
+
+
+def test_every_text_is_listed_under_a_name_of_its_own():
+    """Texts that are reserved words, or differ only in spaces or at their ends, have names that a session accepts."""
+    texts = ["tie", "tea", " tea", "x" * 80, "x" * 81, "x" * 82]
+    votes = [{"chosen": one, "rejected": two} for one, two in zip(texts, texts[1:], strict=False)]
+    names = conquer.fit(votes, content="texts", dim=32).catalog.names
+    assert len(names) == len({*names}) == len(texts)
+    assert {"tea", "x" * 80} <= {*names}
+    assert not {"tie", " tea"} & {*names}
