@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -129,7 +130,7 @@ def test_texts_are_listed_up_to_a_number_over_all_parts(how, last, listed, tmp_p
 def test_every_text_is_listed_under_a_name_of_its_own():
     """Texts that are reserved words, or differ only in spaces or at their ends, have names that a session accepts."""
     texts = ["tie", "tea", " tea", "x" * 80, "x" * 81, "x" * 82]
-    votes = [{"chosen": one, "rejected": two} for one, two in zip(texts, texts[1:], strict=False)]
+    votes = [{"chosen": one, "rejected": two} for one, two in pairwise(texts)]
     names = conquer.fit(votes, content="texts", dim=32).catalog.names
     assert len(names) == len({*names}) == len(texts)
     assert {"tea", "x" * 80} <= {*names}

@@ -93,6 +93,25 @@ def test_a_file_of_skips_alone_stops_nothing(tmp_path):
     assert (tally.votes, tally.skips) == (1, 3)
     with pytest.raises(DataError, match=r"skips.csv: 0 votes, .*3 skipped"):
         conquer.fit(skips)
+    with pytest.raises(DataError, match=r"there is no vote to learn from: 0 votes, .*3 skipped"):
+        conquer.fit(skips, {"tea": [1.0], "mug": [2.0]})
+
+
+@pytest.mark.parametrize(
+    ("how", "last"), [({}, ("solving", 1, 0)), ({"model": "diagonal"}, ("learning votes", 300, 300))]
+)
+def test_progress_counts_votes_while_they_are_read(how, last, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("left,right,winner\n" + "tea,mug,left\n" * 300)
+    calls = []
+    conquer.fit(path, progress=lambda *call: calls.append(call), **how)
+    reading = [
+        ("reading votes", 1, 0),
+        *((f"reading votes ({n})", 1, 0) for n in (256, 300)),
+        ("reading votes (300)", 1, 1),
+    ]
+    assert calls[:4] == reading
+    assert calls[-1] == last
 
 
 VOTES = [("tea", "mug", "tea")] * 400 + [("mug", "tea", "mug")] * 40
