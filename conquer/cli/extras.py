@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 EXTRAS = {
-    "study": ("jinja2", "joblib", "matplotlib", "polars", "sklearn", "zstandard"),
+    "study": ("jinja2", "matplotlib", "polars", "sklearn", "zstandard"),
     "cluster": ("distributed",),
     "serve": ("conllu", "itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "uvicorn"),
     "postgres": ("psycopg",),

@@ -29,7 +29,7 @@ def study(
 ) -> None:
     """Accuracy against the number of questions, for every rule, beside full supervision."""
     need("parse", "study", *(["cluster"] if cluster else []))
-    from conquer.study.parsing.command import run_parsing_study
+    from conquer.study.parsing.run import run_parsing_study
 
     spec, typed = ParsingSpec(**given), ["conquer", *sys.argv[1:]]
     run_parsing_study(spec, jobs=jobs, cluster=cluster, out=out, overwrite=overwrite, command=typed)

@@ -66,7 +66,7 @@ def arena(
 ) -> None:
     """Every algorithm in simulated worlds: a ranking with paired intervals, curves, seconds per round."""
     need("study", *(["cluster"] if cluster else []))
-    from conquer.study.arena.command import run_arena
+    from conquer.study.arena.run import run_arena
 
     run_arena(ArenaSpec(**given), jobs=jobs, cluster=cluster, out=out, overwrite=overwrite)
 
@@ -79,7 +79,7 @@ def limits(
 ) -> None:
     """How much one answer is worth: exact ridge on duels beside ridge on true stars."""
     need("study")
-    from conquer.study.reviews.limits import run_limits
+    from conquer.study.reviews.trials import run_limits
 
     run_limits(data, repetitions=repetitions, features=features)
 
@@ -92,7 +92,7 @@ def defaults(
 ) -> None:
     """Which update, features and lam are good without tuning: every combination on the same rounds."""
     need("study")
-    from conquer.study.reviews.defaults import run_defaults
+    from conquer.study.reviews.trials import run_defaults
 
     run_defaults(data, repetitions=repetitions, out=out)
 
@@ -108,7 +108,7 @@ def votes(
 ) -> None:
     """Real votes: a fit beside Bradley-Terry, arguments of unseen topics."""
     need("study")
-    from conquer.study.votes.command import run_votes
+    from conquer.study.crowd_votes import run_votes
 
     with showing("measuring votes") as progress:
         command = ["conquer", *sys.argv[1:]]

@@ -1,7 +1,11 @@
-"""Where tasks run: here, in worker processes, or on a Dask cluster; the results are the same everywhere."""
+"""Where tasks run: in this process, in worker processes, or on a Dask cluster, with the same results."""
 
+import multiprocessing
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -16,7 +20,7 @@ Backend = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[int, An
 
 
 def serial(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """One after the other in this process.
+    """Run tasks in order in this process.
 
     >>> list(serial(abs, [-1, 2]))
     [(0, 1), (1, 2)]
@@ -26,50 +30,71 @@ def serial(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int
 
 
 def processes(jobs: int) -> Backend:
-    """`jobs` worker processes on this machine, each with single-threaded linear algebra."""
+    """`jobs` worker processes on this machine, each with single-threaded linear algebra.
+
+    The workers live as long as the backend. An interrupt or a failing task kills them.
+    """
+    pools: list[ProcessPoolExecutor] = []
 
     def run(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
-        from joblib import Parallel, delayed, parallel_config
-
-        with parallel_config(backend="loky", inner_max_num_threads=1), _stopped_quietly():
-            workers = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-            yield from workers(delayed(_numbered)(function, position, task) for position, task in enumerate(tasks))
+        if not pools:
+            context = multiprocessing.get_context("spawn")
+            pools.append(ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent))
+        others = set(multiprocessing.active_children())
+        try:
+            with _for_workers():
+                futures = [pools[0].submit(_numbered, function, i, task) for i, task in enumerate(tasks)]
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool = pools.pop()
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.kill()
+            raise
 
     return run
 
 
 @contextmanager
-def _stopped_quietly() -> Iterator[None]:
-    """Whoever stops the work is not shown how joblib's own thread stumbles; it still tidies up.
-
-    That thread hands in the next task when a result comes. If the work is stopped at that moment, the thread kills the
-    workers, throws all tasks away, and then looks for this one.
-    """
-    before = threading.excepthook
-
-    def tidy_up(ended: threading.ExceptHookArgs) -> None:
-        rest = getattr(ended.thread, "join_executor_internals", None)
-        if ended.exc_type is KeyError and rest is not None:
-            rest()
-        else:
-            before(ended)
-
-    threading.excepthook = tidy_up
+def _for_workers() -> Iterator[None]:
+    """What worker processes inherit when they start: one thread for linear algebra, and no signal of Ctrl-C."""
+    before = dict(os.environ)
+    blocked = {signal.SIGINT} if hasattr(signal, "pthread_sigmask") else set()
+    if blocked:
+        signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
     try:
         yield
     finally:
-        threading.excepthook = before
+        os.environ.clear()
+        os.environ.update(before)
+        if blocked:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, blocked)
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent has been killed."""
+
+    def wait() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def cluster(address: str) -> Backend:
-    """The workers of a running Dask scheduler; a task whose worker dies is run again elsewhere."""
+    """The workers of a running Dask scheduler; the task of a worker that dies is run again on another."""
 
     def run(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
-        from distributed import Client, as_completed
+        from distributed import Client
+        from distributed import as_completed as arriving
 
         with Client(address) as client:
             futures = [client.submit(_numbered, function, i, task, pure=False) for i, task in enumerate(tasks)]
-            for future in as_completed(futures):
+            for future in arriving(futures):
                 yield future.result()
                 future.release()
 
@@ -77,7 +102,7 @@ def cluster(address: str) -> Backend:
 
 
 def _numbered(function: Callable[[T], R], position: int, task: T) -> tuple[int, R]:
-    background.never_interpret()  # tasks say how long they took
+    background.never_interpret()  # rows record how long their tasks took
     return position, function(task)
 
 

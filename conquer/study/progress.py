@@ -1,13 +1,17 @@
-"""How far a run is and how long it still takes: a bar for the whole run, and one for each of its stages.
+"""Progress of a study: a bar for the whole run, one for each of its stages, and the time left.
 
-rich measures how fast each stage goes; what is added here is the sum over all stages that are left.
+rich measures the pace of each stage; this module adds up the stages that are left.
 """
 
 import math
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Task
 
 COMPILING = "compiling"
 READING = "reading domains"
@@ -17,18 +21,18 @@ RUNNING = "running cells"
 REPORTING = "writing report"
 
 _LIKE = {RUNNING: TUNING, BUILDING: READING}
-"""Stages with the unit of work of an earlier one: until they have a pace of their own, they keep that one's."""
+"""Stages with the unit of work of an earlier one, whose pace they have until they are measured themselves."""
 _PACES = {REPORTING: 1.0}
-"""Seconds per unit of work, before anything was measured."""
+"""Seconds per unit of work before anything is measured."""
 _EVERY = 10.0
-"""Seconds between two lines where the output is no terminal and bars cannot move."""
+"""Seconds between two lines where the output is not a terminal."""
 
 
 class StudyProgress(Protocol):
-    """Told what a run will do, stage by stage, and what it has done.
+    """Receives the work of each stage, and how much of it is done.
 
-    `expect(stage, work)` says how much work a later stage will have, `begin` that it starts, with how much after
-    all, `advance` that some of it is done.
+    `expect(stage, work)` announces the work of a later stage, `begin` starts a stage with its actual work, `advance`
+    reports that some of it is done.
     """
 
     def expect(self, stage: str, work: float) -> None: ...
@@ -37,7 +41,7 @@ class StudyProgress(Protocol):
 
 
 class Quiet:
-    """Tells nobody."""
+    """Reports nothing."""
 
     def expect(self, stage: str, work: float) -> None:
         pass
@@ -53,14 +57,14 @@ QUIET = Quiet()
 
 
 class Bars:
-    """Progress on a terminal; a line every ten seconds where the output goes to a file.
+    """Progress bars on a terminal, or a line every ten seconds where the output goes to a file.
 
-    `stages` are those to come, in the order of their bars, with their work; infinity where nobody knows yet. Nothing is
-    said about the time left before the work of all of them is known.
+    `stages` are the stages to come, in the order of their bars, with their work, infinite where it is not known yet.
+    The time left is shown once the work of all stages is known.
     """
 
     def __init__(
-        self, console: Any, stages: Mapping[str, float] | None = None, clock: Callable[[], float] = time.monotonic
+        self, console: "Console", stages: Mapping[str, float] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -75,9 +79,9 @@ class Bars:
             get_time=clock,
             speed_estimate_period=math.inf,
         )
-        # Without a total the bar only shows that something moves.
-        self._whole = self._progress.add_task("all", total=None, left=_Left(self))
-        self._tasks: dict[str, Any] = {}
+        # Without a total the bar shows activity only.
+        self._total = self._progress.add_task("all", total=None, left=_Left(self))
+        self._tasks: dict[str, Task] = {}
         self._stage = ""
         self._start = self._last = self._line = clock()
         for stage, work in (stages or {}).items():
@@ -91,20 +95,20 @@ class Bars:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self._progress.update(self._whole, total=1.0, completed=1.0)
+            self._progress.update(self._total, total=1.0, completed=1.0)
         self._progress.stop()
 
     def expect(self, stage: str, work: float) -> None:
-        """A stage still has so much work to do; infinity where nobody knows yet."""
+        """Announce the remaining work of a stage, infinite where it is not known yet."""
         if stage not in self._tasks:
             self._progress.add_task(stage, start=False, visible=False, total=None, left="")
             self._tasks[stage] = self._progress.tasks[-1]
         task = self._tasks[stage]
-        # Progress.update would forget the pace of a stage that gets more work.
+        # Progress.update would reset the pace of a stage that gets more work.
         task.total = task.completed + work if math.isfinite(work) else None
 
     def begin(self, stage: str, work: float) -> None:
-        """Show the bar of a stage; nothing where there is no work."""
+        """Show the bar of a stage that has work."""
         self.expect(stage, work)
         self._stage, self._last = stage, self._clock()
         if work:
@@ -115,23 +119,23 @@ class Bars:
             self._say(stage)
 
     def advance(self, work: float) -> None:
-        """Move the bar of the stage, and that of the whole run to the share of its time that is over."""
+        """Move the bar of the stage, and the bar of the whole run to the share of its time that has passed."""
         task = self._tasks[self._stage]
         self._progress.advance(task.id, work)
         self._last = now = self._clock()
         left, gone = self.left(), now - self._start
         if math.isfinite(left):
-            self._progress.update(self._whole, total=1.0, completed=gone / (gone + left) if gone + left else 1.0)
+            self._progress.update(self._total, total=1.0, completed=gone / (gone + left) if gone + left else 1.0)
         if now - self._line >= _EVERY:
             self._say(f"{self._stage}: {task.percentage:.0f} %, {_Left(self)}")
 
     def left(self) -> float:
-        """Seconds until the whole run is over, infinity while they cannot be known."""
-        # Sums of parts differ from the whole in the last digits.
+        """Seconds until the run ends, infinite while unknown."""
+        # Sums of parts differ from totals in the last digits.
         rest = {s: t for s, t in self._tasks.items() if t.total is None or not math.isclose(t.total, t.completed)}
         if any(task.total is None for task in rest.values()):
             return math.inf
-        seconds: float = sum(task.remaining * self._pace(stage) for stage, task in rest.items())
+        seconds = sum((task.remaining or 0.0) * self._pace(stage) for stage, task in rest.items())
         return max(0.0, seconds - (self._clock() - self._last))
 
     def _pace(self, stage: str) -> float:
@@ -148,7 +152,7 @@ class Bars:
 
 
 class _Left:
-    """The time a run still takes, in words, at the moment they are drawn."""
+    """The time left, formatted when it is drawn."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars

@@ -1,4 +1,4 @@
-"""Whom to believe, measured: the sides of a real crowd, what a judge is worth beside it, and planted crowds."""
+"""`conquer measure voters`: biased voters in a real crowd, what a judge's votes are worth, and simulated crowds."""
 
 import csv
 import gzip
@@ -23,7 +23,7 @@ SIZES = (500, 1000, 1500, 2000, 2500, 3000, 3500, 4000)
 
 
 def read_llmfao(folder: Path) -> tuple[list[Row], list[Row], list[str]]:
-    """(the crowd's votes, the judge's, the models' names) of the LLMFAO files."""
+    """(votes of the crowd, votes of the judge, names of the models) of the LLMFAO files."""
     found = [_table(folder / CROWD), _table(folder / JUDGE)]
     names = sorted({row[side] for rows in found for row in rows for side in ("left", "right")})
     places = {name: place for place, name in enumerate(names)}
@@ -40,13 +40,14 @@ def _table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def taught(rows: Iterable[Row], count: int, **parameters: Any) -> Any:
+def trained(rows: Iterable[Row], count: int, **parameters: Any) -> Believer:
     """A full model of one-hot items that has learnt these answers."""
-    return teach(make("gnr", dim=count, model="full", **parameters), rows)
+    learner: Any = make("gnr", dim=count, model="full", **parameters)
+    return train(learner, rows)
 
 
-def teach(learner: Any, rows: Iterable[Row]) -> Any:
-    """The learner, which has learnt these answers too."""
+def train(learner: Believer, rows: Iterable[Row]) -> Believer:
+    """The same learner after learning these answers."""
     X = np.eye(learner.dim)
     for first, second, answer, source in rows:
         learner.learn(X, Choice((first, second), Query.DUEL, 0, {}), answer, source)
@@ -54,37 +55,37 @@ def teach(learner: Any, rows: Iterable[Row]) -> Any:
 
 
 def left_share(rows: Sequence[Row]) -> tuple[float, Interval, int]:
-    """(share, interval, count) of decisive answers for the left."""
+    """(share, interval, count) of the decisive answers that chose the left item."""
     decisive = [answer * source.side > 0 for _, _, answer, source in rows if answer * source.side]
     return float(np.mean(decisive)), wilson(sum(decisive), len(decisive)), len(decisive)
 
 
 def equivalents(crowd: Sequence[Row], judge: Sequence[Row], count: int, repetitions: int) -> Floats:
-    """(sizes,): how many people's votes alone foretell other people's as well as so many and the judge's."""
+    """(sizes,): the number of people's votes that predict as well as each size of them with the judge's votes."""
     alone, helped = np.zeros(len(SIZES)), np.zeros(len(SIZES))
     for repetition in range(repetitions):
         order = np.random.default_rng(repetition).permutation(len(crowd))
         half = len(crowd) // 2
-        train, test = [crowd[k] for k in order[:half]], [crowd[k] for k in order[half:]]
+        training, test = [crowd[k] for k in order[:half]], [crowd[k] for k in order[half:]]
         for losses, first in ((alone, []), (helped, judge)):
-            learner = taught(first, count, believe="people", voters=128)
+            learner = trained(first, count, believe="people", voters=128)
             for place, (start, stop) in enumerate(pairwise((0, *SIZES))):
-                teach(learner, train[start:stop])
+                train(learner, training[start:stop])
                 losses[place] += _loss(learner, test) / repetitions
     return np.interp(-helped, -alone, SIZES, right=np.inf)
 
 
-def _loss(learner: Any, test: Sequence[Row]) -> float:
-    """The mean square of what scores and the mean answer leave unexplained."""
+def _loss(learner: Believer, test: Sequence[Row]) -> float:
+    """The variance of the answers that the scores leave unexplained."""
     scores = learner.scores(np.eye(learner.dim))
     rest = [answer - (scores[first] - scores[second]) / 2 for first, second, answer, _ in test]
     return float(np.var(rest))
 
 
-def planted(
+def simulated(
     seed: int, items: int = 10, voters: int = 20, bad: int = 4, answers: int = 2000
 ) -> tuple[Floats, list[Row]]:
-    """(rewards, votes) of a crowd whose first `bad` voters always pick the left."""
+    """(rewards, votes) of a simulated crowd whose first `bad` voters always pick the left item."""
     rng = np.random.default_rng(seed)
     rewards, rows = rng.uniform(-1, 1, items), []
     for _ in range(answers):
@@ -95,14 +96,14 @@ def planted(
     return rewards, rows
 
 
-def planted_errors(seeds: int) -> Floats:
-    """(4,): mean error of the scores: all believed alike, all weighed, and both without the bad voters' answers."""
+def simulated_errors(seeds: int) -> Floats:
+    """(4,): mean error of the scores: unweighted, weighted, and both without the bad voters' answers."""
     bad, found = {f"v{voter}" for voter in range(4)}, []
     for seed in range(seeds):
-        rewards, rows = planted(seed)
+        rewards, rows = simulated(seed)
         good = [row for row in rows if row[3].voter not in bad]
         runs = ((rows, None), (rows, "voters"), (good, None), (good, "voters"))
-        scores = [taught(part, 10, believe=believe).scores(np.eye(10)) for part, believe in runs]
+        scores = [trained(part, 10, believe=believe).scores(np.eye(10)) for part, believe in runs]
         found.append([np.std(one - rewards) for one in scores])
     return np.asarray(np.mean(found, axis=0))
 
@@ -125,15 +126,15 @@ def _voters(learner: Believer) -> Iterator[str]:
 
 
 def run_voters(folder: Path, *, repetitions: int, seeds: int, out: Path) -> None:
-    """Write the report on LLMFAO's votes and planted crowds to `out`."""
+    """Write the report on LLMFAO's votes and simulated crowds to `out`."""
     crowd, judge, names = read_llmfao(folder)
-    learner = taught(crowd, len(names), believe="voters", voters=128)
+    learner = trained(crowd, len(names), believe="voters", voters=128)
     share, interval, decisive = left_share(crowd)
     workers = len({source.voter for *_, source in crowd})
-    last = taught([*crowd, *judge], len(names), believe="people", voters=128).worth()
-    first = taught([*judge, *crowd], len(names), believe="people", voters=128).worth()
+    last = trained([*crowd, *judge], len(names), believe="people", voters=128).worth()
+    first = trained([*judge, *crowd], len(names), believe="people", voters=128).worth()
     equal = equivalents(crowd, judge, len(names), repetitions)
-    errors = planted_errors(seeds)
+    errors = simulated_errors(seeds)
     lines = [
         "# Voters, measured",
         "",
@@ -150,23 +151,23 @@ def run_voters(folder: Path, *, repetitions: int, seeds: int, out: Path) -> None
         "",
         "## A judge beside them",
         "",
-        f"GPT-4 gave {len(judge):,} votes on the same pairs. `worth()` says they tell as much as {last:.0f} people's",
-        f"votes where they come last, {last / len(crowd):.1%} more, and {first:.0f} where they come first.",
-        f"Held-out check, {repetitions} random halves: n people's votes with the judge's foretell the other",
-        "half's votes as well as so many people's votes alone:",
+        f"GPT-4 gave {len(judge):,} votes on the same pairs. By `worth()` they are worth {last:.0f} people's votes",
+        f"where they come last, {last / len(crowd):.1%} more, and {first:.0f} where they come first. Held-out check,",
+        f"{repetitions} random halves: n people's votes with the judge's predict the votes of the other half as",
+        "well as this number of people's votes alone:",
         "",
         "| n | " + " | ".join(map(str, SIZES)) + " |",
         "|---|" + "---|" * len(SIZES),
         "| as good as | " + " | ".join(f"{one:.0f}" if np.isfinite(one) else f"> {SIZES[-1]}" for one in equal) + " |",
         "",
-        "## Planted crowds",
+        "## Simulated crowds",
         "",
         f"20 voters of whom 4 always pick the left, 2,000 answers on 10 items, mean over {seeds} seeds of the",
         "standard deviation between scores and rewards:",
         "",
         "| | all answers | without the four |",
         "|---|---|---|",
-        f"| believed alike | {errors[0]:.4f} | {errors[2]:.4f} |",
+        f"| unweighted | {errors[0]:.4f} | {errors[2]:.4f} |",
         f'| `believe="voters"` | {errors[1]:.4f} | {errors[3]:.4f} |',
         "",
     ]

@@ -13,7 +13,7 @@ from conquer.registry import algorithms, make
 from conquer.rows import Rounds
 from conquer.session import Session
 from conquer.simulation import simulate
-from conquer.study.plots.traces import plot_trace
+from conquer.study.plots.curves import plot_trace
 from conquer.types import Source
 
 

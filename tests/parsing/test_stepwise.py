@@ -19,9 +19,9 @@ from conquer.parsing.parser import load
 from conquer.parsing.spec import TrainSpec
 from conquer.parsing.trainer import train
 from conquer.parsing.training import Annotator, Recipe, Training
-from conquer.study.parsing.bank import PARTS
-from conquer.study.parsing.run import cells_of, study_parsing
+from conquer.study.parsing.run import PARTS, cells_of, frame_of, measure
 from conquer.study.parsing.spec import ParsingSpec
+from conquer.study.runner import run_cells
 
 FEATURES = Features("tags", bits=4)
 BANK = random_treebank(2, 60)
@@ -201,9 +201,10 @@ def test_a_study_of_the_listing(tmp_path):
     for seed, part in enumerate(PARTS):
         write(folder / f"xx_up-ud-{part}.conllu", random_treebank(seed, 20, longest=5))
     spec = {"treebank": Path(folder), "ask": ("confusion",), "seeds": 1, "points": 2, "features": "tags", "bits": 4}
-    frames = [
-        study_parsing(ParsingSpec(**spec, matrix=matrix, projection=projection, longest=4), tmp_path / "out")
+    specs = [
+        ParsingSpec(**spec, matrix=matrix, projection=projection, longest=4)
         for matrix, projection in (("diagonal", None), ("full", None), ("full", "exact"))
     ]
+    frames = [frame_of(run_cells(measure, cells_of(each), tmp_path / "out")) for each in specs]
     assert len(list((tmp_path / "out" / "cells").rglob("*.json*"))) == 4  # the ceiling is shared
     assert all(frame["sentences"].max() < 20 for frame in frames)

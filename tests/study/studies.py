@@ -1,7 +1,12 @@
 """A study small enough to be run many times over in a test."""
 
+import os
+import signal
+import time
+from pathlib import Path
 from typing import Any
 
+from conquer.study.reviews.claims import Claim, compared
 from conquer.study.reviews.spec import Spec
 
 
@@ -19,8 +24,13 @@ def numbers(frame: Any) -> list[dict[str, Any]]:
     return list(frame.drop("seconds", strict=False).to_dicts())
 
 
+def judge(results: Any) -> list[Claim]:
+    """Every claim that can be tested on these results of one reading."""
+    return [claim for found in compared({"": results}) for claim in found.views.values()]
+
+
 class Listening:
-    """Remembers what it was told."""
+    """Records what it receives."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, str, float]] = []
@@ -49,3 +59,16 @@ class Listening:
 def squares(numbers):
     """A study's work for worker processes, which must be able to import it."""
     return [{"number": number, "square": number * number} for number in numbers]
+
+
+def interrupt_parent(now: bool) -> None:
+    """Send Ctrl-C to the process that started this worker."""
+    if now:
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(0.2)
+
+
+def sleep_an_hour(folder: str) -> None:
+    """Leave the worker's process id in a folder and wait."""
+    Path(folder, str(os.getpid())).touch()
+    time.sleep(3600)

@@ -13,7 +13,7 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """An algorithm with what is fixed and an eight-point grid.
+    """An algorithm with fixed parameters and an eight-point grid.
 
     `ours`: whether it counts as one of ours. `worlds`: the only ones where it differs from the plain algorithm, or
     None for all. `published`: a rival as its paper runs it, with the world's T; tuned only where its paper tunes.
@@ -28,13 +28,13 @@ class Contender:
     published: bool = False
 
     def fits(self, setting: Setting) -> bool:
-        """Whether it can be run in this world and has a point there."""
+        """Whether it enters this world."""
         if self.worlds is not None and setting.name not in self.worlds:
             return False
         return setting.fixed or not getattr(make(self.algorithm, dim=2), "fixed_arms", False)
 
     def options(self, setting: Setting) -> dict[str, Any]:
-        """The model it is given in a world: kernels where rewards are curved, else whole matrices, if it can."""
+        """Its model in a world: a kernel where rewards are not linear, else full matrices, where it has the choice."""
         row = find(self.algorithm)
         paper = row.published if self.published else None
         if paper is not None and "model" in paper.values:
@@ -44,76 +44,46 @@ class Contender:
         wanted = "kernel" if setting.kernel else "full"
         model = wanted if wanted in row.models else "full" if "full" in row.models else row.models[0]
         scaled = model == "kernel" and any(p.name == "scale" for p in row.parameters)
-        told = {"model": model, **({"scale": 4.0} if scaled else {}), **self.fixed}
-        return told if paper is None else {**told, "published": True, **dict.fromkeys(paper.needs, setting.rounds)}
+        chosen = {"model": model, **({"scale": 4.0} if scaled else {}), **self.fixed}
+        return chosen if paper is None else {**chosen, "published": True, **dict.fromkeys(paper.needs, setting.rounds)}
+
+
+def _grid(name: str, values: tuple[float, ...], other: str, others: tuple[float, ...]) -> tuple[Point, ...]:
+    return tuple({name: one, other: two} for one in values for two in others)
 
 
 _LINEAR = {"model": "full", "estimator": "linear"}
-_FORGET, _ROBUST = (0.98, 0.99, 0.995, 0.998), (0.05, 0.1, 0.2, 0.4)
-
+_ROBUST = (0.05, 0.1, 0.2, 0.4)
+_FORGETTING = _grid("forget", (0.98, 0.99, 0.995, 0.998), "lam", (3.0, 30.0))
+_GNC_FORGETTING = {**_LINEAR, "eta": 6.0, "gate": "gnc", "gate_eta": 36.0}
+_GNC_ROBUST = tuple({"robust": r, "eta": eta, "gate_eta": eta**2} for r in _ROBUST for eta in (2.0, 6.0))
 
 VARIANTS = {
     row.name: row
     for row in (
+        Contender("ttg+forget", "toptwo", _FORGETTING, _LINEAR, ours=True, worlds=("drifting",)),
+        Contender("gnc+forget", "ndb", _FORGETTING, _GNC_FORGETTING, ours=True, worlds=("drifting",)),
         Contender(
-            "ttg+forget",
-            "toptwo",
-            tuple({"forget": f, "lam": lam} for f in _FORGET for lam in (3.0, 30.0)),
-            _LINEAR,
-            ours=True,
-            worlds=("drifting",),
-        ),
-        Contender(
-            "gnc+forget",
-            "ndb",
-            tuple({"forget": f, "lam": lam} for f in _FORGET for lam in (3.0, 30.0)),
-            {**_LINEAR, "eta": 6.0, "gate": "gnc", "gate_eta": 36.0},
-            ours=True,
-            worlds=("drifting",),
-        ),
-        Contender(
-            "ttg+robust",
-            "toptwo",
-            tuple({"robust": r, "lam": lam} for r in _ROBUST for lam in (3.0, 30.0)),
-            _LINEAR,
-            ours=True,
+            "ttg+robust", "toptwo", _grid("robust", _ROBUST, "lam", (3.0, 30.0)), _LINEAR, ours=True,
             worlds=("corrupted",),
         ),
         Contender(
-            "gnc+robust",
-            "ndb",
-            tuple({"robust": r, "eta": eta, "gate_eta": eta**2} for r in _ROBUST for eta in (2.0, 6.0)),
-            {**_LINEAR, "lam": 3.0, "gate": "gnc"},
-            ours=True,
-            worlds=("corrupted",),
+            "gnc+robust", "ndb", _GNC_ROBUST, {**_LINEAR, "lam": 3.0, "gate": "gnc"}, ours=True, worlds=("corrupted",)
         ),
+        Contender("pairucb+forget", "pairucb", _FORGETTING, {**_LINEAR, "eta": 3.0}, worlds=("drifting",)),
+        Contender("pairucb+robust", "pairucb", _grid("robust", _ROBUST, "eta", (0.1, 1.0)), {"model": "full"}),
         Contender(
-            "pairucb+forget",
-            "pairucb",
-            tuple({"forget": f, "lam": lam} for f in _FORGET for lam in (3.0, 30.0)),
-            {**_LINEAR, "eta": 3.0},
-            worlds=("drifting",),
-        ),
-        Contender(
-            "pairucb+robust",
-            "pairucb",
-            tuple({"robust": r, "eta": eta} for r in _ROBUST for eta in (0.1, 1.0)),
-            {"model": "full"},
-        ),
-        Contender(
-            "pairucb+aurora",
-            "pairucb",
-            tuple({"gate_eta": g, "eta": eta} for g in (1.0, 3.0, 10.0, 30.0) for eta in (0.1, 1.0)),
+            "pairucb+aurora", "pairucb", _grid("gate_eta", (1.0, 3.0, 10.0, 30.0), "eta", (0.1, 1.0)),
             {"model": "full", "gate": "aurora"},
         ),
     )
-}
+}  # fmt: skip
 """ttg and gnc with forgetting or robust weights are their rules over the linear estimator, which is our own link."""
 
 
 @cache
 def published() -> Mapping[str, Contender]:
-    """Every rival that has a paper of its own, as that paper runs it, by name.
+    """Every rival that has its own paper, as that paper runs it, by name.
 
     >>> from conquer.study.arena.worlds import SETTINGS
     >>> published()["maxinp (published)"].options(SETTINGS["linear"])
@@ -133,24 +103,23 @@ def contender(name: str) -> Contender:
     if name in VARIANTS or name in published():
         return {**VARIANTS, **published()}[name]
     row = find(name)
-    # The two baselines of the paper have papers of their own, and choosing at random is nobody's.
+    # The two baselines of the paper have their own papers, and choosing at random belongs to no group.
     return Contender(name, name, row.grid, ours=row.policy is not None and row.published is None and "lam" in row.takes)
 
 
 def names_of(algorithms: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that these stand for, each once.
+    """The distinct names of contenders that these names and groups stand for.
 
-    A group is its algorithms: "paper" and "rivals" with their variants, "published" the rivals as their papers run
-    them, "all" everything.
+    "paper" and "rivals" include their variants, "published" are the rivals as their papers run them, "all" everything.
 
     >>> names_of(("ttg", "rucb"))
     ('ttg', 'rucb')
     """
     names = tuple(dict.fromkeys(name for given in algorithms for name in _expanded(given)))
     entered = {**VARIANTS, **published()}
-    if nobodys := unknown(name for name in names if name not in entered):
+    if absent := unknown(name for name in names if name not in entered):
         there = (*table(), *offered(), *entered)
-        raise ValueError(f"no algorithm {', '.join(nobodys)}; there are {', '.join(there)}")
+        raise ValueError(f"unknown algorithm {', '.join(absent)}; algorithms are {', '.join(there)}")
     return names
 
 

@@ -1,32 +1,85 @@
-"""The arena: every algorithm in every world, tuned apart, compared on the same repetitions."""
+"""The arena: every algorithm in every world, tuned on separate worlds, compared on the same repetitions."""
 
-import json
+import math
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conquer.study.arena.contenders import contender, names_of
-from conquer.study.arena.games import cell
-from conquer.study.arena.page import write_arena_page
-from conquer.study.arena.ranking import parts, thinned, verdicts
+import numpy as np
+
+from conquer.judges import LawJudge
+from conquer.metrics import half_width
+from conquer.registry import make
+from conquer.simulation import Trace, simulate
+from conquer.study.arena.contenders import Contender, contender, names_of
 from conquer.study.arena.spec import ArenaSpec
-from conquer.study.arena.worlds import PRESETS, SETTINGS, ArenaPreset, Setting
-from conquer.study.backends import Backend, serial
-from conquer.study.cells.output import write_text
-from conquer.study.cells.runner import CellTask, missing, run
-from conquer.study.cells.store import Cells, Row, key
-from conquer.study.progress import QUIET, RUNNING, StudyProgress
+from conquer.study.arena.worlds import PRESETS, SETTINGS, ArenaPreset, ArenaWorld, Setting
+from conquer.study.command import run_command
+from conquer.study.runner import Row, key
+from conquer.types import Floats, Learner, Query
 
 _METHOD = 2
-"""Counts up where the same contender gives other numbers, so that no cell of an older method is taken for a new one."""
+"""Raised whenever the same contender would give other numbers, so that cells of another method are not reused."""
+_POINTS = 40
 _COMPILED, _CALLED, _RIVAL, _KERNEL = 0.02, 0.2, 1.0, 10.0
-"""Milliseconds of a round, by how it is met; and how many times that where the model is a kernel's."""
-_REGRETS = {"Regret of the better shown": "weak", "Regret of both shown": "strong"}
+"""Milliseconds of a round, by how it is run; and the factor of a kernel model."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Game:
+    """One learner in one world: (T,) regrets of the better and of both shown, questions, seconds (NaN: not timed)."""
+
+    weak: Floats
+    strong: Floats
+    questions: int
+    seconds: float
+
+
+def play(learner: Learner, world: ArenaWorld, seed: int) -> Game:
+    """Play all rounds in order, call by call; answers arrive with the world's delay.
+
+    >>> world = SETTINGS["linear"].make(0, "doctest", 0)
+    >>> game = play(make("gnt", dim=10, model="full"), world, 0)
+    >>> bool(game.weak[:100].mean() > game.weak[-100:].mean())
+    True
+    """
+    start = time.perf_counter()
+    trace = simulate(learner, world.rounds, judge=world.judges, seed=seed, delay=world.delay, compiled=False)
+    return _game(trace, time.perf_counter() - start)
+
+
+def _game(trace: Trace, seconds: float) -> Game:
+    return Game(trace.regret, trace.strong_regret, int((trace.query != Query.NONE).sum()), seconds)
+
+
+def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
+    """The grid point with the least regret on separate worlds."""
+    short = replace(setting, rounds=max(int(setting.rounds * setting.share), 50))
+    points = [{**entry.options(setting), **point} for point in entry.grid]
+    if len(points) == 1:
+        return points[0]
+    costs = np.zeros(len(points))
+    for repetition in range(setting.tuning):
+        world = short.make(seed, "tune", repetition)
+        costs += [meet(entry, point, world, repetition).weak.sum() for point in points]
+    return points[int(costs.argmin())]
+
+
+def meet(entry: Contender, point: Mapping[str, Any], world: ArenaWorld, seed: int, *, timed: bool = False) -> Game:
+    """The contender's game, by the compiled loop where it is possible and not `timed`; both give the same regrets."""
+    learner = make(entry.algorithm, dim=world.rounds.X.dim, **point)
+    law = world.judge
+    if timed or not learner.compiled or world.matrix is not None or world.flipped.any():
+        return play(learner, world, seed)
+    judge = LawJudge(law.law, law.scale)
+    return _game(simulate(learner, world.rounds, judge=judge, seed=seed, delay=world.delay), math.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One cell: an algorithm in a world. The world goes by name and length, for its builder cannot travel."""
+    """One cell: an algorithm in a world, which is sent by name and length because its builder cannot be pickled."""
 
     world: str
     rounds: int
@@ -40,24 +93,20 @@ class Match:
 
     @property
     def name(self) -> str:
-        """What the cell's numbers depend on."""
+        """A hash of what the cell's numbers depend on."""
         entry, setting = contender(self.algorithm), self.setting
         fixed = [entry.options(setting), *entry.grid]
         options = {"seed": self.seed, "repetitions": self.repetitions}
-        return key("arena", _METHOD, _described(setting), self.algorithm, fixed, options)
+        return key("arena", _METHOD, setting.described(), self.algorithm, fixed, options)
 
     @property
     def cost(self) -> float:
-        """Rounds to be met, each as long as it takes, about: so the time left falls evenly."""
+        """Milliseconds, roughly."""
         setting, entry = self.setting, contender(self.algorithm)
         tuning = setting.tuning * setting.share * len(entry.grid) if len(entry.grid) > 1 else 0
         compiled = entry.ours and not setting.fixed and self.world != "corrupted"
         one = _COMPILED if compiled else _CALLED if entry.ours else _RIVAL
         return setting.rounds * (one * (self.repetitions + tuning) + _CALLED) * (_KERNEL if setting.kernel else 1.0)
-
-
-def _described(setting: Setting) -> dict[str, Any]:
-    return {name: getattr(setting, name) for name in ("name", "rounds", "items", "dim", "tuning", "share")}
 
 
 def settings_of(spec: ArenaSpec) -> list[Setting]:
@@ -68,17 +117,17 @@ def settings_of(spec: ArenaSpec) -> list[Setting]:
     """
     preset = _preset(spec)
     if unknown := [name for name in preset.worlds if name not in SETTINGS]:
-        raise ValueError(f"no world {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
+        raise ValueError(f"unknown world {', '.join(unknown)}; worlds are {', '.join(SETTINGS)}")
     rounds = spec.rounds or preset.rounds
     return [replace(SETTINGS[name], rounds=rounds or SETTINGS[name].rounds) for name in preset.worlds]
 
 
 def _preset(spec: ArenaSpec) -> ArenaPreset:
-    """What a specification does not say itself."""
+    """The settings that a specification leaves to its preset."""
     if spec.worlds is not None:
         return ArenaPreset(spec.worlds)
     if spec.preset not in PRESETS:
-        raise ValueError(f"no preset {spec.preset!r}; there are {', '.join(PRESETS)}")
+        raise ValueError(f"unknown preset {spec.preset!r}; presets are {', '.join(PRESETS)}")
     return PRESETS[spec.preset]
 
 
@@ -93,29 +142,46 @@ def matches_of(spec: ArenaSpec) -> list[Match]:
     ]
 
 
-def meet_all(match: Match) -> list[Row]:
-    """The cell of one match."""
-    return [cell(match.setting, match.algorithm, seed=match.seed, repetitions=match.repetitions)]
+def measure(match: Match) -> list[Row]:
+    """The row of one match: its tuned parameters, regrets, questions, microseconds per round and regret curve."""
+    entry, setting, repetitions = contender(match.algorithm), match.setting, match.repetitions
+    point = tune(setting, entry, match.seed)
+    games = [meet(entry, point, setting.make(match.seed, "run", k), k, timed=k == 0) for k in range(repetitions)]
+    runs = np.array([np.cumsum(game.weak) for game in games])
+    curve, half = runs.mean(axis=0), half_width(runs) if repetitions > 1 else np.zeros(setting.rounds)
+    at = np.unique(np.linspace(1, setting.rounds, _POINTS).astype(int))
+    row = {
+        "world": setting.name,
+        "algorithm": match.algorithm,
+        "group": "paper" if entry.ours else "rivals",
+        "published": entry.published,
+        "single": not make(entry.algorithm, dim=2).duels,
+        "parameters": point,
+        "weak": [round(float(game.weak.sum()), 4) for game in games],
+        "strong": [round(float(game.strong.sum()), 4) for game in games],
+        "query_rate": round(float(np.mean([game.questions / setting.rounds for game in games])), 4),
+        "microseconds": round(1e6 * games[0].seconds / setting.rounds, 1),
+        "curve": {
+            "round": at.tolist(),
+            "regret": [round(float(curve[t - 1]), 3) for t in at],
+            "half": [round(float(half[t - 1]), 3) for t in at],
+        },
+    }
+    return [row]
 
 
-def study_arena(spec: ArenaSpec, out: str | Path, backend: Backend = serial, progress: StudyProgress = QUIET) -> Path:
-    """Run what is missing, write `out`/results.json, verdicts.md and the page arena.html; returns the page's path."""
-    matches = matches_of(spec)
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    cells = Cells(folder / "cells")
-    names = [match.name for match in matches]
-    tasks = [CellTask(match, (name,), match.cost) for match, name in zip(matches, names, strict=True)]
-    rows = run(meet_all, missing(tasks, cells), cells, RUNNING, backend, progress)
-    found = [rows[name] for name in names]
-    worlds = {setting.name: {"text": setting.text, **_described(setting)} for setting in settings_of(spec)}
-    settings = {"seed": spec.seed, "repetitions": spec.repetitions, "worlds": worlds}
-    lines = ",\n".join(json.dumps(row) for row in thinned(found))
-    write_text(folder / "results.json", f'{{"settings": {json.dumps(settings)},\n"cells": [\n{lines}\n]}}\n')
-    tables = "\n\n".join(
-        f"{part}. {title}:\n\n{verdicts(rows, regret)}"
-        for part, rows in parts(found).items()
-        for title, regret in _REGRETS.items()
-    )
-    write_text(folder / "verdicts.md", tables + "\n")
-    return write_arena_page(folder)
+def run_arena(
+    spec: ArenaSpec,
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    out: str | Path = "arena",
+    overwrite: bool = False,
+) -> Path:
+    """What `conquer arena` does: run an arena in the folder `out` and return the path of its page."""
+    from conquer.study.arena import report
+
+    return run_command(
+        spec, matches_of, measure, report.write, kind="arena", page="arena.html", jobs=jobs, cluster=cluster, out=out,
+        overwrite=overwrite,
+    )  # fmt: skip

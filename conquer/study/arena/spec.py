@@ -1,4 +1,4 @@
-"""What an arena is: which algorithms meet in which worlds, how often."""
+"""What an arena is: which algorithms meet in which worlds, and how often."""
 
 from dataclasses import dataclass, field
 
@@ -24,11 +24,11 @@ class ArenaSpec:
     )
     rounds: int | None = field(default=None, metadata={"help": "Rounds of each world, instead of the preset's."})
     repetitions: int = field(default=8, metadata={"help": "Worlds of each kind that every algorithm meets."})
-    seed: int = field(default=0, metadata={"help": "What every draw depends on."})
+    seed: int = field(default=0, metadata={"help": "The seed of every draw."})
 
     def __post_init__(self) -> None:
         if self.algorithms == () or self.worlds == ():
-            raise ValueError("algorithms and worlds must name at least one each, got nothing")
+            raise ValueError("algorithms and worlds must each name at least one, got an empty list")
         if self.repetitions < 1:
             raise ValueError(f"repetitions must be at least 1, got {self.repetitions}")
         if self.rounds is not None and self.rounds < 1:

@@ -1,7 +1,8 @@
-"""The arena's worlds: items, what they are worth, and who answers, made anew from a seed for every repetition."""
+"""The arena's worlds: items, their rewards and the judges, built from a seed for every repetition."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,10 @@ from conquer.types import Choice, Floats, Judge, Query
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArenaWorld:
-    """Rounds with rewards, a law of answers, and what makes life hard.
+    """Rounds with rewards, a law of answers, and difficulties.
 
-    `flipped` (T,) bool: answers told the wrong way round. `delay`: how many rounds late answers come. `matrix` (K, K):
-    preferences of fixed arms in place of the law.
+    `flipped` (T,) bool: the rounds with reversed answers. `delay`: after how many rounds answers arrive. `matrix`
+    (K, K): preferences of fixed arms in place of the law.
     """
 
     rounds: Rounds
@@ -29,7 +30,7 @@ class ArenaWorld:
 
     @property
     def judges(self) -> list[Judge]:
-        """Who answers in each of the T rounds."""
+        """The judge of each of the T rounds."""
         answer = self.judge if self.matrix is None else self._by_matrix
         return [_reversed(answer) if wrong else answer for wrong in self.flipped]
 
@@ -40,20 +41,20 @@ class ArenaWorld:
 
 
 def _reversed(judge: Judge) -> Judge:
-    """The judge, telling the opposite of what it thinks."""
+    """A judge with the opposite answers."""
 
     def answer(choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None:
-        told = judge(choice, rewards, rng)
-        return None if told is None else -told
+        value = judge(choice, rewards, rng)
+        return None if value is None else -value
 
     return answer
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One kind of world: how many rounds, items and features, and how it is built from a generator.
+    """One kind of world: its number of rounds, items and features, and how it is built from a generator.
 
-    Every grid point is tried on `tuning` worlds apart, each `share` as long as the real ones.
+    Every grid point is tried on `tuning` separate worlds, each `share` as long as the real ones.
     """
 
     name: str
@@ -68,8 +69,12 @@ class Setting:
     share: float = 1.0
 
     def make(self, seed: int, purpose: str, repetition: int) -> ArenaWorld:
-        """The world of one repetition: the same for every algorithm that meets it."""
+        """The world of one repetition, the same for every algorithm."""
         return self.build(self, np.random.default_rng(stream("arena", seed, self.name, purpose, repetition)))
+
+    def described(self) -> dict[str, Any]:
+        """What the numbers depend on besides the builder, as JSON values."""
+        return {name: getattr(self, name) for name in ("name", "rounds", "items", "dim", "tuning", "share")}
 
 
 def unit(values: Floats) -> Floats:
@@ -101,7 +106,7 @@ def logistic(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
 
 
 def bumps(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
-    """Rewards that no line gives: a sum of bumps of both signs on the sphere."""
+    """Rewards that are not linear: a sum of bumps of both signs on the sphere."""
     X, _ = _fresh(setting, rng)
     centres, heights = unit(rng.normal(size=(12, setting.dim))), rng.choice([-1.0, 1.0], 12)
     values = np.exp(-4.0 * (2.0 - 2.0 * X @ centres.T)) @ heights
@@ -109,18 +114,18 @@ def bumps(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
 
 
 def corrupted(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
-    """The linear world; the answers of the first tenth are told the wrong way round."""
+    """The linear world; the answers of the first tenth of the rounds are reversed."""
     world = linear(setting, rng)
     return replace(world, flipped=np.arange(setting.rounds) < setting.rounds // 10)
 
 
 def delayed(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
-    """The linear world; every answer comes 50 rounds late."""
+    """The linear world; every answer arrives 50 rounds late."""
     return replace(linear(setting, rng), delay=50)
 
 
 def drifting(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
-    """Rewards x.theta_t, theta turning half round over the run."""
+    """Rewards x.theta_t, theta turning by half a circle over the run."""
     X, t = _fresh(setting, rng)
     plane = np.linalg.qr(rng.normal(size=(setting.dim, 2)))[0].T
     angle = np.pi * t / setting.rounds
@@ -152,12 +157,12 @@ SETTINGS = {
     for setting in (
         Setting("linear", "fresh items, linear rewards, linear answers", linear),
         Setting("logistic", "fresh items, linear rewards, Bradley-Terry answers", logistic),
-        Setting("kernel", "fresh items, rewards that no line gives", bumps, rounds=400, dim=3, kernel=True),
+        Setting("kernel", "fresh items, rewards that are not linear", bumps, rounds=400, dim=3, kernel=True),
         Setting("corrupted", "linear, the first tenth of the answers reversed", corrupted),
         Setting("delayed", "linear, answers 50 rounds late", delayed),
-        Setting("drifting", "linear, the taste turns half round", drifting),
+        Setting("drifting", "linear, theta turns by half a circle", drifting),
         Setting("arms", "fixed arms, Bradley-Terry", arms("bradley-terry"), fixed=True),
-        Setting("condorcet", "fixed arms, a winner over chaos", arms("condorcet"), fixed=True),
+        Setting("condorcet", "fixed arms, a winner over cyclic preferences", arms("condorcet"), fixed=True),
         Setting("copeland", "fixed arms, no arm beats all", arms("copeland"), fixed=True),
         Setting("standard", "the literature's: logistic, D = 10, 30 items, T = 2,000", logistic, 2000, 30, 10),
         Setting("long", "linear, 20 features, T = 20,000", linear, 20_000, 10, 20, tuning=6, share=0.5),
@@ -168,7 +173,7 @@ _BIG = ("standard", "long")
 
 @dataclass(frozen=True, slots=True)
 class ArenaPreset:
-    """Worlds, who meets there, and how many rounds; None: the worlds' own."""
+    """Worlds, the algorithms that meet there, and the number of rounds; None: the worlds' own."""
 
     worlds: tuple[str, ...]
     algorithms: tuple[str, ...] = ("all",)
@@ -180,4 +185,4 @@ PRESETS = {
     "worlds": ArenaPreset(tuple(name for name in SETTINGS if name not in _BIG)),
     **{name: ArenaPreset((name,)) for name in _BIG},
 }
-"""small takes about two minutes on two cores; worlds, which has everybody everywhere, hours."""
+"""small takes about two minutes on two cores; worlds, which has all algorithms everywhere, hours."""

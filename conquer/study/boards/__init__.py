@@ -1,1 +1,1 @@
-"""How far boards can be trusted when one looks after every answer, and how few answers an order takes."""
+"""How often boards claim something false, and how few answers an order needs."""

@@ -1,13 +1,13 @@
-"""What a study of boards is: which worlds, how many items and runs, and who chooses the pairs."""
+"""What a study of boards is: which worlds, how many items and runs, and which rules choose the pairs."""
 
 from dataclasses import dataclass, field
 
 WORLDS = ("linear", "bradley-terry", "narrow", "equal", "votes")
 DESIGNS = ("random", "balanced")
-"""Pairs drawn before any answer: any two, or every item equally often. 5K of them are "10 an item"."""
+"""Pairs drawn before any answer: any two items, or every item equally often. 5K of them are 10 per item."""
 RULES = ("sep", "tob", "gnr", "gnc", "gnt", "pairucb")
 PER_ITEM = 5
-"""Answers per item of the designs that the rules are measured by: each answer is about two items."""
+"""Answers per item of the designs that the rules are compared with; each answer is about two items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,24 +24,26 @@ class BoardsSpec:
         default=WORLDS[:4], metadata={"help": "linear, bradley-terry, narrow, equal, votes (needs --data)."}
     )
     items: tuple[int, ...] = field(default=(10, 30, 100), metadata={"help": "Numbers of items, comma-separated."})
-    runs: tuple[int, ...] = field(default=(2000, 500, 200), metadata={"help": "Runs in which every look is checked."})
-    looks: tuple[int, ...] = field(default=(500, 900, 1000), metadata={"help": "Answers, and so looks, of each."})
-    races: tuple[int, ...] = field(default=(2000, 330, 40), metadata={"help": "Runs in which answers are counted."})
+    runs: tuple[int, ...] = field(default=(2000, 500, 200), metadata={"help": "Runs whose every board is checked."})
+    looks: tuple[int, ...] = field(default=(500, 900, 1000), metadata={"help": "Answers, and so boards, of each."})
+    races: tuple[int, ...] = field(
+        default=(2000, 330, 40), metadata={"help": "Runs that compare how many answers the rules need."}
+    )
     watched: tuple[str, ...] = field(
-        default=("random", "tob", "sep"), metadata={"help": "Who chooses the pairs while every look is checked."}
+        default=("random", "tob", "sep"), metadata={"help": "Rules that choose the pairs of the checked runs."}
     )
     algorithms: tuple[str, ...] = field(default=RULES, metadata={"help": "Rules whose answers are counted."})
-    stops: int = field(default=200, metadata={"help": "Runs that end when the board says so; 0: none."})
-    tolerance: float = field(default=0.5, metadata={"help": "By how much another may be better when they end."})
-    delta: float = field(default=0.05, metadata={"help": "The chance with which a board may be wrong."})
+    stops: int = field(default=200, metadata={"help": "Runs that end when the board allows it; 0: none."})
+    tolerance: float = field(default=0.5, metadata={"help": "By how much another item may be better at that end."})
+    delta: float = field(default=0.05, metadata={"help": "The probability with which a board may be wrong."})
     data: str | None = field(default=None, metadata={"help": "A file of votes with columns left, right, winner."})
-    seed: int = field(default=0, metadata={"help": "What every draw depends on."})
+    seed: int = field(default=0, metadata={"help": "The seed of every draw."})
 
     def __post_init__(self) -> None:
         chosen = (("world", self.worlds, WORLDS), ("rule", self.algorithms, RULES))
         for what, given, known in (*chosen, ("rule", self.watched, (*DESIGNS, *RULES))):
             if unknown := [name for name in given if name not in known]:
-                raise ValueError(f"no {what} {', '.join(unknown)}; there are {', '.join(known)}")
+                raise ValueError(f"unknown {what} {', '.join(unknown)}; {what}s are {', '.join(known)}")
         for name in ("runs", "looks", "races"):
             if len(getattr(self, name)) != len(self.items) or min(getattr(self, name)) < 1:
                 raise ValueError(

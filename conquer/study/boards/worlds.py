@@ -1,4 +1,4 @@
-"""The worlds of the study: what K items are worth, and who says which of two is better."""
+"""The worlds of the study of boards: what K items are worth, which pairs are compared, and how they are answered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,8 +8,12 @@ import numpy as np
 
 from conquer.data import votes
 from conquer.judges import LawJudge
-from conquer.tickets import Draws, draw_ticket, stream
-from conquer.types import Choice, Floats, Judge
+from conquer.registry import find
+from conquer.rows import Rounds
+from conquer.simulation import simulate
+from conquer.study.boards.spec import DESIGNS
+from conquer.tickets import Draws, draw_ticket, stream, ticket
+from conquer.types import Choice, Floats, Ints, Judge, Query
 
 PENALTIES = {"linear": 1.0, "bradley-terry": 0.3, "narrow": 1.0, "equal": 1.0, "votes": 1.0}
 """lam where answers are counted: 1, but where pairs drawn at random do better with less."""
@@ -18,7 +22,7 @@ SPREAD = 3.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardWorld:
-    """K items: `truth` (K,) orders them, `rewards` (K,) in [-1, 1] is what the judge goes by."""
+    """K items: `truth` (K,) orders them, `rewards` (K,) in [-1, 1] is what the judge answers by."""
 
     truth: Floats
     rewards: Floats
@@ -43,9 +47,9 @@ class Resampled:
 def world_of(name: str, count: int, seed: int, run: int, data: str | None = None) -> BoardWorld:
     """A world of `count` items.
 
-    linear: rewards even over [-1, 1], a law linear in their difference. bradley-terry: utilities normal with standard
-    deviation 3, the logistic law. narrow: the same law, utilities even over a range of 3. equal: all rewards 0. votes:
-    items of a file whose pairs were all voted on; they are as good as their mean vote against each other.
+    linear: rewards uniform on [-1, 1], a law linear in their difference. bradley-terry: utilities normal with standard
+    deviation 3, the logistic law. narrow: the same law, utilities uniform over a range of 3. equal: all rewards 0.
+    votes: items of a file of votes that were all compared with each other; their worth is their mean vote.
 
     >>> world_of("equal", 3, 0, 0).truth.tolist()
     [0.0, 0.0, 0.0]
@@ -88,7 +92,7 @@ def read_votes(path: str) -> dict[tuple[str, str], list[float]]:
 
 
 def compared(found: Mapping[tuple[str, str], list[float]], count: int) -> list[str]:
-    """`count` items with votes between any two of them, those with most votes first; a ValueError without so many."""
+    """`count` items with votes between any two of them, most votes first; a ValueError if there are not as many."""
     number: dict[str, int] = {}
     for pair, answers in found.items():
         for item in pair:
@@ -104,3 +108,41 @@ def compared(found: Mapping[tuple[str, str], list[float]], count: int) -> list[s
             return chosen[:count]
         most = max(most, chosen, key=len)
     raise ValueError(f"no {count} items were all compared with each other; {len(most)} were")
+
+
+def duels_of(chooser: str, world: BoardWorld, rounds: int, lam: float, seed: int) -> tuple[Ints, Floats]:
+    """(T, 2) pairs and (T,) answers; T is `rounds`, less those in which the rule is silent.
+
+    A rule runs on the full model with one feature per item.
+
+    >>> duels_of("balanced", world_of("equal", 4, 0, 0), 6, 1.0, 0)[0].shape
+    (6, 2)
+    """
+    count = world.truth.size
+    if chooser in DESIGNS:
+        pairs = designed(chooser, count, rounds, seed)
+        shown = (Choice((int(i), int(j)), Query.DUEL, 0, {}) for i, j in pairs)
+        judge = stream("judge", seed)
+        answers = [world.judge(choice, world.rewards, ticket(judge, t)) for t, choice in enumerate(shown)]
+        return pairs, np.array(answers, dtype=np.float64)
+    row = find(chooser)
+    learner = row.build(count, "full" if "full" in row.models else None, lam=lam)
+    sets = np.tile(np.arange(count), (rounds, 1))
+    trace = simulate(learner, Rounds(np.eye(count), sets, world.rewards), judge=world.judge, seed=seed)
+    duels = trace.query == Query.DUEL
+    return trace.shown[duels], trace.answers[duels]
+
+
+def designed(name: str, count: int, rounds: int, seed: int) -> Ints:
+    """(T, 2): any two items each time, or every item once per turn (with an odd number, all but one).
+
+    >>> designed("balanced", 4, 4, 0).ravel()[:4].tolist() != designed("balanced", 4, 4, 0).ravel()[4:].tolist()
+    True
+    """
+    rng = np.random.default_rng(stream("design", seed))
+    if name == "random":
+        first = rng.integers(0, count, rounds)
+        return np.stack([first, (first + rng.integers(1, count, rounds)) % count], axis=1)
+    turns = -(-rounds // (count // 2))
+    orders = [rng.permutation(count)[: count // 2 * 2].reshape(-1, 2) for _ in range(turns)]
+    return np.concatenate(orders)[:rounds].astype(np.int64)

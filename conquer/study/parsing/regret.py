@@ -1,5 +1,4 @@
-"""`conquer measure regret`: regret of the paper's parser on a treebank whose rewards are linear, where its theorem
-speaks."""
+"""`conquer measure regret`: regret of the paper's parser beside its bound, on sentences whose rewards are linear."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +11,14 @@ from conquer.models.full import Full
 from conquer.parsing.learner import EdgeLearner, EdgeRule
 from conquer.parsing.trees import best_tree
 from conquer.rows import as_rows
-from conquer.study.plots.parsing import bound, save
+from conquer.study.plots.canvas import save
+from conquer.study.plots.parsing import bound
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.theory import theorem2
 from conquer.types import Floats
 
 ROUNDS, DIM, SIZE = 1_000_000, 2, 2
-"""Two words and two dimensions: there the bound is two thirds of the worst case after a million sentences."""
+"""With two words and two dimensions the bound is two thirds of the worst case after a million sentences."""
 _STEP = 100
 
 
@@ -85,7 +85,7 @@ def linear_regret(
 
 
 def against_bound(runs: Sequence[LinearRun], dim: int, size: int) -> list[dict[str, float]]:
-    """By number of rounds: regret of the runs (mean, least, most), theorem 2's bound and the worst there could be.
+    """By number of rounds: regret of the runs (mean, least, most), theorem 2's bound and the worst possible regret.
 
     >>> line = against_bound([LinearRun((100,), (3.0,), 1.0), LinearRun((100,), (5.0,), 1.0)], 2, 2)[0]
     >>> line["mean"], line["most"], line["worst"], line["bound"] > line["worst"]
@@ -100,7 +100,7 @@ def against_bound(runs: Sequence[LinearRun], dim: int, size: int) -> list[dict[s
 
 
 def run_regret(out: str | Path, *, rounds: int = ROUNDS, seeds: int = 1) -> None:
-    """Write regret.csv, regret.png and regret.pdf into the folder `out`, anew after every seed."""
+    """Write regret.csv, regret.png and regret.pdf into the folder `out`, again after every seed."""
     import polars as pl
     from rich.console import Console
 

@@ -1,15 +1,21 @@
-"""The report of a parsing study: tables, figures and one page of Markdown beside the results."""
+"""The report of a parsing study: tables, figures and one page of Markdown, and a summary for the terminal."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from conquer.study.cells.output import markdown, write_text
-from conquer.study.parsing.run import annotators
+from conquer.study.output import markdown, write_frame, write_text
+from conquer.study.parsing.run import annotators, frame_of
 from conquer.study.parsing.spec import CEILING, ParsingSpec
 from conquer.study.plots import parsing as figures
+from conquer.study.runner import Row
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+    from rich.table import Table
 
 
-def table(frame: Any, error: float = 0.0, refusal: float = 0.0) -> Any:
+def table(frame: "DataFrame", error: float = 0.0, refusal: float = 0.0) -> "DataFrame":
     """By rule and pass: questions, share of edges, mean UAS of the seeds with its deviation, share of the ceiling."""
     import polars as pl
 
@@ -42,8 +48,10 @@ def table(frame: Any, error: float = 0.0, refusal: float = 0.0) -> Any:
     )
 
 
-def write(frame: Any, spec: ParsingSpec, folder: Path, command: str) -> Path:
-    """Tables, figures and the page; returns the page."""
+def write(spec: ParsingSpec, rows: Sequence[Row], folder: Path, *, command: str) -> Path:
+    """Write results.parquet, tables, figures and the page report.md; returns the page's path."""
+    frame = frame_of(rows)
+    write_frame(frame, folder / "results.parquet")
     first, *others = annotators(spec)
     main = table(frame, first.error, first.refusal)
     main.write_csv(folder / "table.csv")
@@ -53,8 +61,8 @@ def write(frame: Any, spec: ParsingSpec, folder: Path, command: str) -> Path:
         f"Made by `{command}`.",
         "## How much of full annotation a few questions buy\n\n"
         "UAS on the test part; `uas_nopunct` leaves out gold punctuation; `settled` is the same after fitting the "
-        "weights anew to all answers so far; `sd` is over the seeds; `early` is the share of the first 20 questions "
-        "that show the word's true head; passes 0 is full supervision, its passes "
+        "weights again to all answers so far; `sd` is over the seeds; `early` is the share of the first 20 questions "
+        "that show the word's true head; passes 0 is full supervision, its number of passes "
         f"chosen on the development part.\n\n{markdown(main, 4).rstrip()}",
     ]
     parts += [f"![{caption}]({path.name})\n\n{caption}" for caption, path in drawn.items()]
@@ -64,3 +72,33 @@ def write(frame: Any, spec: ParsingSpec, folder: Path, command: str) -> Path:
     page = folder / "report.md"
     write_text(page, "\n\n".join(parts) + "\n")
     return page
+
+
+def summary(spec: ParsingSpec, rows: Sequence[Row]) -> "Table":
+    """The report's first table in 80 columns: accuracy by rule and pass."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    first = table(frame_of(rows), spec.error[0], spec.refusal[0])
+    settled = first["settled"].is_not_null().any()
+    grid = Table(
+        title="right heads on the test part, gold punctuation left out", title_justify="left", box=SIMPLE,
+        collapse_padding=True, pad_edge=False,
+        caption="full: learnt from complete trees, the ceiling. settled: weights fitted again to all answers so far.",
+        caption_justify="left",
+    )  # fmt: skip
+    grid.add_column("rule", no_wrap=True)
+    for heading in ("pass", "questions", "of edges", "UAS", "± sd", "of ceiling", *(["settled"] if settled else [])):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    for row in first.iter_rows(named=True):
+        cells = [
+            str(row["passes"] or ""),
+            f"{row['questions']:,}",
+            f"{row['share']:.1%}",
+            f"{row['uas_nopunct']:.4f}",
+            "" if row["sd"] is None else f"{row['sd']:.4f}",
+            f"{row['of ceiling']:.3f}",
+        ]
+        after = ["" if row["settled"] is None else f"{row['settled']:.4f}"] if settled else []
+        grid.add_row("full" if row["ask"] == CEILING else row["ask"], *cells, *after)
+    return grid

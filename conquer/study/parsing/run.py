@@ -1,29 +1,194 @@
 """The study of parsing: how much of full annotation's accuracy a few questions buy, by rule, seed and error rate."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+import hashlib
+import shlex
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from conquer.parsing.edges import Features
+import numpy as np
+from numpy.typing import NDArray
+
+from conquer.data import treebank
+from conquer.data.treebank import Sentence, TreebankError
+from conquer.kernels.parsing.edges import Text
+from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import ASK, EdgeRule
-from conquer.parsing.training import Annotator, Recipe, check_full
-from conquer.study.backends import Backend, serial
-from conquer.study.cells.output import write_frame
-from conquer.study.cells.runner import CellTask, missing, run
-from conquer.study.cells.store import Cells, Row
-from conquer.study.parsing.bank import digest_of, files
-from conquer.study.parsing.curves import ParsingCell, run_cell
+from conquer.parsing.parser import parse_heads
+from conquer.parsing.training import Annotator, Recipe, Training, check_full, supervise
+from conquer.study.command import run_command
 from conquer.study.parsing.spec import CEILING, ParsingSpec
-from conquer.study.progress import QUIET, RUNNING, StudyProgress
+from conquer.study.runner import Row, key, versions
+from conquer.types import Floats
 
-_MOST_PASSES = 15
-"""Of the ceiling."""
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+PARTS = ("train", "dev", "test")
+PROTOCOL = 3
+"""Raised whenever the same cell would give other numbers, so that cells of another method are not reused."""
+_MOST_PASSES, _PATIENCE, _CEILING_LAM = 15, 2, 1.0
+"""Of full supervision: passes at most, passes without improvement before it ends, and lam."""
+_EARLY = 20
+"""The first questions, by which annotators judge whether it is worth their time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A treebank's three parts as sentences and arrays, and which of its words are punctuation."""
+
+    sentences: dict[str, list[Sentence]]
+    texts: dict[str, Text]
+    punctuation: dict[str, NDArray[np.bool_]]
+
+    def score(self, part: str, features: Features, weights: Floats) -> dict[str, float]:
+        """UAS with and without punctuation, and the share of completely right trees."""
+        text = self.texts[part]
+        words = text.heads >= 0
+        right = parse_heads(text, features, weights) == text.heads
+        counted = words & ~self.punctuation[part]
+        exact = np.add.reduceat((right | ~words).astype(np.int64), text.offsets[:-1]) == np.diff(text.offsets)
+        return {
+            "uas": float(right[words].mean()),
+            "uas_nopunct": float(right[counted].mean()) if counted.any() else float("nan"),
+            "exact": float(exact.mean()),
+        }
+
+
+def files(folder: str | Path) -> dict[str, Path]:
+    """The treebank's files by part: the one whose name contains train, dev or test."""
+    found: dict[str, Path] = {}
+    for part in PARTS:
+        matches = [p for end in ("", ".gz", ".xz") for p in sorted(Path(folder).glob(f"*{part}*.conllu{end}"))]
+        if len(matches) != 1:
+            names = ", ".join(path.name for path in matches) or "none"
+            raise TreebankError(f"{folder}: expected one *{part}*.conllu file (.gz, .xz), found {names}")
+        found[part] = matches[0]
+    return found
+
+
+def digest_of(paths: dict[str, Path]) -> str:
+    """A hash of the content of the files, 32 characters."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in PARTS:
+        digest.update(paths[part].read_bytes())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=2)
+def bank(folder: str, features: Features, longest: int | None = None) -> Bank:
+    """The treebank in a folder, read once per worker. Training sentences longer than `longest` are left out."""
+    sentences = {part: treebank.read(path) for part, path in files(folder).items()}
+    sentences["train"] = [each for each in sentences["train"] if longest is None or len(each) <= longest]
+    if empty := [part for part, found in sentences.items() if not found]:
+        raise TreebankError(f"{folder}: no sentences in {', '.join(empty)}")
+    marks = {
+        part: np.array([mark for s in found for mark in (True, *(tag == "PUNCT" for tag in s.upos))])
+        for part, found in sentences.items()
+    }
+    return Bank(sentences, {part: encode(found) for part, found in sentences.items()}, marks)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsingCell:
+    """One run with everything its numbers depend on; `recipe` is None for full supervision."""
+
+    folder: str
+    digest: str
+    ask: str
+    seed: int
+    error: float
+    passes: int
+    points: int
+    recipe: Recipe | None
+    features: Features
+    longest: int | None = None
+
+    @property
+    def name(self) -> str:
+        """A hash of what the numbers depend on, wherever the treebank's folder is."""
+        content = asdict(self) | {"folder": Path(self.folder).name, "features": self.features.settings()}
+        return key("parsing", PROTOCOL, content)
+
+    @property
+    def cost(self) -> float:
+        return float(self.passes)
+
+
+def checkpoints(sentences: int, passes: int, points: int) -> list[int]:
+    """Visits after which to measure: evenly spaced on a log scale from 100 on, and the end of every pass.
+
+    >>> checkpoints(1000, 2, 3)
+    [100, 316, 1000, 2000]
+    """
+    first = min(100, sentences)
+    spread = np.geomspace(first, sentences, points) if sentences > first else [sentences]
+    ends = [number * sentences for number in range(1, passes + 1)]
+    return sorted({*np.rint(spread).astype(int).tolist(), *ends})
+
+
+def measure(cell: ParsingCell) -> list[Row]:
+    """The row of one run, with its curve: a list of points with questions asked so far and scores on the test part."""
+    start = time.process_time()
+    data = bank(cell.folder, cell.features, cell.longest)
+    points = _ceiling(cell, data) if cell.recipe is None else _curve(cell, data, cell.recipe)
+    refusal = 0.0 if cell.recipe is None else cell.recipe.annotator.refusal
+    row = {"ask": cell.ask, "seed": cell.seed, "error": cell.error, "refusal": refusal, "points": points}
+    edges = int((data.texts["train"].heads >= 0).sum())
+    about = {"edges": edges, "sentences": data.texts["train"].offsets.size - 1, "versions": versions()}
+    return [{**row, **about, "seconds": time.process_time() - start}]
+
+
+def _curve(cell: ParsingCell, data: Bank, recipe: Recipe) -> list[Row]:
+    training = Training(data.texts["train"], cell.features, recipe, cell.seed)
+    points = []
+    for end in checkpoints(training.sentences, cell.passes, cell.points):
+        training.visit(end - training.visits)
+        answers = np.bincount(training.progress.log[: training.questions, 4], minlength=4)
+        parts = (answers / max(1, answers.sum())).tolist()
+        shares = dict(zip(("first", "second", "neither", "refused"), parts, strict=True))
+        scores = data.score("test", cell.features, training.weights())
+        if end % training.sentences == 0:
+            refitted = data.score("test", cell.features, training.settled())
+            scores |= {f"settled_{name}": value for name, value in refitted.items()}
+        points.append(
+            {"visits": end, "questions": training.questions, "early": early_hits(training), **shares, **scores}
+        )
+    return points
+
+
+def early_hits(training: Training) -> float:
+    """The share of the first 20 questions that show the word's true head; NaN before the first.
+
+    An annotator who never errs answers "neither" to the others; the share itself does not depend on the answers.
+    """
+    sentence, word, first, second, _ = training.progress.log[: min(_EARLY, training.questions)].T
+    gold = training.text.heads[training.text.offsets[sentence] + word]
+    return float(((first == gold) | (second == gold)).mean()) if gold.size else float("nan")
+
+
+def _ceiling(cell: ParsingCell, data: Bank) -> list[Row]:
+    """As many passes as help on the development part; one point, measured on the test part."""
+    best: tuple[float, int, Any] = (-1.0, 0, None)
+    passes = supervise(data.texts["train"], cell.features, lam=_CEILING_LAM, seed=cell.seed)
+    for number in range(1, cell.passes + 1):
+        _, weights = next(passes)
+        score = data.score("dev", cell.features, weights)["uas_nopunct"]
+        if score > best[0]:
+            best = (score, number, weights)
+        elif number - best[1] >= _PATIENCE:
+            break
+    edges = int((data.texts["train"].heads >= 0).sum())
+    scores = data.score("test", cell.features, best[2])
+    return [{"visits": best[1] * (data.texts["train"].offsets.size - 1), "questions": edges, "dev": best[0], **scores}]
 
 
 def recipe_of(spec: ParsingSpec) -> Recipe:
-    """How a study's rules learn, whatever they ask and start from.
+    """How the rules of a study learn, whichever questions they ask and weights they start from.
 
     >>> recipe_of(ParsingSpec(treebank=Path("here"))) == Recipe()
     True
@@ -38,7 +203,7 @@ def recipe_of(spec: ParsingSpec) -> Recipe:
 
 
 def annotators(spec: ParsingSpec) -> list[Annotator]:
-    """Who answers: the first error and refusal rate, then every other of either.
+    """The annotators: the first error and refusal rate, then every other of either.
 
     >>> [person.refusal for person in annotators(ParsingSpec(treebank=Path("here"), refusal=(0.0, 0.5)))]
     [0.0, 0.5]
@@ -49,30 +214,24 @@ def annotators(spec: ParsingSpec) -> list[Annotator]:
 
 
 def cells_of(spec: ParsingSpec) -> list[ParsingCell]:
-    """Every run of a study, the ceiling's first."""
+    """Every run of a study, full supervision first."""
     if unknown := [name for name in spec.ask if name not in ASK]:
         raise ValueError(f"ask must be some of {', '.join(ASK)}, got {', '.join(unknown)}")
     recipe, features, people = recipe_of(spec), Features(spec.features, spec.bits), annotators(spec)
     check_full(recipe.matrix, features)
-    common: dict[str, Any] = {
-        "folder": str(spec.treebank),
-        "digest": digest_of(files(spec.treebank)),
-        "points": spec.points,
-        "features": features,
-        "longest": spec.longest,
-    }
-    cells = [
-        ParsingCell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None, **common)
-        for seed in range(spec.seeds)
-    ]
+    cell = partial(
+        ParsingCell, folder=str(spec.treebank), digest=digest_of(files(spec.treebank)), points=spec.points,
+        features=features, longest=spec.longest,
+    )  # fmt: skip
+    cells = [cell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None) for seed in range(spec.seeds)]
     for ask, prior, person, seed in product(spec.ask, spec.prior, people, range(spec.seeds)):
         own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person, prior=prior)
         name = ask if prior == "none" else f"{ask}+{prior}"
-        cells.append(ParsingCell(ask=name, seed=seed, error=person.error, passes=spec.passes, recipe=own, **common))
+        cells.append(cell(ask=name, seed=seed, error=person.error, passes=spec.passes, recipe=own))
     return cells
 
 
-def frame_of(rows: Iterable[Row]) -> Any:
+def frame_of(rows: Iterable[Row]) -> "DataFrame":
     """One line per point: ask, seed, error, refusal, questions, share of edges asked, uas, uas_nopunct, exact, ..."""
     import polars as pl
 
@@ -97,15 +256,20 @@ def frame_of(rows: Iterable[Row]) -> Any:
     return pl.DataFrame(lines, infer_schema_length=None).sort("ask", "error", "refusal", "seed", "visits")
 
 
-def study_parsing(
-    spec: ParsingSpec, folder: str | Path, backend: Backend = serial, progress: StudyProgress = QUIET
-) -> Any:
-    """Run what is missing and return the frame of all points, also in `folder`/results.parquet."""
-    cells = cells_of(spec)
-    out = Path(folder)
-    out.mkdir(parents=True, exist_ok=True)
-    store = Cells(out / "cells")
-    plan = missing([CellTask(cell, (cell.name,), float(cell.passes)) for cell in cells], store)
-    frame = frame_of(run(run_cell, plan, store, RUNNING, backend, progress).values())
-    write_frame(frame, out / "results.parquet")
-    return frame
+def run_parsing_study(
+    spec: ParsingSpec,
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    out: str | Path = "parsing-study",
+    overwrite: bool = False,
+    command: Sequence[str] = (),
+) -> None:
+    """What `conquer parse study` does; `command` is the command line for the report."""
+    from conquer.study.parsing import report
+
+    run_command(
+        spec, cells_of, measure, partial(report.write, command=shlex.join(command) or "conquer parse study"),
+        kind="parsing", page="report.md", jobs=jobs, cluster=cluster, out=out, overwrite=overwrite,
+        summary=report.summary,
+    )  # fmt: skip

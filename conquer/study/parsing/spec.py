@@ -1,4 +1,4 @@
-"""What a parsing study is: a treebank, the rules that ask, who answers, how much and how often."""
+"""What a parsing study is: a treebank, the rules that ask, the annotators, and how much is asked."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +10,9 @@ CEILING = "full-supervision"
 class ParsingSpec:
     """One study of one treebank; the fields with a help text are the options of `conquer parse study`.
 
-    Every error rate goes with the first refusal rate and the other way round, so that each has curves of its own
-    without a run for every pair. `points`: how often a pass is measured. The other fields are those of a `Recipe`, its
-    `EdgeRule` and `Features`; None leaves their defaults.
+    Every error rate is combined with the first refusal rate and vice versa, so that each has its own curve without a
+    run for every pair. `points` is the number of measurements in a pass. The other fields are those of a `Recipe`, its
+    `EdgeRule` and `Features`; None keeps their defaults.
     """
 
     treebank: Path = field(metadata={"help": "A folder with the train, dev and test files of a treebank."})
@@ -21,7 +21,7 @@ class ParsingSpec:
     )
     questions: int = field(default=1, metadata={"help": "Questions per sentence."})
     passes: int = field(default=1, metadata={"help": "Passes over the sentences."})
-    seeds: int = field(default=5, metadata={"help": "Runs of each rule, in other orders."})
+    seeds: int = field(default=5, metadata={"help": "Runs of each rule, each in another order of sentences."})
     error: tuple[float, ...] = field(default=(0.0,), metadata={"help": "Shares of wrong answers, comma-separated."})
     refusal: tuple[float, ...] = field(
         default=(0.0,), metadata={"help": "Shares of questions left unanswered, comma-separated."}
@@ -35,14 +35,12 @@ class ParsingSpec:
     scale: str = field(
         default="edge",
         metadata={
-            "help": "A step of an edge, or with tree of an edge over the sentence's length, as the paper has it."
+            "help": "edge: a step is an edge's features; tree: divided by the sentence's length, as in the paper."
         },
     )
     neither: str = field(
         default="skip",
-        metadata={
-            "help": 'What "neither" teaches: skip nothing, tie an even answer, coin a toss, as the paper has it.'
-        },
+        metadata={"help": 'How "neither" is learnt: skip it, as a tie, or as a coin toss, as in the paper.'},
     )
     punctuation: bool = field(default=False, metadata={"help": "Ask about punctuation as well."})
     matrix: str = field(
@@ -50,15 +48,15 @@ class ParsingSpec:
     )
     projection: str | None = field(
         default=None,
-        metadata={"help": "sequential (the listing's) or exact: hold every edge of a sentence within [-1, 1]."},
+        metadata={"help": "sequential (the paper's listing) or exact: keep the scores of all edges within [-1, 1]."},
     )
     prior: tuple[str, ...] = field(
         default=("none",),
-        metadata={"help": "What the weights start from: none, or upos, rules over tags; comma-separated."},
+        metadata={"help": "Initial weights: none, or upos, rules over tags; comma-separated."},
     )
-    lam: float | None = field(default=None, metadata={"help": "What A starts with; 1 in the paper.  [0.3]"})
+    lam: float | None = field(default=None, metadata={"help": "The start of A; 1 in the paper.  [0.3]"})
     bits: int = field(
-        default=16, metadata={"help": "Features are hashed into blocks of 2^bits cells, or an eighth of that."}
+        default=16, metadata={"help": "Features are hashed into blocks of 2^bits columns, or an eighth of that."}
     )
     longest: int | None = field(default=None, metadata={"help": "Leave out training sentences of more words."})
     eta: float | None = None

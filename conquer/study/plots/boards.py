@@ -1,40 +1,43 @@
-"""Figures of the study of boards: how soon an order is right, and how often a board claims what is false."""
+"""Figures of the study of boards: how soon an order is right, and how often a board claims something false."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from conquer.study.plots.canvas import Cast, Figure, legend, new, panels
+from conquer.study.plots.canvas import Palette, legend, new, panels
 
-Course = Sequence[tuple[float, float]]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Curve = Sequence[tuple[float, float]]
 """((answers per item, tau), ...)"""
 _COLOURS = ("#0072B2", "#009E73", "#D55E00")
 
 
-def orders(worlds: Mapping[str, Mapping[str, Course]], ten: float, cast: Cast) -> Figure:
-    """Mean tau against answers per item, a panel per world; dotted where designs stand after `ten` an item."""
+def orders(worlds: Mapping[str, Mapping[str, Curve]], ten: float, palette: Palette) -> "Figure":
+    """Mean tau against answers per item, a panel per world; the line marks `ten` answers per item."""
     figure, axes = panels(len(worlds), 3, 2.1)
-    for axis, (world, courses) in zip(axes, worlds.items(), strict=True):
-        for name, course in courses.items():
-            at, tau = zip(*course, strict=True)
-            if name in cast.references:
-                colour, line = cast.references[name]
+    for axis, (world, curves) in zip(axes, worlds.items(), strict=True):
+        for name, curve in curves.items():
+            at, tau = zip(*curve, strict=True)
+            if name in palette.references:
+                colour, line = palette.references[name]
                 axis.plot(at, tau, color=colour, linestyle=line, linewidth=1.0, label=name)
             else:
-                colour, _, marker = cast.styles[name]
+                colour, _, marker = palette.styles[name]
                 every = max(1, len(at) // 6)
                 axis.plot(at, tau, color=colour, marker=marker, ms=3, markevery=every, linewidth=1.1, label=name)
         axis.axvline(ten, color="0.7", linewidth=0.8, zorder=0)
         axis.set_title(world, fontsize=8)
     figure.supxlabel("answers per item (each answer is about two items)", fontsize=8)
     figure.supylabel("Kendall's tau with the true order, mean", fontsize=8)
-    legend(figure, axes[0], cast)
+    legend(figure, axes[0], palette)
     return figure
 
 
-def claims(worlds: Mapping[str, Mapping[str, tuple[float, float, float]]], delta: float) -> Figure:
-    """Shares of runs with a false `better` at any look, with exact intervals; the line is what a board allows."""
+def claims(worlds: Mapping[str, Mapping[str, tuple[float, float, float]]], delta: float) -> "Figure":
+    """Shares of runs with a false claim after any answer, with exact intervals; the line is the share allowed."""
     figure, axes = new(1, 1, 3.2)
-    axis: Any = axes[0, 0]
+    axis = axes[0, 0]
     names = list(next(iter(worlds.values())))
     for place, name in enumerate(names):
         found = [rates[name] for rates in worlds.values()]

@@ -1,29 +1,49 @@
-"""Test errors over all domains: bars for each K, best first, and lines under several readings."""
+"""Figures of test errors: over all domains, under several readings, in each domain, and one versus one."""
 
 import itertools
+from typing import TYPE_CHECKING
 
-from conquer.study.plots.canvas import Cast, Figure, Frames, name_ends, new, panels, sizes_of
+import numpy as np
+
+from conquer.metrics import half_width
+from conquer.study.plots.canvas import (
+    Frames,
+    Palette,
+    domains_of,
+    ink,
+    legend,
+    name_ends,
+    new,
+    panels,
+    sizes_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _BESIDE = 0.04
-"""How far two algorithms are apart at the same K, as a share of the least step from one K to the next."""
+"""The distance of two algorithms at the same K, as a share of the smallest step from one K to the next."""
+_BARS = 140
+"""The number of bars that are distinguishable side by side on the width of a page."""
 
 
-def errors_by_items(frames: Frames, cast: Cast) -> Figure:
+def errors_by_items(frames: Frames, palette: Palette) -> "Figure":
     """Average test error over all domains: for each K the algorithms from best to worst, 95 % intervals.
 
     Lines: full information and choosing at random.
     """
     means = {row["algorithm"]: row for row in frames["mean_error"].iter_rows(named=True)}
     sizes = sizes_of(frames["results"])
-    figure, axes = panels(len(sizes), 2, 0.14 * len(cast.names) + 0.5, sharex=True)
+    figure, axes = panels(len(sizes), 2, 0.14 * len(palette.names) + 0.5, sharex=True)
     for axis, items in zip(axes, sizes, strict=True):
-        order = sorted(cast.names, key=lambda name: means[name][f"K={items}"])
+        order = sorted(palette.names, key=lambda name: means[name][f"K={items}"])
         for place, name in enumerate(order):
             mean, half = means[name][f"K={items}"], means[name][f"±{items}"]
-            colour, hatch, _ = cast.styles[name]
+            colour, hatch, _ = palette.styles[name]
             axis.barh(place, mean, 0.86, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4)
             axis.errorbar(mean, place, xerr=half or 0.0, color="black", linewidth=0.8, capsize=1.5)
-        for name, (colour, line) in cast.references.items():
+        for name, (colour, line) in palette.references.items():
             if name in means:
                 mean = means[name][f"K={items}"]
                 axis.axvline(mean, color=colour, linestyle=line, lw=1.2)
@@ -41,10 +61,10 @@ def errors_by_items(frames: Frames, cast: Cast) -> Figure:
     return figure
 
 
-def errors_by_reading(means: Frames, cast: Cast) -> Figure:
+def errors_by_reading(means: Frames, palette: Palette) -> "Figure":
     """Mean test error by K under each reading of the paper, with 95 % intervals: the same rounds and the same scale.
 
-    Algorithms stand a little beside each other at each K, so that their intervals can be told apart.
+    Algorithms are drawn slightly apart at each K, so that their intervals are distinguishable.
     """
     figure, axes = new(1, len(means), 3.2, sharey=True)
     for axis, (reading, table) in zip(axes[0], means.items(), strict=True):
@@ -52,13 +72,13 @@ def errors_by_reading(means: Frames, cast: Cast) -> Figure:
         step = _BESIDE * min((b - a for a, b in itertools.pairwise(sizes)), default=1)
         lines = {row["algorithm"]: row for row in table.iter_rows(named=True)}
         rows = {name: [row[f"K={items}"] for items in sizes] for name, row in lines.items()}
-        for i, name in enumerate(cast.names):
-            colour, _, marker = cast.styles[name]
-            places = [items + step * (i - (len(cast.names) - 1) / 2) for items in sizes]
+        for i, name in enumerate(palette.names):
+            colour, _, marker = palette.styles[name]
+            places = [items + step * (i - (len(palette.names) - 1) / 2) for items in sizes]
             axis.plot(places, rows[name], color=colour, marker=marker, markersize=4, linewidth=1.2, label=name)
             halves = [lines[name][f"±{items}"] or 0.0 for items in sizes]
             axis.errorbar(places, rows[name], halves, fmt="none", ecolor=colour, elinewidth=0.8, alpha=0.4)
-        for name, (colour, line) in cast.references.items():
+        for name, (colour, line) in palette.references.items():
             if name in rows:
                 axis.plot(sizes, rows[name], color=colour, linestyle=line, linewidth=1.2, label=name)
         axis.set_title(f"reading: {reading}", fontsize=9)
@@ -71,4 +91,97 @@ def errors_by_reading(means: Frames, cast: Cast) -> Figure:
         last = max(float(line.get_xdata()[-1]) for line in drawn)
         ends = [(line.get_label(), last, float(line.get_ydata()[-1]), line.get_color()) for line in drawn]
         name_ends(axis, ends)
+    return figure
+
+
+def errors_by_domain(frames: Frames, palette: Palette) -> "Figure":
+    """Test error in each domain: a block for each K, a bar for each algorithm, 95 % intervals over repetitions.
+
+    A triangle at the top marks an interval that goes on above the scale; below, all are cut at 0.
+    """
+    import polars as pl
+
+    results, names = frames["results"], palette.names
+    sizes, domains = sizes_of(results), domains_of(results)
+    wide = len(names) + 1.5
+    lefts = [block * wide for block in range(len(sizes))]
+    figure, axes = panels(len(domains), max(1, min(3, int(_BARS / (wide * len(sizes))))), 1.25, sharey=True)
+    top = 0.0
+    ends: list[tuple[Axes, float, float]] = []
+    for axis, domain in zip(axes, domains, strict=True):
+        part = results.filter(pl.col("domain") == domain)
+        trials = {key: group["error"].to_numpy() for key, group in part.group_by("algorithm", "items")}
+        for i, name in enumerate(names):
+            runs = [trials[name, items] for items in sizes]
+            halves = [float(half_width(errors)) if len(errors) > 1 else 0.0 for errors in runs]
+            means = [float(errors.mean()) for errors in runs]
+            # No hatches: bars are too narrow for them. Their order is that of the legend.
+            axis.bar(
+                [left + i for left in lefts], means, 1.0, yerr=halves, label=name, color=palette.styles[name][0],
+                error_kw={"lw": 0.6, "ecolor": "0.25"},
+            )  # fmt: skip
+            top = max(top, *means)
+            ends += [(axis, left + i, mean + half) for left, mean, half in zip(lefts, means, halves, strict=True)]
+        for name, (colour, line) in palette.references.items():
+            if (name, sizes[0]) in trials:
+                means = [float(trials[name, items].mean()) for items in sizes]
+                across = [left - 0.6 for left in lefts], [left + len(names) - 0.4 for left in lefts]
+                top = max(top, *means)
+                axis.hlines(means, *across, color=colour, linestyle=line, lw=1.0, label=name)
+        axis.set_title(domain, fontsize=8, pad=3)
+        axis.set_xticks([left + (len(names) - 1) / 2 for left in lefts], [f"K = {items}" for items in sizes])
+        axis.tick_params(axis="x", length=0, pad=1)
+    limit = 1.15 * top or 1.0  # the ends of a few wide intervals would make all bars small
+    axes[0].set_ylim(0, limit)
+    for axis, x, end in ends:
+        if end > limit:
+            axis.plot(x, limit, "^", color="0.25", ms=3, mew=0, clip_on=False)
+    figure.supylabel("test error", fontsize=8)
+    legend(figure, axes[0], palette)
+    return figure
+
+
+def competition(frames: Frames, palette: Palette) -> "Figure":
+    """One versus one: in how many trials (domain, K and repetition) the row's test error was below the column's.
+
+    Bold where Student's test of the difference over domains (over trials where there are fewer than five) finds
+    p < 0.05 after Holm's correction for all pairs. Behind the line: the references, choosing at random and full
+    information.
+    """
+    found = {(row["row"], row["column"]): row for row in frames["one_versus_one_long"].iter_rows(named=True)}
+    present = {name for pair in found for name in pair}
+    names = [*palette.names, *(name for name in palette.references if name in present)]
+    share = np.full((len(names), len(names)), np.nan)
+    for i, one in enumerate(names):
+        for j, two in enumerate(names):
+            if i != j:
+                row = found[one, two]
+                share[i, j] = row["wins"] / max(1, row["wins"] + row["losses"] + row["ties"])
+    figure, axes = new(1, 1, 0.42 * len(names) + 1.1)
+    figure.set_figwidth(min(figure.get_figwidth(), 0.42 * len(names) + 3.0))
+    axis = axes[0, 0]
+    picture = axis.imshow(share, cmap="PuOr_r", vmin=0, vmax=1)
+    for i, one in enumerate(names):
+        for j, two in enumerate(names):
+            if i != j:
+                row = found[one, two]
+                weight = "bold" if row["holm"] < 0.05 else "normal"
+                colour = ink(picture, share[i, j])
+                axis.text(j, i, row["wins"], ha="center", va="center", fontsize=7, color=colour, fontweight=weight)
+    edge = len(palette.names) - 0.5
+    for line in (axis.axhline, axis.axvline):
+        line(edge, color="black", linewidth=0.9)
+    axis.set_xticks(range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor")
+    axis.set_yticks(range(len(names)), names)
+    axis.spines[:].set_visible(False)
+    axis.tick_params(length=0)
+    trials = max((row["wins"] + row["losses"] + row["ties"] for row in found.values()), default=0)
+    units = max((row["units"] for row in found.values()), default=0)
+    wins = f"numbers: trials (of {trials}) in which the row's test error was below the column's"
+    sample = f"{units} {'domains' if units < trials else 'trials'}"
+    tested = f"bold: Student's test of the difference over {sample}, p < 0.05 after Holm's correction"
+    figure.suptitle(f"{wins}\n{tested} for {len(found) // 2} pairs", fontsize=7)
+    bar = figure.colorbar(picture, ax=axis, shrink=0.7)
+    bar.set_label("share of trials", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
     return figure

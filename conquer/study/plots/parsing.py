@@ -1,10 +1,17 @@
-"""Figures of the parsing study: accuracy against questions, and against annotators' mistakes."""
+"""Figures of the parsing study: accuracy against questions and annotators' mistakes, and regret beside its bound."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from conquer.study.plots.canvas import name_ends, write_figure
+import numpy as np
+
+from conquer.study.plots.canvas import name_ends, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from polars import DataFrame
 
 _STYLE = {
     "pair": ("#CC79A7", "P"),
@@ -16,7 +23,7 @@ _STYLE = {
 _SIZE = (6.4, 4.0)
 
 
-def _axes() -> tuple[Any, Any]:
+def _axes() -> "tuple[Figure, Axes]":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_SIZE, layout="constrained")
@@ -26,8 +33,8 @@ def _axes() -> tuple[Any, Any]:
     return figure, axis
 
 
-def _band(axis: Any, part: Any, x: str, name: str) -> None:
-    """Mean line and the range of the seeds."""
+def _band(axis: "Axes", part: "DataFrame", x: str, name: str) -> None:
+    """The mean of the seeds as a line, their range as a band."""
     import polars as pl
 
     colour, marker = _STYLE.get(name, ("#7F3C8D", "v"))
@@ -41,32 +48,33 @@ def _band(axis: Any, part: Any, x: str, name: str) -> None:
     axis.fill_between(points[x], points["low"], points["high"], color=colour, alpha=0.2, linewidth=0)
 
 
-def _ceiling_line(axis: Any, frame: Any, ceiling: str) -> float:
+def _ceiling_line(axis: "Axes", frame: "DataFrame", ceiling: str) -> float:
     import polars as pl
 
-    level = float(frame.filter(pl.col("ask") == ceiling)["uas_nopunct"].mean())
+    level = float(frame.filter(pl.col("ask") == ceiling)["uas_nopunct"].to_numpy().mean())
     axis.axhline(level, color="black", linestyle=":", linewidth=1.2, label=f"full supervision ({level:.3f})")
     return level
 
 
-def curves(frame: Any, ceiling: str, error: float, refusal: float) -> Any:
+def curves(frame: "DataFrame", ceiling: str, error: float, refusal: float) -> "Figure":
     """UAS without punctuation against the number of questions, one line per rule, bands over seeds."""
     import polars as pl
 
     figure, axis = _axes()
     part = frame.filter((pl.col("ask") != ceiling) & (pl.col("error") == error) & (pl.col("refusal") == refusal))
-    # Seeds ask nearly the same number by the same visit; the mean number makes one band of them.
-    part = part.with_columns(pl.col("questions").mean().over("ask", "visits").alias("asked"))
+    # Seeds ask nearly the same number of questions by the same visit; the mean number makes one band of them.
+    part = part.with_columns(pl.col("questions").mean().over("ask", "visits").alias("mean questions"))
     order = part.group_by("ask").agg(pl.col("uas_nopunct").max()).sort("uas_nopunct", descending=True)["ask"].to_list()
     for name in order:
-        _band(axis, part.filter(pl.col("ask") == name), "asked", name)
-    # Room above the ceiling, or its line would hide behind the frame.
+        _band(axis, part.filter(pl.col("ask") == name), "mean questions", name)
+    # Leave room above the ceiling, or its line coincides with the frame.
     axis.set_ylim(top=_ceiling_line(axis, frame, ceiling) + 0.02)
     axis.set_xscale("log")
     axis.set_xlabel("questions", fontsize=9)
     axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
-    edges = float((part["questions"] / part["share"]).max())
-    upper = axis.secondary_xaxis("top", functions=(lambda q: q / edges * 100, lambda s: s * edges / 100))
+    edges = float((part["questions"] / part["share"]).to_numpy().max())
+    shares = (lambda q: np.asarray(q) / edges * 100, lambda s: np.asarray(s) * edges / 100)
+    upper = axis.secondary_xaxis("top", functions=shares)
     upper.set_xlabel("% of the training edges asked", fontsize=8)
     upper.xaxis.set_major_formatter("{x:g}")
     upper.tick_params(labelsize=7)
@@ -74,33 +82,37 @@ def curves(frame: Any, ceiling: str, error: float, refusal: float) -> Any:
     return figure
 
 
-def _name_lines(axis: Any, names: Sequence[str]) -> None:
-    """Each rule's name where its line ends; the ceiling keeps a legend of its own."""
-    lines = {line.get_label(): line for line in axis.get_lines()}
-    ends = [(name, *(float(v[-1]) for v in lines[name].get_data()), lines[name].get_color()) for name in names]
+def _name_lines(axis: "Axes", names: Sequence[str]) -> None:
+    """Write each rule's name where its line ends; the ceiling has a legend."""
+    lines = {str(line.get_label()): line for line in axis.get_lines()}
+    ends = []
+    for name in names:
+        x, y = lines[name].get_data()
+        ends.append((name, float(x[-1]), float(y[-1]), str(lines[name].get_color())))  # type: ignore[index,arg-type]
     name_ends(axis, ends, gap=0.04)
     ceiling = [line for name, line in lines.items() if name not in names]
     axis.legend(handles=ceiling, fontsize=8, frameon=False, loc="lower right")
 
 
-def by_rate(frame: Any, ceiling: str, rate: str, label: str, **fixed: float) -> Any:
-    """UAS without punctuation at the end of training against a rate of the annotator's, the other one fixed."""
+def by_rate(frame: "DataFrame", ceiling: str, rate: str, label: str, **fixed: float) -> "Figure":
+    """UAS without punctuation at the end of training against one rate of the annotator, the other one fixed."""
     import polars as pl
 
     figure, axis = _axes()
     part = frame.filter((pl.col("ask") != ceiling) & (pl.col("visits") == pl.col("visits").max().over("ask")))
     part = part.filter(**fixed)
-    for name in part["ask"].unique(maintain_order=True).to_list():
+    names = part["ask"].unique(maintain_order=True).to_list()
+    for name in names:
         _band(axis, part.filter(pl.col("ask") == name), rate, name)
     _ceiling_line(axis, frame, ceiling)
     axis.set_xlabel(label, fontsize=9)
     axis.set_ylabel("UAS on test, without punctuation", fontsize=9)
-    _name_lines(axis, part["ask"].unique(maintain_order=True).to_list())
+    _name_lines(axis, names)
     return figure
 
 
-def bound(frame: Any) -> Any:
-    """Regret of the paper's parser, theorem 2's bound and the worst there could be, against rounds."""
+def bound(frame: "DataFrame") -> "Figure":
+    """Regret of the paper's parser, theorem 2's bound and the worst possible regret, against rounds."""
     figure, axis = _axes()
     axis.plot(frame["rounds"], frame["worst"], color="black", linestyle=":", linewidth=1.2, label="worst possible")
     axis.plot(frame["rounds"], frame["bound"], color="#D55E00", linewidth=1.4, label="theorem 2")
@@ -115,9 +127,9 @@ def bound(frame: Any) -> Any:
 
 
 def write(
-    frame: Any, ceiling: str, folder: Path, errors: Sequence[float], refusals: Sequence[float]
+    frame: "DataFrame", ceiling: str, folder: Path, errors: Sequence[float], refusals: Sequence[float]
 ) -> dict[str, Path]:
-    """Draw all figures as PNG and PDF; returns {caption: PNG}. `ceiling` is the rule that asks for whole trees."""
+    """Draw all figures as PNG and PDF; returns {caption: PNG}. `ceiling` is the name of full supervision."""
     error, refusal = errors[0], refusals[0]
     drawn = {
         "UAS against the number of questions; bands are the range over seeds": (
@@ -132,10 +144,3 @@ def write(
         figure = by_rate(frame, ceiling, "refusal", "share of questions left unanswered", error=error)
         drawn["UAS after all questions against the annotator's refusal rate"] = ("refusals", figure)
     return {caption: save(figure, folder / name) for caption, (name, figure) in drawn.items()}
-
-
-def save(figure: Any, path: Path) -> Path:
-    """Write a figure as PNG and PDF; returns the path of the PNG."""
-    for suffix in (".png", ".pdf"):
-        write_figure(figure, path.with_suffix(suffix), dpi=160)
-    return path.with_suffix(".png")

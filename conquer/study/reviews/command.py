@@ -1,4 +1,4 @@
-"""What `conquer study` does: refuse what cannot be run, then bars while it runs, a report and a table at the end."""
+"""What `conquer study` does: refuse mistakes early, run with progress bars, write the report and print a summary."""
 
 import math
 import shlex
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from conquer.kernels.core import background
 from conquer.study.backends import choose
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
-from conquer.study.reviews.sources import check, sources
+from conquer.study.reviews.sources import DomainSource, check, preview, sources
 from conquer.study.reviews.spec import CEILING, EMBEDDED, PAPER, Spec, preset
 
 if TYPE_CHECKING:
@@ -33,10 +33,9 @@ def run_study(
 ) -> int:
     """Run a study and report it in the folder `out`; returns the exit status 0.
 
-    `readings` are run in place of the preset's, `changes` are fields of `Spec` in place of theirs; `command` is what
-    the user typed, for the report. Tables and figures are also copied to the folder `publish`. Where `out` has the
-    report of another study it is replaced only with `overwrite`. What can be refused is
-    refused before anything is compiled, and what needs no look at the algorithms before they are imported.
+    `readings` replace those of the preset, `changes` are fields of `Spec`, and `command` is the command line for the
+    report. Tables and figures are also copied to the folder `publish`. The report of another study in `out` is replaced
+    only with `overwrite`. Mistakes are refused before anything is compiled, most before numpy is imported.
     """
     from rich.console import Console
 
@@ -50,33 +49,29 @@ def run_study(
         specs = specifications(preset, readings, **given)
         if data in EMBEDDED:
             sources(specs[0])
-        # What follows imports numpy: mistakes that need no look at files have been told by now.
-        from conquer.study.cells.identity import check_place, sign
-        from conquer.study.reviews.looking import look
+        from conquer.study import output  # imports numpy
 
-        check_place(out, "report.html", "reviews", specs, overwrite)
-        for line in look(specs[0]):
+        output.check_place(out, "report.html", "reviews", specs, overwrite)
+        for line in preview(specs[0]):
             console.print(line, markup=False, highlight=False)
         for place in [Path(each) for each in (publish, out) if each is not None]:
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place):
-                pass  # what cannot be written there is known before the study, not after it
-        from conquer.study.cells import output
+                pass  # a folder that cannot be written is refused now, not after the study
         from conquer.study.plots.reviews import FIGURES
-        from conquer.study.reviews import report, summary
+        from conquer.study.reviews import report
         from conquer.study.reviews.run import study
-    unknown = dict.fromkeys((READING, BUILDING, TUNING, RUNNING), math.inf) | {BUILDING: 0.0}
-    with Bars(console, {COMPILING: 0.0, **unknown, REPORTING: len(specs) * len(FIGURES)}) as bars:
+    stages = dict.fromkeys((READING, BUILDING, TUNING, RUNNING), math.inf) | {BUILDING: 0.0}
+    with Bars(console, {COMPILING: 0.0, **stages, REPORTING: len(specs) * len(FIGURES)}) as bars:
         if cluster is None:
             background.report = console.print
             compile_kernels(specs, bars)
         finished: Finished = study(specs, out, backend, bars)
         page = report.write(finished, shlex.join(command) or "conquer study", bars)
-        sign(out, "reviews", specs)
-    summary.show(finished, console)
+        output.sign(out, "reviews", specs)
+    report.show(finished, console)
     if publish is not None:
-        copied = output.publish(Path(out), Path(publish))
-        console.print(f"{len(copied)} tables and figures in {publish}")
+        console.print(f"{len(output.publish(Path(out), Path(publish)))} tables and figures in {publish}")
     console.print(f"{time.monotonic() - start:.0f} seconds. The report: {page}")
     return 0
 
@@ -94,8 +89,7 @@ def rehearse(specs: Sequence[Spec]) -> None:
     """Call every kernel of a study with the types it will be called with: a repetition of a handful of reviews."""
     from conquer.features.vocabulary import tabulate
     from conquer.study.reviews.domains import store
-    from conquer.study.reviews.sources import DomainSource
-    from conquer.study.reviews.work import Repetition, repeat
+    from conquer.study.reviews.tasks import Repetition, repeat
 
     tabulate(["one text"])
     wanted: tuple[tuple[int, str, dict[str, Any]], ...] = ((3, "ttg", {}), (3, CEILING, {}))
@@ -121,11 +115,11 @@ def specifications(name: str, readings: tuple[str, ...] | None = None, **changes
 def _algorithms(names: tuple[str, ...]) -> tuple[str, ...]:
     from conquer.registry import groups, offered, table, unknown
 
-    # Fixed arms mean nothing on reviews, and some rivals take few features only.
+    # Fixed arms make no sense on reviews, and some rivals take few features only.
     rivals = tuple(name for name in groups()["contextual"] if name not in PAPER)
-    known = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
-    chosen = known.get(names[0], names) if len(names) == 1 else names
-    if nobodys := unknown(chosen):
+    groups_of = {"paper": PAPER, "rivals": (*rivals, "random"), "all": (*PAPER, *rivals)}
+    chosen = groups_of.get(names[0], names) if len(names) == 1 else names
+    if absent := unknown(chosen):
         there = ("paper", "rivals", "all", *table(), *offered())
-        raise ValueError(f"no algorithm {', '.join(nobodys)}; there are {', '.join(there)}")
+        raise ValueError(f"unknown algorithm {', '.join(absent)}; algorithms are {', '.join(there)}")
     return chosen

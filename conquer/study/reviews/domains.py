@@ -1,4 +1,4 @@
-"""A domain as arrays on disk: built once, memory-mapped by workers, built again by one that cannot read the folder."""
+"""A domain as arrays on disk: built once, memory-mapped by workers, and rebuilt by a worker that cannot read them."""
 
 import functools
 import json
@@ -21,18 +21,20 @@ from conquer.study.reviews.sources import DomainSource, fingerprint
 from conquer.types import Floats, Ints
 
 _LEVELS = 11
-"""Different ratings, at most, that each have a share of their own in every part: 0 to 10."""
+"""Ratings with at most this many different values, such as 0 to 10, are discrete."""
+_NO_RATINGS: Floats = np.empty((0, 0))
+_NO_GROUPS: Ints = np.empty((0, 0), np.int64)
 _ARRAYS = ("indptr", "indices", "data", "stars", "ratings", "groups", "hashes")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
-    """Counts of all n-grams (or finished features), stars, everyone's ratings, and what belongs together.
+    """Counts of all n-grams (or finished features), stars, individual ratings, and rows that belong together.
 
     `groups` (U, K) are the rows of each fixed round; empty where rounds are drawn from single reviews.
-    `hashes` has one content hash per review, or per group. `span`: how many stars lie between the best and the worst
-    there can be, where the error is 1. `whole`: ratings are a few whole numbers on their scale, so that parts can hold
-    each in proportion.
+    `hashes` has one content hash per review or group. `span` is the difference between the best and the worst possible
+    stars, where the error is 1. `discrete`: the ratings are a few whole numbers on their scale, so that every part of
+    the domain can have each of them in proportion.
     """
 
     name: str
@@ -42,44 +44,35 @@ class Domain:
     groups: Ints
     hashes: NDArray[np.uint64]
     span: float = 4.0
-    whole: bool = True
+    discrete: bool = True
 
     @property
     def units(self) -> int:
-        """What is split into parts: reviews, or groups."""
+        """The number of reviews or groups that are split into parts."""
         return self.hashes.size
 
     @property
     def strata(self) -> Floats:
-        """(units,): the stars that the development part keeps in proportion; one stratum where they are no whole."""
-        return self.stars if self.whole and self.groups.size == 0 else np.ones(self.units)
+        """(units,): the stars that the development part keeps in proportion, constant if they are not discrete."""
+        return self.stars if self.discrete and self.groups.size == 0 else np.ones(self.units)
 
 
 def build(source: DomainSource) -> tuple[Domain, dict[str, Any]]:
-    """The domain and what is worth knowing about how it was read."""
+    """The domain, and facts about how it was read."""
     if source.kind == "synthetic":
         documents = synthetic.generate(source.name, source.reviews, source.seed)
         cut = documents.indptr
         hashes = splits.content_hashes(documents.tokens[cut[i] : cut[i + 1]].tobytes() for i in range(len(documents)))
         rows, keys = documents.ngrams()
         words = np.where(keys < 2**20, 1, 2)  # the key of a single word is its number
-        rows = kept(rows, (words >= source.ngrams[0]) & (words <= source.ngrams[1]))
-        domain = Domain(source.name, local(rows), documents.stars, _none(), _nothing(), hashes)
-        return domain, {}
+        rows = select_columns(rows, (words >= source.ngrams[0]) & (words <= source.ngrams[1]))
+        return Domain(source.name, renumbered(rows), documents.stars, _NO_RATINGS, _NO_GROUPS, hashes), {}
     if source.kind == "digits":
         data = digits.load()
         hashes = splits.content_hashes(str(i).encode() for i in range(len(data.groups)))
         span = digits.RIGHT - digits.WRONG
-        return Domain(source.name, data.rows, data.stars, _none(), data.groups, hashes, span), {}
+        return Domain(source.name, data.rows, data.stars, _NO_RATINGS, data.groups, hashes, span), {}
     return _from_files(source)
-
-
-def _none() -> Floats:
-    return np.empty((0, 0))
-
-
-def _nothing() -> Ints:
-    return np.empty((0, 0), np.int64)
 
 
 def _from_files(source: DomainSource) -> tuple[Domain, dict[str, Any]]:
@@ -102,34 +95,35 @@ def _from_files(source: DomainSource) -> tuple[Domain, dict[str, Any]]:
     about |= {"read": len(found), "duplicates": len(found) - first.size}
     about["scale"] = None if source.scale is None else str(source.scale)
     chosen = first
-    whole = _few_whole(stars, source.scale or STARS)
-    if source.balance == "stars" and whole:
+    discrete = _is_discrete(stars, source.scale or STARS)
+    if source.balance == "stars" and discrete:
         chosen = first[splits.balanced(stars[first], hashes[first])]
-    about["balanced"] = source.balance == "stars" and whole
-    rows = local(tabulate([found[i].text for i in chosen], ngrams=source.ngrams)[1])
+    about["balanced"] = source.balance == "stars" and discrete
+    rows = renumbered(tabulate([found[i].text for i in chosen], ngrams=source.ngrams)[1])
     ratings = _ratings([found[i].ratings for i in chosen])
-    return Domain(source.name, rows, stars[chosen], ratings, _nothing(), hashes[chosen], whole=whole), about
+    return Domain(source.name, rows, stars[chosen], ratings, _NO_GROUPS, hashes[chosen], discrete=discrete), about
 
 
-def _few_whole(stars: Floats, scale: Scale) -> bool:
-    """Whether these stars were whole numbers on their scale, and few different ones."""
+def _is_discrete(stars: Floats, scale: Scale) -> bool:
+    """Whether these stars are whole numbers on their scale, with few different values."""
     steps = scale.steps(stars)
     return bool((np.abs(steps - np.round(steps)) < 1e-9).all()) and np.unique(np.round(steps)).size <= _LEVELS
 
 
 def _ratings(people: list[tuple[float, ...]]) -> Floats:
     if not all(people):
-        return _none()
+        return _NO_RATINGS
     table = np.full((len(people), max(map(len, people))), np.nan)
     for row, given in zip(table, people, strict=True):
         row[: len(given)] = given
     return table
 
 
-def kept(rows: SparseRows, columns: NDArray[np.bool_]) -> SparseRows:
-    """The same rows with the entries of these columns (D,) alone.
+def select_columns(rows: SparseRows, columns: NDArray[np.bool_]) -> SparseRows:
+    """The same rows with only the entries of these columns (D,).
 
-    >>> kept(SparseRows([0, 2, 3], [0, 2, 0], [1.0, 2.0, 3.0], 3), np.array([False, True, True])).dense().tolist()
+    >>> rows = SparseRows([0, 2, 3], [0, 2, 0], [1.0, 2.0, 3.0], 3)
+    >>> select_columns(rows, np.array([False, True, True])).dense().tolist()
     [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
     """
     wanted = columns[rows.indices]
@@ -137,12 +131,12 @@ def kept(rows: SparseRows, columns: NDArray[np.bool_]) -> SparseRows:
     return SparseRows(starts, rows.indices[wanted], rows.data[wanted], rows.dim)
 
 
-def local(rows: SparseRows) -> SparseRows:
-    """The same rows with columns renumbered by falling frequency and, among equals, by the row they first occur in.
+def renumbered(rows: SparseRows) -> SparseRows:
+    """The same rows with columns numbered by decreasing frequency and, among equals, by the row they first occur in.
 
-    Rare n-grams are most of the columns; those of one review then lie side by side in a model's memory.
+    Most n-grams are rare; this puts those of one review side by side in a model's memory.
 
-    >>> local(SparseRows([0, 2, 4], [7, 3, 3, 1], [1.0, 2.0, 3.0, 4.0], 8)).dense().tolist()
+    >>> renumbered(SparseRows([0, 2, 4], [7, 3, 3, 1], [1.0, 2.0, 3.0, 4.0], 8)).dense().tolist()
     [[2.0, 1.0, 0.0], [3.0, 0.0, 4.0]]
     """
     from scipy.sparse import csr_array
@@ -161,68 +155,63 @@ def local(rows: SparseRows) -> SparseRows:
 
 
 def store(source: DomainSource, folder: Path) -> dict[str, Any]:
-    """Build the domain into `folder` unless it is there; returns what is known about it. All or nothing."""
+    """Build the domain into `folder` unless it is there, atomically; returns the facts known about it."""
     place = folder / source.key
     if not place.exists():
         domain, about = build(source)
+        values, counts = np.unique(domain.stars, return_counts=True)
         about |= {
             "name": source.name,
             "reviews": domain.units,
             "features": domain.rows.dim,
             "entries": int(domain.rows.data.size),
-            "stars": {f"{v:g}": int(n) for v, n in zip(*np.unique(domain.stars, return_counts=True), strict=True)}
-            if np.unique(domain.stars).size <= _LEVELS
-            else {},
-            "whole": domain.whole,
+            "stars": {f"{v:g}": int(n) for v, n in zip(values, counts, strict=True)} if values.size <= _LEVELS else {},
+            "discrete": domain.discrete,
             "rated": bool(domain.ratings.size),
             "grouped": bool(domain.groups.size),
             "span": domain.span,
             "source": asdict(source),
         }
         folder.mkdir(parents=True, exist_ok=True)
-        room = Path(tempfile.mkdtemp(dir=folder))
-        arrays = domain.rows.indptr, domain.rows.indices, domain.rows.data
-        others = domain.stars, domain.ratings, domain.groups, domain.hashes
-        every: tuple[NDArray[Any], ...] = (*arrays, *others)
-        for name, array in zip(_ARRAYS, every, strict=True):
-            np.save(room / f"{name}.npy", array)
-        (room / "about.json").write_text(json.dumps(about))
+        temporary = Path(tempfile.mkdtemp(dir=folder))
+        sparse = domain.rows.indptr, domain.rows.indices, domain.rows.data
+        arrays: tuple[NDArray[Any], ...] = (*sparse, domain.stars, domain.ratings, domain.groups, domain.hashes)
+        for name, array in zip(_ARRAYS, arrays, strict=True):
+            np.save(temporary / f"{name}.npy", array)
+        (temporary / "about.json").write_text(json.dumps(about))
         try:
-            os.rename(room, place)
+            os.rename(temporary, place)
         except OSError:
-            # Another worker was faster with the same content.
-            shutil.rmtree(room)
+            # Another worker has just stored the same content.
+            shutil.rmtree(temporary)
             if not place.exists():
                 raise
     about = json.loads((place / "about.json").read_text())
     return dict(about)
 
 
-def held(about: dict[str, Any], share: float) -> int:
-    """How many reviews the development part has, by what `store` knows: as many as `splits.development` gives.
+def development_size(about: dict[str, Any], share: float) -> int:
+    """The number of reviews that `splits.development` gives for these facts of `store`.
 
-    >>> held({"stars": {"1": 50, "5": 50}, "grouped": False, "reviews": 100}, 0.15)
+    >>> development_size({"stars": {"1": 50, "5": 50}, "grouped": False, "reviews": 100, "discrete": True}, 0.15)
     16
     """
-    stars = {} if about["grouped"] else about["stars"]
-    # What an earlier version noted has stars from 1 to 5.
-    whole = stars and about.get("whole", all(float(value).is_integer() for value in stars))
-    return sum(round(share * size) for size in (stars.values() if whole else [about["reviews"]]))
+    stars = about["stars"] if about["discrete"] and not about["grouped"] else {}
+    return sum(round(share * size) for size in (stars.values() or [about["reviews"]]))
 
 
 @functools.lru_cache(maxsize=2)
 def load(source: DomainSource, folder: str) -> Domain:
-    """The domain, memory-mapped from `folder`; a worker that cannot see it builds its own from the source."""
+    """The domain, memory-mapped from `folder`; a worker that cannot see the folder builds its own from the source."""
     place = Path(folder) / source.key
     if not place.exists():
         own = Path(tempfile.gettempdir()) / f"conquer-domains-{os.getuid() if hasattr(os, 'getuid') else 0}"
         if source.kind == "files" and fingerprint(tuple(map(Path, source.files))) != source.fingerprint:
-            raise ValueError(f"{source.name}: this worker's {', '.join(source.files)} is not the study's file")
+            raise ValueError(f"{source.name}: {', '.join(source.files)} on this worker is not the study's file")
         store(source, own)
         place = own / source.key
     arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
     about = json.loads((place / "about.json").read_text())
     rows = SparseRows(arrays["indptr"], arrays["indices"], arrays["data"], about["features"])
     plain = {name: np.array(arrays[name]) for name in ("stars", "ratings", "groups", "hashes")}
-    whole = about.get("whole", bool((plain["stars"] == np.round(plain["stars"])).all()))
-    return Domain(source.name, rows, **plain, span=about["span"], whole=whole)
+    return Domain(source.name, rows, **plain, span=about["span"], discrete=about["discrete"])

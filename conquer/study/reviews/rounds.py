@@ -1,25 +1,27 @@
-"""The rounds of a part: the same features, sets and judge for every algorithm, drawn from the content's hash."""
+"""The rounds of a domain's part: the same features, sets and judge for every algorithm, drawn from named streams."""
 
 import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
+from conquer.data import splits
 from conquer.features.vocabulary import Kind, restrict
 from conquer.judges import rewards_of
 from conquer.kernels.study import testsets
 from conquer.rows import Rounds, SparseRows
 from conquer.study.reviews.domains import Domain
+from conquer.study.reviews.spec import Spec
 from conquer.tickets import stream, tickets
 from conquer.types import Floats, Ints
 
 CHECKPOINTS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Shares of the training rounds after which the test error is taken; the last is the result."""
+"""Shares of the training rounds after which the test error is measured; the last is the result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A learning part and its test part, with the features that the learning part allows; `span` is the domain's."""
+    """A learning part and its test part, with the features of the learning part; `span` is the domain's."""
 
     X: SparseRows
     stars: Floats
@@ -32,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """What one learner goes through: `segments` between checkpoints, then test sets."""
+    """What a learner goes through: `segments` between checkpoints, then test sets."""
 
     segments: tuple[Rounds, ...]
     sets: Ints
@@ -41,8 +43,42 @@ class Course:
     seed: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """One repetition of a domain: its part, and the units of the development part, which chose the parameters."""
+
+    spec: Spec
+    domain: Domain
+    number: int
+    part: Part
+    development: Ints
+
+    def course(self, items: int, passes: int = 1, checkpoints: tuple[float, ...] = (1.0,)) -> Course:
+        """The training rounds and test sets of `items` each."""
+        return course(
+            self.part, items, self.part.learning.size, passes, self.spec.test_sets, checkpoints, *self._name
+        )  # fmt: skip
+
+    def development_sets(self, items: int) -> Ints:
+        """Sets of the development part, on which the ceiling's penalty is chosen."""
+        seed = stream("development", items, *self._name)
+        return draw(self.part, self.development, self.spec.test_sets, items, seed)
+
+    @property
+    def _name(self) -> tuple[int, str, int]:
+        return self.spec.seed, self.domain.name, self.number
+
+
+def split(spec: Spec, domain: Domain, number: int, kind: Kind | None = None) -> Split:
+    """The repetition of this number, with the specification's features or those of another kind."""
+    development = splits.development(domain.strata, domain.hashes, spec.development)
+    parts = splits.repetition(domain.units, development, number, spec.seed, domain.name, spec.test)
+    part = restricted(domain, parts.training, parts.test, kind or spec.features, spec.hashing)
+    return Split(spec, domain, number, part, development)
+
+
 def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: Kind, bits: int | None = None) -> Part:
-    """The domain seen from its learning part: n-grams, idf and norms from there alone; `bits` hashes the n-grams."""
+    """The domain with n-grams, idf and norms from its learning part alone; `bits` hashes the n-grams."""
     ratings = (domain.ratings - 3.0) / 2.0  # as rewards_of, which takes no NaN padding
     counts = domain.rows if bits is None else hashed(domain.rows, bits)
     X = domain.rows if domain.groups.size else compact(restrict(counts, learning, kind))
@@ -50,7 +86,7 @@ def restricted(domain: Domain, learning: Ints, evaluation: Ints, kind: Kind, bit
 
 
 def hashed(rows: SparseRows, bits: int) -> SparseRows:
-    """The same counts in 2^bits columns, each n-gram in one of them with a sign of its own.
+    """The same counts in 2^bits columns, each n-gram in one of them with a random sign.
 
     >>> np.abs(hashed(SparseRows([0, 2], [0, 5], [1.0, 2.0], 9), 20).data).tolist()
     [1.0, 2.0]
@@ -62,7 +98,7 @@ def hashed(rows: SparseRows, bits: int) -> SparseRows:
 
 
 def compact(rows: SparseRows) -> SparseRows:
-    """The same rows without the columns that no row has, the others in their order."""
+    """The same rows without empty columns, the others in their order."""
     used = np.zeros(rows.dim, bool)
     used[rows.indices] = True
     place = (np.cumsum(used) - 1).astype(np.int32)
@@ -70,14 +106,14 @@ def compact(rows: SparseRows) -> SparseRows:
 
 
 def draw(part: Part, pool: Ints, count: int, items: int, seed: int) -> Ints:
-    """(count, items) rows: distinct members of `pool` in each round, or whole groups in shuffled turns."""
+    """(count, items) rows: distinct members of `pool` in each round, or whole groups in shuffled order."""
     if part.groups.size:
         turns = -(-count // pool.size)
         rng = np.random.default_rng(seed)
         order = np.concatenate([rng.permutation(pool) for _ in range(turns)])[:count]
         return np.ascontiguousarray(part.groups[order])
     if pool.size < items:
-        raise ValueError(f"rounds of {items} items need as many reviews to draw from, got {pool.size}")
+        raise ValueError(f"rounds of {items} items need at least as many reviews to draw from, got {pool.size}")
     sets = np.empty((count, items), np.int64)
     testsets.draw_sets(pool, tickets(seed, 0, count), sets)
     return sets
@@ -86,9 +122,9 @@ def draw(part: Part, pool: Ints, count: int, items: int, seed: int) -> Ints:
 def course(
     part: Part, items: int, count: int, passes: int, test_sets: int, checkpoints: tuple[float, ...], *name: object
 ) -> Course:
-    """`count` rounds of the learning part, the same again in every pass, and `test_sets` sets to be judged on.
+    """`count` rounds of the learning part, repeated in every pass, and `test_sets` sets for the test error.
 
-    `name` is what the draws depend on: nothing of the algorithm's, so that comparisons are paired.
+    The draws depend on `name`, which has nothing of the algorithm, so that comparisons are paired.
     """
     once = draw(part, part.learning, count, items, stream("rounds", items, *name))
     sets = np.tile(once, (passes, 1))
@@ -104,6 +140,11 @@ def test_error(part: Part, tests: Ints, scores: Floats) -> float:
     """Mean of (max stars - stars of the top score)/span over the sets; `scores` has one value for each row of X."""
     sizes = np.full(len(tests), tests.shape[1])
     return float(testsets.mean_shortfall(tests, sizes, scores, part.stars / part.span))
+
+
+def equal_pairs(sets: Ints, stars: Floats) -> float:
+    """The share of equally good items among the pairs within each set."""
+    return float(testsets.equal_pairs(sets, np.full(len(sets), sets.shape[1]), stars))
 
 
 def unique_best(sets: Ints, stars: Floats) -> float:

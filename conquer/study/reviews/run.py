@@ -1,47 +1,135 @@
-"""Run a study of reviews: plan the cells that are missing, run them, put it all together."""
+"""A study of reviews from its files to its results: plan the missing cells, run them, collect the rows."""
 
+import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conquer.data.reviews import NoReviewsError
 from conquer.registry import find
 from conquer.study.backends import Backend, serial
-from conquer.study.cells.output import write_frame
-from conquer.study.cells.runner import CellTask, Plan, joined, missing, run
-from conquer.study.cells.store import Cells, Row
+from conquer.study.output import write_frame
 from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, TUNING, StudyProgress
-from conquer.study.reviews import planning
-from conquer.study.reviews.domains import held, store
-from conquer.study.reviews.looking import refuse_unreadable
-from conquer.study.reviews.planning import Known, Place, place
-from conquer.study.reviews.readings import reading_of
-from conquer.study.reviews.results import frames
-from conquer.study.reviews.sources import DomainSource, ignored, sources
-from conquer.study.reviews.spec import Spec
-from conquer.study.reviews.work import repeat, tune
+from conquer.study.reviews.domains import development_size, store
+from conquer.study.reviews.sources import DomainSource, ignored, refuse_unreadable, sources
+from conquer.study.reviews.spec import CEILING, Spec, points, reading_of
+from conquer.study.reviews.tasks import Repetition, Tuning, repeat, tune, tuning_effort
+from conquer.study.runner import CellStore, Plan, Row, Task, joined, key, missing, run
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+_PLACE = ("reading", "domain", "items", "algorithm", "repetition")
+_NUMBERS = ("items", "repetition", "rounds", "answers", "features_seen", "seed", "passes")
+_REALS = (
+    "error", "online_error", "regret", "query_rate", "equal_pairs", "equal_in_sets", "unique_in_sets",
+    "length_correlation", "mean_answer", "centred_error", "tuning_error", "lam", "seconds",
+)  # fmt: skip
+_COLUMNS = (
+    *_PLACE, "error", "online_error", "regret", "rounds", "answers", "query_rate", "query_rates", "equal_pairs",
+    "equal_in_sets", "unique_in_sets", "length_correlation", "mean_answer", "centred_error", "tuning_error",
+    "parameters", "diverged", "features_seen", "seed", "features", "ngrams", "model", "update", "tuning", "tune_at",
+    "lam", "judge", "passes", "balance", "data", "versions", "seconds",
+)  # fmt: skip
+
+Domains = Sequence[tuple[DomainSource, dict[str, Any]]]
+"""Domains and the facts known about them."""
+Place = tuple[str, int, str]
+"""(domain, items, algorithm)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The frames of a finished study, what is known of its domains, and which were left out and why."""
+    """The frames of a finished study, the facts of its domains, and which domains were left out and why."""
 
     specs: tuple[Spec, ...]
-    results: Any
-    curves: Any
+    results: "DataFrame"
+    curves: "DataFrame"
     domains: dict[str, dict[str, Any]]
     left_out: dict[str, str]
     folder: Path
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """One reading, and the domains it can be run on."""
+class _Reading:
+    """One specification, the domains it can be run on, and where its cells and the domains' arrays are stored."""
 
     spec: Spec
-    known: Known
+    domains: Domains
+    store: CellStore
+    folder: str
+
+    def tuning(self) -> Plan:
+        """The choice of a grid point for each domain, items and algorithm. A task's cost is the items it scores."""
+        plan, spec = Plan(), self.spec
+        for source, facts in self.domains:
+            absent: dict[str, tuple[int, str]] = {}
+            for items in spec.items:
+                for algorithm in spec.algorithms:
+                    grid = points(spec, algorithm)
+                    if len(grid) > 1:
+                        name = key("tuning", spec.settings(), source.key, items, algorithm, grid, spec.tune_at)
+                        if (row := self.store.get(name)) is None:
+                            absent[name] = items, algorithm
+                        else:
+                            plan.found[name] = row
+            if absent:
+                task = Tuning(spec, source, self.folder, tuple(absent.values()))
+                count, folds = tuning_effort(development_size(facts, spec.development))
+                cost = 8.0 * count * folds * sum(items for items, _ in absent.values())
+                plan.tasks.append(Task(task, tuple(absent), cost))
+        return plan
+
+    def points(self, plan: Plan, tuned: Mapping[str, Row]) -> dict[Place, Row]:
+        """The points known so far: those of one-point grids, and those of the tuning plan that are in `tuned`."""
+        grids = {algorithm: points(self.spec, algorithm) for algorithm in self.spec.algorithms}
+        untuned: dict[Place, Row] = {
+            (source.name, items, algorithm): {"parameters": dict(grid[0]), "tuning_error": None}
+            for source, _ in self.domains
+            for items in self.spec.items
+            for algorithm, grid in grids.items()
+            if len(grid) == 1
+        }
+        return untuned | {_place(tuned[name]): tuned[name] for name in plan.names if name in tuned}
+
+    def repetitions(self, chosen: Mapping[Place, Row]) -> Plan:
+        """The cells; those of algorithms that are not tuned yet count as missing."""
+        plan, spec = Plan(), self.spec
+        for source, facts in self.domains:
+            for number in range(spec.repetitions):
+                absent: dict[str, tuple[int, str, dict[str, Any]]] = {}
+                for items in spec.items:
+                    for algorithm in (*spec.algorithms, CEILING):
+                        tuned = chosen.get((source.name, items, algorithm))
+                        if tuned is None and algorithm != CEILING:
+                            absent[f"{items} {algorithm}"] = items, algorithm, {}
+                            continue
+                        point = dict(tuned["parameters"]) if tuned else {"penalties": spec.penalties}
+                        name = key("cell", spec.settings(), source.key, items, algorithm, number, point)
+                        if (row := self.store.get(name)) is None:
+                            absent[name] = items, algorithm, point
+                        else:
+                            plan.found[name] = row
+                if absent:
+                    task = Repetition(spec, source, self.folder, number, tuple(absent.values()))
+                    cost = float(sum(items for items, _, _ in absent.values()) * facts["reviews"] * spec.passes)
+                    plan.tasks.append(Task(task, tuple(absent), cost))
+        return plan
+
+    def labelled(self, chosen: Mapping[Place, Row], rows: Iterable[Row]) -> list[Row]:
+        """The rows with the settings, the data's hash, and the error that chose their parameters."""
+        spec = self.spec
+        shared = spec.settings() | {"reading": reading_of(spec), "ngrams": ",".join(map(str, spec.ngrams))}
+        shared |= {"tuning": spec.tuning, "tune_at": spec.tune_at, "lam": spec.lam}
+        hashes = {source.name: source.key for source, _ in self.domains}
+        errors = {where: {"tuning_error": row["tuning_error"]} for where, row in chosen.items()}
+        return [row | shared | {"data": hashes[row["domain"]]} | errors.get(_place(row), {}) for row in rows]
+
+
+def _place(row: Row) -> Place:
+    return row["domain"], row["items"], row["algorithm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,83 +148,80 @@ class _Store:
 def study(
     specs: Spec | Sequence[Spec], folder: str | Path, backend: Backend = serial, progress: StudyProgress = QUIET
 ) -> Finished:
-    """Run what is missing of a study in `folder`, then write results.parquet and curves.parquet there.
+    """Run the missing cells of a study in `folder`, then write results.parquet and curves.parquet there.
 
-    Several specifications are readings of one study: they are run together, on the same rounds. Every finished cell
-    is kept under the name of its content, so the same call after any interruption goes on where it stopped, and a call
-    with more readings, algorithms or repetitions runs only those.
+    Several specifications are readings of one study: they run together, on the same rounds. Every finished cell is
+    stored under a hash of its content, so the same call continues after an interruption, and a call with more readings,
+    algorithms or repetitions runs only those.
     """
     every = (specs,) if isinstance(specs, Spec) else tuple(specs)
     for algorithm in (algorithm for spec in every for algorithm in spec.algorithms):
-        find(algorithm)  # or a ValueError that lists them
+        find(algorithm)  # raises a ValueError that lists the algorithms
     found = [sources(spec) for spec in every]
-    out = Path(folder).resolve()  # workers may stand elsewhere
+    out = Path(folder).resolve()  # workers may have another current folder
     out.mkdir(parents=True, exist_ok=True)
-    cells, work = Cells(out / "cells"), out / "work"
+    cells, work = CellStore(out / "cells"), out / "work"
     facts = _read({source.key: source for each in found for source in each}, out, work, backend, progress)
-    named = {source.name: facts[source.key] for each in found for source in each}
     if not all(spec.allow_unreadable for spec in every):
-        refuse_unreadable(named)
-    fit = [_fit_for_study(spec, [(s, facts[s.key]) for s in each]) for spec, each in zip(every, found, strict=True)]
+        refuse_unreadable({source.name: facts[source.key] for each in found for source in each})
+    fit = [_usable(spec, [(s, facts[s.key]) for s in each]) for spec, each in zip(every, found, strict=True)]
     left_out = {name: why for _, left in fit for name, why in left.items()}
-    ways = [_Way(spec, known) for spec, (known, _) in zip(every, fit, strict=True)]
-    if not all(way.known for way in ways):
+    readings = [_Reading(spec, usable, cells, str(work)) for spec, (usable, _) in zip(every, fit, strict=True)]
+    if not all(reading.domains for reading in readings):
         raise ValueError("no domain is left to study: " + "; ".join(f"{n}: {why}" for n, why in left_out.items()))
-    tunings = [planning.tuning(way.spec, way.known, cells, str(work)) for way in ways]
+
+    tunings = [reading.tuning() for reading in readings]
     tuning = joined(tunings)
-    points = [_points(way, plan, plan.found) for way, plan in zip(ways, tunings, strict=True)]
-    rests = [planning.repetitions(w.spec, w.known, p, cells, str(work)) for w, p in zip(ways, points, strict=True)]
+    chosen = [reading.points(plan, plan.found) for reading, plan in zip(readings, tunings, strict=True)]
+    plans = [reading.repetitions(known) for reading, known in zip(readings, chosen, strict=True)]
     progress.expect(TUNING, tuning.cost)
-    progress.expect(RUNNING, joined(rests).cost)
-    _build({task.content.source: None for plan in (tuning, *rests) for task in plan.tasks}, work, backend, progress)
+    progress.expect(RUNNING, joined(plans).cost)
+    _build({task.content.source: None for plan in (tuning, *plans) for task in plan.tasks}, work, backend, progress)
     tuned = run(tune, tuning, cells, TUNING, backend, progress)
-    points = [_points(way, plan, tuned) for way, plan in zip(ways, tunings, strict=True)]
     if tuning.tasks:
-        rests = [planning.repetitions(w.spec, w.known, p, cells, str(work)) for w, p in zip(ways, points, strict=True)]
-    rows = run(repeat, joined(rests), cells, RUNNING, backend, progress)
-    own = zip(ways, points, rests, strict=True)
-    labelled = [row for w, p, plan in own for row in _labelled(w, p, [rows[name] for name in plan.names])]
-    results, curves = frames(labelled)
+        chosen = [reading.points(plan, tuned) for reading, plan in zip(readings, tunings, strict=True)]
+        plans = [reading.repetitions(known) for reading, known in zip(readings, chosen, strict=True)]
+    rows = run(repeat, joined(plans), cells, RUNNING, backend, progress)
+
+    own = zip(readings, chosen, plans, strict=True)
+    results, curves = frames(
+        [row for reading, known, plan in own for row in reading.labelled(known, [rows[name] for name in plan.names])]
+    )
     write_frame(results, out / "results.parquet")
     write_frame(curves, out / "curves.parquet")
     shutil.rmtree(work, ignore_errors=True)
-    domains = {source.name: about for source, about in ways[0].known}
+    domains = {source.name: about for source, about in readings[0].domains}
     return Finished(every, results, curves, domains, left_out, out)
-
-
-def _points(way: _Way, plan: Plan, tuned: Mapping[str, Row]) -> dict[Place, Row]:
-    """The points known so far: those that need no tuning, and those of the plan that are among `tuned`."""
-    found = [tuned[name] for name in plan.names if name in tuned]
-    return planning.untuned(way.spec, way.known) | {place(row): row for row in found}
 
 
 def _read(
     found: Mapping[str, DomainSource], out: Path, work: Path, backend: Backend, progress: StudyProgress
 ) -> dict[str, Row]:
-    """What is known of each domain by its key, from an earlier run or by building it."""
-    notes = Cells(out / "domains")
-    plan = missing([CellTask(source, (key,)) for key, source in found.items()], notes)
-    return run(_Store(work), plan, notes, READING, backend, progress)
+    """The facts of each domain by its key, from an earlier run or by building it."""
+    facts = CellStore(out / "domains")
+    plan = missing([Task(source, (name,)) for name, source in found.items()], facts)
+    return run(_Store(work), plan, facts, READING, backend, progress)
 
 
-def _build(known: Iterable[DomainSource], work: Path, backend: Backend, progress: StudyProgress) -> None:
-    """The feature matrices of these domains, in `work`."""
-    absent = [source for source in known if not (work / source.key).exists()]
+def _build(needed: Iterable[DomainSource], work: Path, backend: Backend, progress: StudyProgress) -> None:
+    """Build the feature matrices of these domains in `work`."""
+    absent = [source for source in needed if not (work / source.key).exists()]
     if absent:
         progress.begin(BUILDING, len(absent))
         for _ in backend(_Store(work), absent):
             progress.advance(1)
 
 
-def _fit_for_study(spec: Spec, about: Known) -> tuple[Known, dict[str, str]]:
-    known, left_out = [], dict.fromkeys(ignored(spec), "no file of reviews by its name")
+def _usable(spec: Spec, domains: Domains) -> tuple[Domains, dict[str, str]]:
+    """The domains that can be studied, and {name: why not} of the others."""
+    usable, left_out = [], dict.fromkeys(ignored(spec), "not a file of reviews by its name")
     largest = max(spec.items)
-    for source, facts in about:
+    for source, facts in domains:
         size = facts["reviews"]
         if "nothing" in facts:
             left_out[source.name] = facts["nothing"]
         elif facts["grouped"]:
-            known.append((source, facts))
+            usable.append((source, facts))
         elif source.kind == "files" and size < spec.minimum:
             left_out[source.name] = f"{size} reviews after balancing, fewer than --minimum {spec.minimum}{_lost(facts)}"
         elif _smallest_part(spec, facts) < largest:
@@ -144,14 +229,14 @@ def _fit_for_study(spec: Spec, about: Known) -> tuple[Known, dict[str, str]]:
         elif spec.judge == "raters" and not facts["rated"]:
             left_out[source.name] = "no individual ratings for judge 'raters'"
         else:
-            known.append((source, facts))
-    return known, left_out
+            usable.append((source, facts))
+    return usable, left_out
 
 
 def _smallest_part(spec: Spec, facts: dict[str, Any]) -> int:
-    """How many reviews rounds are drawn from where they are fewest; of development a third is for evaluation."""
+    """The size of the smallest part that rounds are drawn from; a third of the development part is for evaluation."""
     size = int(facts["reviews"])
-    tested, tuned = round(spec.test * size), held(facts, spec.development)
+    tested, tuned = round(spec.test * size), development_size(facts, spec.development)
     return min(tuned // 3, tested, size - tested - tuned)
 
 
@@ -160,11 +245,26 @@ def _lost(facts: dict[str, Any]) -> str:
     return f" ({count} rows unreadable: {problems[0]})" if count and problems else ""
 
 
-def _labelled(way: _Way, points: dict[Place, Row], rows: Iterable[Row]) -> list[Row]:
-    """The rows with what they share: the settings, the data's hash, and the error that chose their parameters."""
-    shared = way.spec.settings() | {"reading": reading_of(way.spec), "ngrams": ",".join(map(str, way.spec.ngrams))}
-    shared |= {"tuning": way.spec.tuning, "tune_at": way.spec.tune_at, "lam": way.spec.lam}
-    del shared["protocol"], shared["test_sets"]
-    hashes = {source.name: source.key for source, _ in way.known}
-    chosen = {where: {"tuning_error": row["tuning_error"]} for where, row in points.items()}
-    return [row | shared | {"data": hashes[row["domain"]]} | chosen.get(place(row), {}) for row in rows]
+def frames(rows: list[Row]) -> "tuple[DataFrame, DataFrame]":
+    """(results, curves): one row per cell, and one row per point of a learning curve, sorted by place."""
+    import polars as pl
+
+    ordered = sorted(rows, key=lambda row: tuple(row[name] for name in _PLACE))
+    table = []
+    curves: dict[str, list[Any]] = {name: [] for name in (*_PLACE, "round", "regret", "answers", "error")}
+    for row in ordered:
+        plain = {name: row.get(name) for name in _COLUMNS}
+        plain["parameters"] = json.dumps(row["parameters"], sort_keys=True)
+        plain["versions"] = json.dumps(row["versions"], sort_keys=True)
+        plain["diverged"] = bool(row.get("diverged", False))
+        table.append(plain)
+        curve = row.get("curve")
+        if curve:
+            for name in _PLACE:
+                curves[name].extend([row[name]] * len(curve["round"]))
+            for name in ("round", "regret", "answers", "error"):
+                curves[name].extend(curve[name])
+    types: dict[str, Any] = dict.fromkeys(_REALS, pl.Float64) | dict.fromkeys(_NUMBERS, pl.Int64)
+    types |= {"round": pl.Int64, "query_rates": pl.List(pl.Float64), "diverged": pl.Boolean}
+    schemas = ({name: types.get(name, pl.String) for name in names} for names in (_COLUMNS, curves))
+    return pl.DataFrame(table, schema=next(schemas)), pl.DataFrame(curves, schema=next(schemas))

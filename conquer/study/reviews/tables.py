@@ -1,28 +1,29 @@
-"""The study's tables: numbers from results.parquet alone, as frames, Markdown and CSV."""
+"""The study's tables: frames made from results.parquet alone, written as Markdown and CSV."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conquer.registry import unknown
-from conquer.study.cells.output import markdown, write_text
-from conquer.study.reviews.comparison import Frame, contenders, interval, matrix, one_versus_one, ordered
-from conquer.study.reviews.readings import in_order, points
-from conquer.study.reviews.spec import CEILING, Spec
+from conquer.study.output import markdown, write_text
+from conquer.study.reviews.comparison import contenders, interval, one_versus_one, ordered, sizes_of
+from conquer.study.reviews.spec import CEILING, Spec, in_order, points
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 
-def mean_errors(results: Frame) -> Frame:
+def mean_errors(results: "DataFrame") -> "DataFrame":
     """One row per algorithm: mean test error and half interval for each K, their mean, and its ratio to the ceiling."""
     import polars as pl
 
-    sizes = sorted(results["items"].unique().to_list())
     rows = []
-    for name in ordered(results["algorithm"].to_list()):
+    for name in ordered(results["algorithm"]):
         row: dict[str, Any] = {"algorithm": name}
         values = []
-        for items in sizes:
+        for items in sizes_of(results):
             mean, half = interval(results, name, items)
             row[f"K={items}"], row[f"±{items}"] = mean, half
             values.append(mean)
@@ -32,11 +33,11 @@ def mean_errors(results: Frame) -> Frame:
     return table.with_columns((pl.col("mean") / best).alias("of ceiling"))
 
 
-def readings(results: Frame) -> Frame:
+def readings(results: "DataFrame") -> "DataFrame":
     """One row per reading, one column per algorithm: mean test errors at each K, smallest K first."""
     import polars as pl
 
-    names = ordered(results["algorithm"].to_list())
+    names = ordered(results["algorithm"])
     means = results.group_by("reading", "algorithm", "items", maintain_order=True).agg(pl.col("error").mean())
     found: dict[tuple[str, str], list[str]] = {}
     for reading, name, _, error in means.sort("items").iter_rows():
@@ -48,16 +49,15 @@ def readings(results: Frame) -> Frame:
     return pl.DataFrame(rows)
 
 
-def online(results: Frame) -> Frame:
+def online(results: "DataFrame") -> "DataFrame":
     """One row per algorithm: mean regret per round and mean online error for each K."""
     import polars as pl
 
     learners = results.filter(pl.col("regret").is_not_null())
-    sizes = sorted(learners["items"].unique().to_list())
     rows = []
-    for name in ordered(learners["algorithm"].to_list()):
+    for name in ordered(learners["algorithm"]):
         row: dict[str, Any] = {"algorithm": name}
-        for items in sizes:
+        for items in sizes_of(learners):
             part = learners.filter((pl.col("algorithm") == name) & (pl.col("items") == items))
             row[f"regret K={items}"] = (part["regret"] / part["rounds"]).mean()
             row[f"error K={items}"] = part["online_error"].mean()
@@ -65,10 +65,10 @@ def online(results: Frame) -> Frame:
     return pl.DataFrame(rows)
 
 
-def silence(results: Frame, algorithm: str = "gnc") -> Frame:
+def silence(results: "DataFrame", algorithm: str = "gnc") -> "DataFrame":
     """Per domain: percent of rounds without a question, a column for each K; the mean over all domains; the ceiling.
 
-    The ceiling is the share of rounds with a single best item: in the others nobody can rightly be sure.
+    The ceiling is the share of rounds with a single best item: in the others certainty would be a mistake.
     """
     import polars as pl
 
@@ -89,13 +89,13 @@ def silence(results: Frame, algorithm: str = "gnc") -> Frame:
     return pl.concat([table, means, ceiling])
 
 
-def by_pass(results: Frame) -> Frame:
+def by_pass(results: "DataFrame") -> "DataFrame":
     """Percent of rounds without a question in each pass, per algorithm that is ever silent, and K."""
     import polars as pl
 
     rows = []
     for name in contenders(results):
-        for items in sorted(results["items"].unique().to_list()):
+        for items in sizes_of(results):
             part = results.filter((pl.col("algorithm") == name) & (pl.col("items") == items))
             rates = np.array([r for r in part["query_rates"].to_list() if r is not None])
             if rates.size and (rates < 1).any():
@@ -104,42 +104,56 @@ def by_pass(results: Frame) -> Frame:
     return pl.DataFrame(rows)
 
 
-def equal_pairs(results: Frame) -> Frame:
-    """Percent of questions between equally good items, per algorithm and K; `in sets` is a random pair's."""
+def equal_pairs(results: "DataFrame") -> "DataFrame":
+    """Percent of questions between equally good items, per algorithm and K; `in sets` is the share of random pairs."""
     import polars as pl
 
     part = results.filter(pl.col("equal_pairs").is_not_null())
     table = part.group_by("algorithm", "items").agg((100.0 * pl.col("equal_pairs").mean()).alias("equal"))
     base = part.group_by("items").agg((100.0 * pl.col("equal_in_sets").mean()).alias("equal"))
     base = base.select(pl.lit("in sets").alias("algorithm"), "items", "equal")
-    both = pl.concat([table, base]).sort("items")
-    wide = both.pivot(on="items", index="algorithm", values="equal")
-    order = {name: i for i, name in enumerate(ordered(wide["algorithm"].to_list()))}
+    wide = pl.concat([table, base]).sort("items").pivot(on="items", index="algorithm", values="equal")
+    order = {name: i for i, name in enumerate(ordered(wide["algorithm"]))}
     wide = wide.sort(pl.col("algorithm").replace_strict(order, return_dtype=pl.Int64))
     return wide.rename({name: f"K={name}" for name in wide.columns if name != "algorithm"})
 
 
-def tuned(results: Frame) -> Frame:
+def tuned(results: "DataFrame") -> "DataFrame":
     """(algorithm, parameters, K=..., all): in how many domains each grid point was chosen."""
     import polars as pl
 
     chosen = results.filter(pl.col("repetition") == 0)
     spec = Spec(tuning=results["tuning"][0], lam=results["lam"][0])
-    sizes = sorted(results["items"].unique().to_list())
     rows = []
     for name in contenders(results):
         part = chosen.filter(pl.col("algorithm") == name)
         for point in points(spec, name) if not unknown([name]) else ():
             text = json.dumps(point, sort_keys=True)
             here = part.filter(pl.col("parameters") == text)
-            counts = {f"K={items}": here.filter(pl.col("items") == items).height for items in sizes}
+            counts = {f"K={items}": here.filter(pl.col("items") == items).height for items in sizes_of(results)}
             label = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in point.items())
             rows.append({"algorithm": name, "parameters": label, **counts, "all": here.height})
     return pl.DataFrame(rows)
 
 
-def all_tables(results: Frame) -> dict[str, Frame]:
-    """{file name: table}, everything that is written."""
+def matrix(duels: "DataFrame") -> "DataFrame":
+    """The one-versus-one table as a square of wins, with a star where Student's test, corrected, finds p < 0.05."""
+    import polars as pl
+
+    names = ordered(duels["row"])
+    found = {(row["row"], row["column"]): row for row in duels.iter_rows(named=True)}
+
+    def cell(one: str, two: str) -> str:
+        if one == two:
+            return "-"
+        row = found[one, two]
+        return f"{row['wins']}{'*' if row['holm'] < 0.05 else ''}"
+
+    return pl.DataFrame([{"beat": one} | {two: cell(one, two) for two in names} for one in names])
+
+
+def all_tables(results: "DataFrame") -> "dict[str, DataFrame]":
+    """{file name: table}, all tables of one reading."""
     duels = one_versus_one(results)
     tables = {
         "mean_error": mean_errors(results),
@@ -150,14 +164,13 @@ def all_tables(results: Frame) -> dict[str, Frame]:
         "one_versus_one": matrix(duels),
         "one_versus_one_long": duels,
     }
-    if results["passes"].max() > 1:
+    if int(results["passes"][0]) > 1:
         tables["by_pass"] = by_pass(results)
     return tables
 
 
-def write(tables: dict[str, Frame], folder: Path) -> None:
-    """Each table as Markdown and CSV."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write(tables: "dict[str, DataFrame]", folder: Path) -> None:
+    """Write each table as Markdown and CSV; long tables as CSV alone."""
     for name, frame in tables.items():
         write_text(folder / f"{name}.csv", frame.write_csv(float_precision=6))
         if not name.endswith("_long"):

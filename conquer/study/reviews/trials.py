@@ -1,49 +1,221 @@
-"""One repetition of one domain at one K, for what is asked beside a study: the same splits, rounds and test sets."""
+"""Measurements on single trials of a study: what one answer is worth, and which settings are good without tuning.
+
+`conquer measure limits` compares exact ridge regression on answers to duels with ridge regression on true stars.
+`conquer measure defaults` compares every update, kind of features and lam on the same rounds.
+"""
 
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from conquer.data import splits
-from conquer.features.vocabulary import Kind
-from conquer.study.reviews import rounds
+import numpy as np
+
+from conquer.features.vocabulary import KINDS, Kind
+from conquer.judges import rewards_of
+from conquer.rows import SparseRows
+from conquer.study.output import markdown, write_text
+from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
+from conquer.study.reviews import outcomes, rounds
 from conquer.study.reviews.domains import Domain, load, store
-from conquer.study.reviews.sources import sources
-from conquer.study.reviews.spec import Spec
-from conquer.tickets import stream
-from conquer.types import Ints
+from conquer.study.reviews.sources import check, sources
+from conquer.study.reviews.spec import CEILING, Spec, preset
+from conquer.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+SHARES = (1, 2, 4, 8)
+"""Full information is also taken from every second, fourth and eighth training review."""
+PENALTIES = np.array([0.3, 1.0, 3.0, 10.0, 30.0])
+UPDATES = ("implicit", "margin", "coordinate")
+LAMS = (0.1, 0.3, 1.0, 3.0, 10.0)
+ALGORITHMS = ("ttg", "gnr", "gnw")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """What a cell of a study has: the part it sees, its course, and the sets on which a ceiling is chosen."""
+    """One repetition of a domain at one K: its part and course, the development part, and sets drawn from it."""
 
     part: rounds.Part
     course: rounds.Course
-    held: Ints
     development: Ints
+    development_sets: Ints
+
+
+def trial(spec: Spec, domain: Domain, number: int, kind: Kind, items: int) -> Trial:
+    """The repetition of this number as a study of this specification has it, with features of this kind."""
+    split = rounds.split(spec, domain, number, kind)
+    return Trial(split.part, split.course(items), split.development, split.development_sets(items))
 
 
 def domains(spec: Spec) -> Iterator[Domain]:
-    """The domains of a specification that are large enough for it, one after the other."""
+    """The domains of a specification that have at least its minimum of reviews; a ValueError if there are none."""
+    sizes = {}
     with tempfile.TemporaryDirectory() as folder:
         for source in sources(spec):
-            if store(source, Path(folder))["reviews"] >= spec.minimum:
+            sizes[source.name] = store(source, Path(folder))["reviews"]
+            if sizes[source.name] >= spec.minimum:
                 yield load(source, folder)
+    if max(sizes.values()) < spec.minimum:
+        found = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise ValueError(f"every domain needs at least {spec.minimum} reviews after balancing, got {found}")
 
 
-def trials(spec: Spec) -> int:
-    """At most so many trials there are: some domains may be too small."""
-    return len(sources(spec)) * spec.repetitions
+def two_at_random(sets: Ints, rewards: Floats) -> Ints:
+    """(T, 2): the first two of sets (T, K), whose members are in random order."""
+    return sets[:, :2]
 
 
-def trial(spec: Spec, domain: Domain, repetition: int, kind: Kind, items: int) -> Trial:
-    """The repetition as a study of this specification would have it, with features of this kind."""
-    held = splits.development(domain.strata, domain.hashes, spec.development)
-    parts = splits.repetition(domain.units, held, repetition, spec.seed, domain.name, spec.test)
-    part = rounds.restricted(domain, parts.training, parts.test, kind)
-    name = (spec.seed, domain.name, repetition)
-    course = rounds.course(part, items, part.learning.size, 1, spec.test_sets, (1.0,), *name)
-    development = rounds.draw(part, held, spec.test_sets, items, stream("development", items, *name))
-    return Trial(part, course, held, development)
+def least_shown(sets: Ints, rewards: Floats) -> Ints:
+    """(T, 2): the two members of each set that were shown least so far, earlier members first.
+
+    >>> least_shown(np.array([[0, 1, 2], [0, 1, 2], [2, 0, 1]]), np.zeros(3)).tolist()
+    [[0, 1], [2, 0], [2, 1]]
+    """
+    shown = np.zeros(rewards.size, np.int64)
+    pairs = np.empty((len(sets), 2), np.int64)
+    for members, pair in zip(sets, pairs, strict=True):
+        pair[:] = members[np.argsort(shown[members], kind="stable")[:2]]
+        shown[pair] += 1
+    return pairs
+
+
+def best_and_worst(sets: Ints, rewards: Floats) -> Ints:
+    """(T, 2): the truly best and the truly worst of each set, which no rule can know.
+
+    >>> best_and_worst(np.array([[0, 1, 2]]), np.array([0.5, -1.0, 1.0])).tolist()
+    [[2, 1]]
+    """
+    order = np.argsort(rewards[sets], axis=1, kind="stable")
+    return np.take_along_axis(sets, order[:, [-1, 0]], axis=1)
+
+
+PAIRS: dict[str, Callable[[Ints, Floats], Ints]] = {
+    "two at random": two_at_random,
+    "least shown": least_shown,
+    "best and worst": best_and_worst,
+}
+
+
+def half_differences(X: SparseRows, pairs: Ints) -> SparseRows:
+    """(T, D): half the difference of each pair of rows of X, the features of a duel.
+
+    >>> half_differences(SparseRows([0, 1, 2], [0, 1], [1.0, 1.0], 2), np.array([[0, 1]])).dense().tolist()
+    [[0.5, -0.5]]
+    """
+    matrix = X.csr()
+    rows = (matrix[pairs[:, 0]] - matrix[pairs[:, 1]]) * 0.5
+    return SparseRows(rows.indptr, rows.indices, rows.data, X.dim)
+
+
+def duel_error(given: Trial, pairs: Ints, chances: Floats) -> float:
+    """Test error of exact ridge on a linear judge's answers to these pairs; lam is chosen on development sets.
+
+    Round t is answered "first" when chances[t] is below that answer's probability.
+    """
+    part, rewards = given.part, rewards_of(given.part.stars)
+    gap = rewards[pairs[:, 0]] - rewards[pairs[:, 1]]
+    answers = np.where(chances < (1.0 + gap / 2.0) / 2.0, 1.0, -1.0)
+    wanted = rounds.rows_of(part, np.concatenate([given.development, part.evaluation]))
+    duels = half_differences(part.X, pairs)
+    scores = outcomes.ridge_scores(duels, np.arange(len(duels)), answers, PENALTIES, part.X, wanted)
+    return outcomes.chosen(part, scores, given.development_sets, given.course.tests).error
+
+
+def errors(given: Trial, penalties: tuple[float, ...]) -> dict[str, float]:
+    """{source of information: test error}: stars of all or some training reviews, or one answer per round."""
+    found = {}
+    for share in SHARES:
+        some = replace(given.part, learning=given.part.learning[::share])
+        found[CEILING if share == 1 else f"1/{share} of it"] = _ceiling(replace(given, part=some), penalties)
+    rng = np.random.default_rng(given.course.seed)
+    sets = rng.permuted(given.course.sets, axis=1)
+    chances = rng.random(len(sets))
+    rewards = rewards_of(given.part.stars)
+    return found | {name: duel_error(given, rule(sets, rewards), chances) for name, rule in PAIRS.items()}
+
+
+def _ceiling(given: Trial, penalties: tuple[float, ...]) -> float:
+    sets = [(given.development_sets, given.course.tests)]
+    return float(outcomes.ridge(given.part, sets, given.development, penalties)[0][0]["error"])
+
+
+def limits(spec: Spec, items: int = 5, progress: StudyProgress = QUIET) -> "DataFrame":
+    """A frame with one row per domain, their mean, and its ratio to full information; see `errors` for the columns."""
+    import polars as pl
+
+    progress.begin(RUNNING, len(sources(spec)) * spec.repetitions)
+    rows = []
+    for domain in domains(spec):
+        every = []
+        for number in range(spec.repetitions):
+            every.append(errors(trial(spec, domain, number, spec.features, items), spec.penalties))
+            progress.advance(1)
+        rows.append({"domain": domain.name} | {name: float(np.mean([e[name] for e in every])) for name in every[0]})
+    table = pl.DataFrame(rows)
+    mean = table.select(pl.lit("mean").alias("domain"), pl.exclude("domain").mean())
+    ratio = mean.select(pl.lit("of full information").alias("domain"), pl.exclude("domain") / pl.col(CEILING))
+    return pl.concat([table, mean, ratio])
+
+
+def run_limits(data: str, *, repetitions: int = 3, features: str = "tfidf") -> None:
+    """Print the table of `limits` for all domains of some data."""
+    from rich.console import Console
+
+    check(data, None)
+    (spec,) = preset("ours", data=data, repetitions=repetitions, features=features)
+    with Bars(Console(stderr=True)) as bars:
+        table = limits(spec, progress=bars)
+    print(markdown(table), end="")
+
+
+def compare(spec: Spec, items: int = 5, progress: StudyProgress = QUIET) -> "DataFrame":
+    """A frame with a row for each kind of features, update and algorithm: the mean test error at each lam.
+
+    The ceiling is a row of its own. A learner that diverges counts as choosing at random.
+    """
+    import polars as pl
+
+    progress.begin(RUNNING, len(sources(spec)) * spec.repetitions)
+    rows: list[tuple[str, str, str, str, float]] = []
+    for domain in domains(spec):
+        for number in range(spec.repetitions):
+            for kind in KINDS:
+                rows += _compared(spec, trial(spec, domain, number, kind, items), kind)
+                progress.advance(1 / len(KINDS))
+    frame = pl.DataFrame(rows, schema=["features", "update", "algorithm", "lam", "error"], orient="row")
+    wide = frame.group_by("features", "update", "algorithm", "lam").agg(pl.col("error").mean()).sort("lam")
+    order = ["features", "update", "algorithm"]
+    table = wide.pivot(on="lam", index=order, values="error").sort(order)
+    return table.select(*order, *(f"lam {lam:g}" for lam in LAMS), "tuned")
+
+
+def _compared(spec: Spec, given: Trial, kind: Kind) -> Iterator[tuple[str, str, str, str, float]]:
+    yield kind, "", CEILING, "tuned", _ceiling(given, spec.penalties)
+    for update in UPDATES:
+        chosen = replace(spec, features=kind, update=update)
+        for algorithm in ALGORITHMS:
+            for lam in LAMS:
+                yield kind, update, algorithm, f"lam {lam:g}", _error(chosen, algorithm, lam, given.part, given.course)
+
+
+def _error(spec: Spec, algorithm: str, lam: float, part: rounds.Part, course: rounds.Course) -> float:
+    try:
+        return outcomes.follow(spec, algorithm, {"lam": lam}, part, course).errors[-1]
+    except ArithmeticError:
+        return rounds.test_error(part, course.tests, 0.0 * part.stars)
+
+
+def run_defaults(data: str, *, repetitions: int = 3, out: Path = Path("defaults.csv")) -> None:
+    """Write the table of `compare` for all domains of some data as CSV, and print it."""
+    from rich.console import Console
+
+    check(data, None)
+    (spec,), console = preset("ours", data=data, repetitions=repetitions), Console()
+    with Bars(console) as bars:
+        table = compare(spec, progress=bars)
+    write_text(out, table.write_csv(float_precision=4))
+    console.print(table)
+    console.print(f"The table: {out}")

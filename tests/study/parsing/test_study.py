@@ -1,22 +1,17 @@
 """The study on a small made-up treebank: resumable, the same in workers, and its report."""
 
-import json
-from dataclasses import asdict
-
 import polars as pl
 import pytest
 from parsing.treebanks import random_treebank
 
 from conquer.cli.options import read
 from conquer.data.treebank import TreebankError, write
-from conquer.study.backends import processes
-from conquer.study.cells.store import digest
+from conquer.study.backends import processes, serial
 from conquer.study.parsing import run
-from conquer.study.parsing.bank import PARTS
-from conquer.study.parsing.command import run_parsing_study
 from conquer.study.parsing.report import table
-from conquer.study.parsing.run import study_parsing
+from conquer.study.parsing.run import PARTS, run_parsing_study
 from conquer.study.parsing.spec import CEILING, ParsingSpec
+from conquer.study.runner import run_cells
 
 
 @pytest.fixture
@@ -33,16 +28,18 @@ def spec(folder, **options):
     return ParsingSpec(treebank=folder, **(small | options))
 
 
+def study_parsing(chosen, out, backend=serial):
+    return run.frame_of(run_cells(run.measure, run.cells_of(chosen), out, backend))
+
+
 def test_resumed_and_parallel_studies_are_the_same(tmp_path, folder, monkeypatch):
     whole = study_parsing(spec(folder), tmp_path / "one")
     apart = study_parsing(spec(folder), tmp_path / "two", processes(2))
     assert whole.drop("seconds").equals(apart.drop("seconds"))
     more = study_parsing(spec(folder, seeds=3), tmp_path / "one")
     assert more.filter(pl.col("seed") < 2).equals(whole)
-    monkeypatch.setattr(run, "run_cell", None)
+    monkeypatch.setattr(run, "measure", None)
     assert study_parsing(spec(folder), tmp_path / "one").equals(whole)
-    stored = pl.read_parquet(tmp_path / "one" / "results.parquet")
-    assert {"ask", "seed", "questions", "uas", "uas_nopunct"} <= set(stored.columns)
 
 
 def test_numbers_hang_together(tmp_path, folder):
@@ -66,18 +63,10 @@ def test_priors_side_by_side(tmp_path, folder):
         run.cells_of(spec(folder, prior=("tags",)))
 
 
-def test_a_run_from_nothing_keeps_the_name_it_had(folder):
-    """Its cells were kept under it before there were priors."""
-    cell = run.cells_of(spec(folder, ask=("gnc",), seeds=1))[-1]
-    content = {**asdict(cell), "folder": folder.name, "protocol": 3, "features": cell.features.settings()}
-    assert content["recipe"].pop("prior") == "none"
-    assert cell.name == digest(json.dumps(content, sort_keys=True))
-
-
 def test_report(tmp_path, folder):
     out = tmp_path / "out"
     small = spec(folder, ask=("pair", "margin"), seeds=1, passes=1, points=12, error=(0.0, 0.2), refusal=(0.0, 0.5))
-    assert run_parsing_study(small, out=out, command=["conquer", "parse", "study"]) == 0
+    run_parsing_study(small, out=out, command=["conquer", "parse", "study"])
     names = {path.name for path in out.iterdir()}
     assert {"report.md", "table.csv", "results.parquet", "curves.png", "curves.pdf"} <= names
     assert {"mistakes.png", "refusals.png"} <= names

@@ -3,14 +3,15 @@
 import numpy as np
 import polars as pl
 import pytest
+from study.studies import judge
 
-from conquer.study.cells.output import markdown
+from conquer.study.output import markdown
 from conquer.study.reviews import tables
-from conquer.study.reviews.claims.facts import FAILS, HOLDS, OPEN, PARTLY
-from conquer.study.reviews.claims.verdicts import compared, judge, table
-from conquer.study.reviews.comparison import interval, matrix, one_versus_one
-from conquer.study.reviews.results import frames
+from conquer.study.reviews.claims import FAILS, HOLDS, OPEN, PARTLY, compared, table
+from conquer.study.reviews.comparison import interval, one_versus_one
+from conquer.study.reviews.run import frames
 from conquer.study.reviews.spec import CEILING
+from conquer.study.reviews.tables import matrix
 
 PAPER_LIKE = {
     "ttg": 0.10, "gnr": 0.11, "gnc": 0.12, "confidit": 0.145, "gnu": 0.15, "ttu": 0.16, "unr": 0.17, "gnw": 0.16,

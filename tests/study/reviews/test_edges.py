@@ -11,12 +11,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from study.studies import numbers, tiny
+from study.studies import judge, numbers, tiny
 
-from conquer.study.plots.canvas import cast
-from conquer.study.plots.questions import asked
+from conquer.study.plots.canvas import palette_of
+from conquer.study.plots.reviews import questions
 from conquer.study.reviews import report, tables
-from conquer.study.reviews.claims.verdicts import judge
 from conquer.study.reviews.command import run_study, specifications
 from conquer.study.reviews.run import study
 from conquer.study.reviews.spec import CEILING, Spec
@@ -79,7 +78,7 @@ def test_what_diverged_everywhere_is_reported(tmp_path: Path) -> None:
     results = finished.results.with_columns(silent)
     assert any("diverged" in claim.evidence for claim in judge(results))
     frames = tables.all_tables(results) | {"results": results, "curves": finished.curves}
-    asked(frames, cast(["ttg", "gnc", "banditron"], ["ttg", "gnc"], "random", CEILING))
+    questions(frames, palette_of(["ttg", "gnc", "banditron"], ["ttg", "gnc"], "random", CEILING))
 
 
 def test_unreadable_rows_of_domains_left_out_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,7 +57,7 @@ def test_the_text_of_made_up_reviews_gives_their_features(folder: Path) -> None:
     """What is written out as words and read back through the text preparation is the same matrix."""
     spec = tiny(data=str(folder), domains=("rated",), minimum=100)
     read, _ = domains.build(sources.sources(spec)[0])
-    direct = domains.local(synthetic.generate("books", 240).ngrams()[0])
+    direct = domains.renumbered(synthetic.generate("books", 240).ngrams()[0])
     assert read.rows.shape == direct.shape
     for one, two in zip(read.rows.csr(), direct.csr(), strict=True):
         assert np.array_equal(np.sort(one.data), np.sort(two.data))
@@ -78,7 +78,7 @@ def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "full info" in shown
     assert "1 unreadable rows" in shown
     assert (tmp_path / "report.html").exists()
-    with pytest.raises(ValueError, match="no algorithm nobody"):
+    with pytest.raises(ValueError, match="unknown algorithm nobody"):
         run_study(algorithms=("nobody",), out=tmp_path)
 
 

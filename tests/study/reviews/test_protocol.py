@@ -1,9 +1,10 @@
-"""Every number of the protocol is an option: it does what it says, and older cells keep their names."""
+"""Every number of the protocol is an option and does what it says."""
 
 import math
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,26 +15,18 @@ from study.studies import numbers, tiny
 
 from conquer.cli.options import read
 from conquer.data import splits
-from conquer.study.cells.store import key
 from conquer.study.reviews import domains, report
 from conquer.study.reviews.command import specifications
 from conquer.study.reviews.run import study
-from conquer.study.reviews.spec import CEILING, PROTOCOL, Spec
+from conquer.study.reviews.spec import CEILING, Spec
 
 SMALL = tiny(domains=("android",), items=(3,), algorithms=("ttg", "random"), repetitions=1)
 
 
-def test_names_of_cells_change_only_with_what_was_changed() -> None:
-    plain = {
-        "protocol": PROTOCOL, "passes": 1, "features": "tfidf", "model": "diagonal", "update": "implicit",
-        "judge": "linear", "seed": 0, "balance": "stars", "test_sets": 1000,
-    }  # fmt: skip
-    assert Spec().settings() == plain
-    assert Spec().ceiling() == {}
-    assert Spec(development=0.2, test=0.1).settings() == plain | {"development": 0.2}
-    assert Spec(test=0.25).settings() == plain | {"test": 0.25}
-    assert Spec(penalties=(1.0,)).settings() == plain
-    assert key(Spec(penalties=(1.0,)).ceiling()) == key({"penalties": [1.0]})
+@pytest.mark.parametrize("changes", [{"development": 0.2}, {"test": 0.25}, {"hashing": 8}, {"update": "margin"}])
+def test_cells_depend_on_their_settings_and_not_on_the_ceilings(changes: dict[str, Any]) -> None:
+    assert replace(Spec(), **changes).settings() != Spec().settings()
+    assert Spec(penalties=(1.0,), repetitions=3).settings() == Spec().settings()
 
 
 @pytest.mark.parametrize(
@@ -43,11 +36,11 @@ def test_names_of_cells_change_only_with_what_was_changed() -> None:
         ({"development": math.nan}, "development must be a share between 0 and 1, got nan"),
         ({"test": 1.5}, "test must be a share between 0 and 1, got 1.5"),
         ({"development": 0.6, "test": 0.4}, r"must leave something for training, got 0.6 \+ 0.4"),
-        ({"penalties": ()}, r"penalties must be rising numbers above 0, got \(\)"),
-        ({"penalties": (1.0, 1.0)}, "penalties must be rising numbers above 0"),
-        ({"penalties": (-1.0, 2.0)}, "penalties must be rising numbers above 0"),
-        ({"penalties": (1.0, math.inf)}, "penalties must be rising numbers above 0"),
-        ({"penalties": (math.nan,)}, "penalties must be rising numbers above 0"),
+        ({"penalties": ()}, r"penalties must be increasing numbers above 0, got \(\)"),
+        ({"penalties": (1.0, 1.0)}, "penalties must be increasing numbers above 0"),
+        ({"penalties": (-1.0, 2.0)}, "penalties must be increasing numbers above 0"),
+        ({"penalties": (1.0, math.inf)}, "penalties must be increasing numbers above 0"),
+        ({"penalties": (math.nan,)}, "penalties must be increasing numbers above 0"),
     ],
 )
 def test_shares_and_penalties_that_mean_nothing(changes: dict[str, float], message: str) -> None:
@@ -77,7 +70,7 @@ def test_shares_are_the_parts_and_are_shown(tmp_path: Path) -> None:
     spec = replace(SMALL, development=0.3, test=0.25)
     finished = study(spec, tmp_path)
     size = finished.domains["android"]["reviews"]
-    held = domains.held(finished.domains["android"], 0.3)
+    held = domains.development_size(finished.domains["android"], 0.3)
     assert set(finished.results["rounds"]) == {size - held - round(0.25 * size)}
     page = unescape(report.write(finished, "conquer study").read_text())
     assert "<th>development</th><td>0.3</td>" in page
@@ -97,6 +90,6 @@ def test_the_development_part_is_as_large_as_foretold(stars: list[float], share:
     strata = np.ones(values.size) if fraction else values
     held = splits.development(strata, np.arange(values.size, dtype=np.uint64), share)
     counts = {f"{v:g}": int(n) for v, n in zip(*np.unique(values, return_counts=True), strict=True)}
-    facts = {"stars": counts, "grouped": False, "reviews": values.size}
-    assert domains.held(facts, share) == held.size
-    assert domains.held({**facts, "grouped": True}, share) == round(share * values.size)
+    facts = {"stars": counts, "grouped": False, "reviews": values.size, "discrete": not fraction}
+    assert domains.development_size(facts, share) == held.size
+    assert domains.development_size({**facts, "grouped": True}, share) == round(share * values.size)

@@ -13,12 +13,11 @@ from study.studies import numbers, tiny
 from conquer.registry import find, make
 from conquer.simulation import simulate
 from conquer.study.backends import processes
-from conquer.study.cells.output import publish
-from conquer.study.reviews import domains, learning, lengths, report, sources, summary, tables, work
-from conquer.study.reviews.claims.verdicts import compared
-from conquer.study.reviews.readings import ETAS, READINGS, points, reading_of
+from conquer.study.output import publish
+from conquer.study.reviews import domains, outcomes, report, sources, tables, tasks
+from conquer.study.reviews.claims import compared
 from conquer.study.reviews.run import study
-from conquer.study.reviews.spec import CEILING, PAPER, Spec, preset
+from conquer.study.reviews.spec import CEILING, ETAS, PAPER, READINGS, Spec, points, preset, reading_of
 from conquer.study.reviews.trials import trial
 
 (LITERAL,) = preset("paper")
@@ -42,7 +41,7 @@ def test_the_paper_to_the_letter() -> None:
 @pytest.mark.parametrize("name", PAPER)
 def test_what_an_algorithm_is_run_with(name: str) -> None:
     point = points(LITERAL, name)[0]
-    learner = learning.learner_for(LITERAL, name, 5, point)
+    learner = outcomes.learner_for(LITERAL, name, 5, point)
     if name not in ("banditron", "random"):
         assert learner.parameters["update"] == "coordinate"
         assert learner.parameters["lam"] == 1.0
@@ -73,20 +72,20 @@ def test_names_tell_what_is_run() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ngrams": ()}, r"ngrams must be numbers in a row from 1 to 2, got \(\)"),
-        ({"ngrams": (2, 1)}, "ngrams must be numbers in a row"),
-        ({"ngrams": (0, 1)}, "ngrams must be numbers in a row"),
-        ({"ngrams": (1, 2, 3)}, "ngrams must be numbers in a row from 1 to 2"),
+        ({"ngrams": ()}, r"ngrams must be consecutive numbers from 1 to 2, got \(\)"),
+        ({"ngrams": (2, 1)}, "ngrams must be consecutive numbers"),
+        ({"ngrams": (0, 1)}, "ngrams must be consecutive numbers"),
+        ({"ngrams": (1, 2, 3)}, "ngrams must be consecutive numbers from 1 to 2"),
         ({"lam": 0.0}, "lam must be a number above 0, got 0.0"),
         ({"lam": 1e300}, r"lam must be a finite number in \[1e-100, 1e\+100\], got 1e\+300"),
         ({"tuning": "all", "lam": 2.0}, "lam 2.0 would not be used: tuning 'all' chooses it"),
         ({"readings": ("paper", "ours"), "lam": 1.0}, "lam 1.0 would not be used: tuning 'all' chooses it"),
-        ({"data": "digits", "features": "idf"}, "features idf would not be used: digits are no texts"),
-        ({"data": "digits", "ngrams": (1,)}, "would not be used: digits are no texts"),
+        ({"data": "digits", "features": "idf"}, "features idf would not be used: digits are not texts"),
+        ({"data": "digits", "ngrams": (1,)}, "would not be used: digits are not texts"),
         ({"tuning": "lam"}, "tuning must be one of eta, all, got 'lam'"),
         ({"tune_at": "5"}, "tune_at must be one of run, several, got '5'"),
-        ({"readings": ("theirs",)}, "no reading theirs; there are paper, margin, ours"),
-        ({"readings": ()}, "no reading given"),
+        ({"readings": ("theirs",)}, "unknown reading theirs; readings are paper, margin, ours"),
+        ({"readings": ()}, r"unknown reading \(none given\)"),
     ],
 )
 def test_settings_that_mean_nothing(changes, message: str) -> None:
@@ -117,16 +116,16 @@ def test_ngrams_of_files(tmp_path: Path) -> None:
 def test_a_point_is_judged_at_the_k_that_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     domain = rows_of()
     for items in (3, 4):
-        assert work.judged_on(replace(tiny(), tune_at="run"), domain, items, 12) == [items]
-        assert work.judged_on(tiny(), domain, items, 12) == [5, 10]
+        assert tasks.tuning_sizes(replace(tiny(), tune_at="run"), domain, items, 12) == [items]
+        assert tasks.tuning_sizes(tiny(), domain, items, 12) == [5, 10]
     seen: list[tuple[int, tuple[int, ...]]] = []
-    real = work._development_error
+    real = tasks._development_error
 
     def listening(spec, algorithm, point, part, course, tests):
         seen.append((course.sets.shape[1], tuple(sets.shape[1] for sets in tests)))
         return real(spec, algorithm, point, part, course, tests)
 
-    monkeypatch.setattr(work, "_development_error", listening)
+    monkeypatch.setattr(tasks, "_development_error", listening)
     study(tiny(**READINGS["paper"] | {"domains": ("android",), "repetitions": 1, "algorithms": ("gnc",)}), tmp_path)
     assert set(seen) == {(3, (3,)), (4, (4,))}
     assert len(seen) % (2 * len(ETAS)) == 0
@@ -194,7 +193,7 @@ def test_one_report_of_two_readings(both) -> None:
 def test_one_table_on_the_terminal(both) -> None:
     _, finished = both
     console = Console(width=80, file=io.StringIO())
-    summary.show(finished, console)
+    report.show(finished, console)
     said = console.file.getvalue().splitlines()
     heading = next(line for line in said if "K=3" in line)
     assert heading.split() == ["algorithm", "K=3", "K=4", "K=3", "K=4"]
@@ -223,14 +222,14 @@ def test_answers_alone_give_the_coordinate_weights() -> None:
     learner = make("confidit", dim=given.part.X.dim, update="coordinate", lam=1.0, eta=0.3)
     trace = simulate(learner, given.course.segments[0], seed=given.course.seed)
     rows = given.course.sets[np.arange(trace.query.size), trace.shown[:, 0]]
-    weights = lengths.answer_weights(given.part, rows, trace.answers, 1.0)
+    weights = outcomes.answer_weights(given.part, rows, trace.answers, 1.0)
     np.testing.assert_allclose(weights, learner.model.weights(), atol=1e-12)
 
 
 def test_a_narrow_terminal_has_one_table_after_the_other(both) -> None:
     _, finished = both
     console = Console(width=30, file=io.StringIO())
-    summary.show(finished, console)
+    report.show(finished, console)
     said = console.file.getvalue()
     assert "…" not in said
     assert [line.split() for line in said.splitlines() if "K=3" in line] == 2 * [["algorithm", "K=3", "K=4"]]

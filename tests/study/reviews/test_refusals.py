@@ -87,8 +87,8 @@ def test_a_cluster_where_nobody_listens(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ("--features tf", "conquer: features must be one of binary, counts, tfidf, idf, got 'tf'"),
-        ("--algorithms nobody", "conquer: no algorithm nobody; there are paper, rivals, all, ttg"),
-        ("--domains nowhere", "conquer: no domain nowhere in synthetic; there are android"),
+        ("--algorithms nobody", "conquer: unknown algorithm nobody; algorithms are paper, rivals, all, ttg"),
+        ("--domains nowhere", "conquer: unknown domain nowhere in synthetic; domains are android"),
         ("--reviews 7", "conquer: total must be a multiple of 5 in"),
     ],
 )

@@ -15,7 +15,7 @@ from study.studies import numbers, tiny
 
 from conquer.study.backends import choose, processes
 from conquer.study.progress import RUNNING, Quiet
-from conquer.study.reviews import domains, learning, rounds, sources
+from conquer.study.reviews import domains, outcomes, rounds, sources
 from conquer.study.reviews.run import study
 from conquer.study.reviews.spec import CEILING
 
@@ -176,9 +176,9 @@ def test_an_error_with_digits_is_a_wrong_label(tmp_path: Path) -> None:
     assert [rounds.test_error(part, part.groups[300:600], s) for s in (right, -right)] == [0.0, 1.0]
     assert rounds.test_error(part, part.groups[300:600], 0 * right) == pytest.approx(0.9)
     course = rounds.course(part, 10, 300, 1, 50, (1.0,), "digits")
-    outcome = learning.follow(spec, "confidit", {}, part, course)
+    outcome = outcomes.follow(spec, "confidit", {}, part, course)
     wrong = (outcome.traces[0].rewards[:, 0] < 1).mean()
-    found = learning.measured(outcome, 1, part.span)
+    found = outcomes.measured(outcome, 1, part.span)
     assert 0 < wrong < 1
     assert (found["online_error"], found["regret"]) == (pytest.approx(wrong), pytest.approx(300 * wrong))
 
@@ -187,7 +187,7 @@ def test_an_error_with_digits_is_a_wrong_label(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"algorithms": ("nobody",)}, "got 'nobody'"),
-        ({"domains": ("nowhere",)}, "no domain nowhere in synthetic"),
+        ({"domains": ("nowhere",)}, "unknown domain nowhere in synthetic"),
         ({"items": (50,)}, "too few for rounds of 50 items in every part"),
         ({"judge": "raters"}, "no individual ratings"),
         ({"data": "/no/such/place", "domains": None}, "no such"),

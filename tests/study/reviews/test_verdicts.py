@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from conquer.study.reviews.claims import advantage, ranking, silence
-from conquer.study.reviews.claims.facts import FAILS, HOLDS, OPEN, PARTLY, Facts
+from conquer.study.reviews import claims
+from conquer.study.reviews.claims import FAILS, HOLDS, OPEN, PARTLY
+from conquer.study.reviews.comparison import Facts
 
 SIZES = (5, 10, 15, 20)
 NAMES = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr", "confidit", "banditron")
@@ -77,7 +78,7 @@ def test_a_verdict_by_several_intervals_is_wrong_no_more_often() -> None:
 
 @pytest.mark.parametrize(
     "claim",
-    [advantage.abstract, advantage.relative, advantage.bounds, ranking.order, ranking.degrading, ranking.ucb_first],
+    [claims.abstract, claims.relative, claims.bounds, claims.order, claims.growth, claims.ucb_first],
 )
 def test_nothing_is_said_of_equal_algorithms(claim: Callable) -> None:
     """At most 5 % of the frames have a verdict; four deviations of sixty frames are allowed."""
@@ -101,7 +102,7 @@ def test_nothing_is_said_of_equal_algorithms(claim: Callable) -> None:
     ],
 )  # fmt: skip
 def test_the_abstracts_claim(changes: dict[str, Level], verdict: str) -> None:
-    assert advantage.abstract(crafted(changes)).verdict == verdict
+    assert claims.abstract(crafted(changes)).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_the_abstracts_claim(changes: dict[str, Level], verdict: str) -> None:
     ],
 )
 def test_who_gets_worse_faster(changes: dict[str, Level], verdict: str) -> None:
-    claim = ranking.degrading(crafted(changes))
+    claim = claims.growth(crafted(changes))
     assert claim.verdict == verdict
     assert "over 10 domains" in claim.evidence
 
@@ -128,7 +129,7 @@ def test_who_gets_worse_faster(changes: dict[str, Level], verdict: str) -> None:
     ],
 )
 def test_the_order(changes: dict[str, Level], verdict: str) -> None:
-    assert ranking.order(crafted(changes)).verdict == verdict
+    assert claims.order(crafted(changes)).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -139,37 +140,37 @@ def test_the_order(changes: dict[str, Level], verdict: str) -> None:
     ],
 )  # fmt: skip
 def test_a_first_item_by_upper_bound(ttu: float, unr: float, verdict: str) -> None:
-    assert ranking.ucb_first(crafted({"ttu": ttu, "unr": unr})).verdict == verdict
+    assert claims.ucb_first(crafted({"ttu": ttu, "unr": unr})).verdict == verdict
 
 
 def test_banditron_is_worst_of_the_papers_own() -> None:
-    held = ranking.banditron(crafted({"banditron": 0.4, "gnt": 0.5, "gnw": 0.5}))
+    held = claims.banditron(crafted({"banditron": 0.4, "gnt": 0.5, "gnw": 0.5}))
     assert held.verdict == HOLDS
     near = crafted({"banditron": 0.29996 - 0.045, "confidit": 0.255}, noise=0.0)
-    claim = ranking.banditron(near)
+    claim = claims.banditron(near)
     assert claim.verdict == FAILS
     assert "0.29996 at K = 5" in claim.evidence
     assert "not the worst of the paper's algorithms (0.29996; confidit 0.30000)" in claim.evidence
 
 
 def test_evidence_says_what_an_interval_is_over() -> None:
-    claims = (advantage.abstract, advantage.relative, advantage.bounds, ranking.order, ranking.degrading,
-              ranking.ucb_first, silence.does_not_hurt)  # fmt: skip
+    tested = (claims.abstract, claims.relative, claims.bounds, claims.order, claims.growth,
+              claims.ucb_first, claims.silence)  # fmt: skip
     few, many = crafted(domains=4, trials=3), crafted(domains=5, trials=3)
-    for claim in claims:
+    for claim in tested:
         assert " trials, which share data and tuning" in claim(few).evidence
         assert "over 5 domains" in claim(many).evidence
         assert "over 5 domains" not in claim(few).evidence
-    assert "over 12 trials" in advantage.relative(few).evidence  # of one K
-    assert "over 48 trials" in advantage.bounds(few).evidence
+    assert "over 12 trials" in claims.relative(few).evidence  # of one K
+    assert "over 48 trials" in claims.bounds(few).evidence
 
 
 def test_silence_is_put_beside_what_it_can_rightly_be() -> None:
-    evidence = silence.does_not_hurt(crafted()).evidence  # silent in 10 % of the rounds at every K
+    evidence = claims.silence(crafted()).evidence  # silent in 10 % of the rounds at every K
     assert "is in 57.00 % at K = 5, 29.00 % at K = 10, 13.00 % at K = 15, 6.00 % at K = 20; " in evidence
-    assert "it passes that at K = 20 by 4.00 points: silent between equally good items." in evidence
+    assert "its rate exceeds that at K = 20 by 4.00 points: silent between equally good items." in evidence
     seldom = crafted().results.with_columns(query_rate=pl.lit(0.95))
-    assert "it nowhere passes that." in silence.does_not_hurt(Facts(seldom)).evidence
+    assert "its rate never does." in claims.silence(Facts(seldom)).evidence
 
 
 def test_a_median_eta_is_one_that_was_chosen() -> None:
@@ -180,5 +181,5 @@ def test_a_median_eta_is_one_that_was_chosen() -> None:
 
 def test_a_single_trial_is_no_evidence() -> None:
     alone = crafted({"gnc": 0.5}, domains=1)
-    assert advantage.relative(alone).verdict == OPEN
-    assert "a single trial without an interval" in advantage.relative(alone).evidence
+    assert claims.relative(alone).verdict == OPEN
+    assert "a single trial without an interval" in claims.relative(alone).evidence
