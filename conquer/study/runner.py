@@ -73,7 +73,7 @@ def versions() -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CellTask:
     """Work for one worker: its argument, the names of the cells it computes, in order, and its relative cost."""
 
     content: Any
@@ -85,7 +85,7 @@ class Task:
 class Plan:
     """The tasks with missing cells, and the rows already stored, by name."""
 
-    tasks: list[Task] = field(default_factory=list)
+    tasks: list[CellTask] = field(default_factory=list)
     found: dict[str, Row] = field(default_factory=dict)
 
     @property
@@ -107,7 +107,7 @@ def joined(plans: Iterable[Plan]) -> Plan:
     return every
 
 
-def missing(tasks: Iterable[Task], store: CellStore) -> Plan:
+def missing(tasks: Iterable[CellTask], store: CellStore) -> Plan:
     """The plan for these tasks: a task is run in full if any of its cells is missing."""
     plan = Plan()
     for task in tasks:
@@ -163,6 +163,6 @@ def run_cells(
 ) -> list[Row]:
     """The rows of these cells in their order; cells stored in the folder `out` are not computed again."""
     store = CellStore(Path(out) / "cells")
-    tasks = [Task(cell, (cell.name,), cell.cost) for cell in cells]
+    tasks = [CellTask(cell, (cell.name,), cell.cost) for cell in cells]
     rows = run(measure, missing(tasks, store), store, RUNNING, backend, progress)
     return [rows[name] for task in tasks for name in task.names]

@@ -5,11 +5,11 @@ from study.studies import Listening, squares
 
 from conquer.study.backends import choose, processes, serial
 from conquer.study.output import markdown, write_page
-from conquer.study.runner import CellStore, Task, key, missing, run
+from conquer.study.runner import CellStore, CellTask, key, missing, run
 
 
 def tasks(*groups):
-    return [Task(group, tuple(key("square", n) for n in group), float(sum(group))) for group in groups]
+    return [CellTask(group, tuple(key("square", n) for n in group), float(sum(group))) for group in groups]
 
 
 @pytest.mark.parametrize("backend", [serial, processes(2)])

@@ -16,7 +16,7 @@ from conquer.study.reviews.domains import development_size, store
 from conquer.study.reviews.sources import DomainSource, ignored, refuse_unreadable, sources
 from conquer.study.reviews.spec import CEILING, Spec, points, reading_of
 from conquer.study.reviews.tasks import Repetition, Tuning, repeat, tune, tuning_effort
-from conquer.study.runner import CellStore, Plan, Row, Task, joined, key, missing, run
+from conquer.study.runner import CellStore, CellTask, Plan, Row, joined, key, missing, run
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -79,7 +79,7 @@ class _Reading:
                 task = Tuning(spec, source, self.folder, tuple(absent.values()))
                 count, folds = tuning_effort(development_size(facts, spec.development))
                 cost = 8.0 * count * folds * sum(items for items, _ in absent.values())
-                plan.tasks.append(Task(task, tuple(absent), cost))
+                plan.tasks.append(CellTask(task, tuple(absent), cost))
         return plan
 
     def points(self, plan: Plan, tuned: Mapping[str, Row]) -> dict[Place, Row]:
@@ -115,7 +115,7 @@ class _Reading:
                 if absent:
                     task = Repetition(spec, source, self.folder, number, tuple(absent.values()))
                     cost = float(sum(items for items, _, _ in absent.values()) * facts["reviews"] * spec.passes)
-                    plan.tasks.append(Task(task, tuple(absent), cost))
+                    plan.tasks.append(CellTask(task, tuple(absent), cost))
         return plan
 
     def labelled(self, chosen: Mapping[Place, Row], rows: Iterable[Row]) -> list[Row]:
@@ -199,7 +199,7 @@ def _read(
 ) -> dict[str, Row]:
     """The facts of each domain by its key, from an earlier run or by building it."""
     facts = CellStore(out / "domains")
-    plan = missing([Task(source, (name,)) for name, source in found.items()], facts)
+    plan = missing([CellTask(source, (name,)) for name, source in found.items()], facts)
     return run(_Store(work), plan, facts, READING, backend, progress)
 
 
