@@ -1,5 +1,6 @@
 """The package as a whole: light to import, public names there, the command line's manners."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -74,3 +75,14 @@ def test_algorithms_are_listed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["conquer", "algorithms", "gnc"])
     assert cli.main() == 0
     assert "eta" in capsys.readouterr().out
+
+
+def test_the_default_algorithm_is_the_same_everywhere():
+    from conquer.cli.votes import fit as fit_command
+    from conquer.client import Client
+    from conquer.fitting import fit
+    from conquer.service.http.schemas import ModelSettings
+
+    calls = (fit, Client.create, fit_command)
+    defaults = [inspect.signature(call).parameters["algorithm"].default for call in calls]
+    assert {*defaults, ModelSettings().algorithm} == {"gnr"}

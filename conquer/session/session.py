@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from threading import get_ident
-from typing import Any, Literal, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
 
 import numpy as np
 
@@ -525,3 +525,10 @@ def _split_ids(items: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]
     if all({"text"} <= item.keys() <= {"text", *SHOWN} for item in rest):
         rest = [item["text"] for item in rest]
     return [item["id"] for item in items], rest
+
+
+if TYPE_CHECKING:
+
+    def _misspelt(session: Session) -> None:
+        """A type checker finds a misspelt word."""
+        session.tell("0", "frist")  # type: ignore[call-overload]

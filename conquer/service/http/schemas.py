@@ -75,7 +75,7 @@ class FeatureSettings(Strict):
 class ModelSettings(Strict):
     """Everything that makes a model, fixed at its creation; its log does the rest."""
 
-    algorithm: Annotated[str, Meta(max_length=64)] = "gnc"
+    algorithm: Annotated[str, Meta(max_length=64)] = "gnr"
     model: Annotated[str, Meta(max_length=64)] | None = None
     """diagonal, full or kernel; None: the algorithm's own."""
     parameters: Annotated[dict[Annotated[str, Meta(max_length=64)], Parameter], Meta(max_length=64)] = {}
