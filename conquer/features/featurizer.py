@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from conquer.features.vectors import check_encoder, encoded, matched, vector_ent
 from conquer.features.vocabulary import KINDS, FittedColumns, Kind, checked_kind, fit_columns, read_fitted
 from conquer.items import Item, ItemKind, ItemParts, Items, Part, checked_learn, has_parts, has_vectors, kind_and_items
 from conquer.kernels import features as kernels
-from conquer.rows import ScipyMatrix, SparseRows
+from conquer.rows import SparseRows
 
 VERSION = 1
 """Raised whenever an item would get other columns than before; a model made with another version is refused."""
@@ -46,14 +46,6 @@ _UNFITTED = FittedColumns()
 
 class UnfittedError(RuntimeError):
     """The featurizer needs a vocabulary or the rarity of words and has not been fitted."""
-
-
-class FeaturizerLike(Protocol):
-    """What a session needs of a featurizer of your own: a callable from items and their context to K rows."""
-
-    def __call__(
-        self, items: Items, context: Item | None = None
-    ) -> SparseRows | ScipyMatrix | NDArray[Any]: ...  # pragma: no cover
 
 
 def needs_fitting(kind: Kind, columns: Columns) -> bool:

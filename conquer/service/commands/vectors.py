@@ -47,19 +47,13 @@ def read_vectors(raw: bytes, dim: int, limits: Limits) -> tuple[list[str], Spars
     >>> read_vectors(b'[{"id":"a","vector":[0,1]},{"id":"b","text":"B"}]', 2, Limits()) is None
     True
     """
-    if raw.find(_HINT, 0, _BEGINNING) < 0:
+    found = _decoded(raw, limits)
+    if found is None:
         return None
     try:
-        items = _decode(raw)
-        if raw.count(b'"id"') != len(items) or raw.count(_HINT) != len(items):
-            return None  # a key occurs twice in an item, or as a value
-        ids, values = [item.id for item in items], [item.vector for item in items]
-        if not _are_ids(ids, limits.items) or not values[0] or len(values[0]) > limits.features:
-            return None
-        rows = vector_rows(values, dim)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+        return found[0], _bounded(vector_rows(found[1], dim))
+    except ValueError:
         return None
-    return (ids, rows) if np.maximum.reduce(np.abs(rows.data), initial=0.0) <= LARGEST else None
 
 
 def read_rounds(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRounds:
@@ -69,10 +63,38 @@ def read_rounds(texts: Sequence[bytes], dim: int, limits: Limits) -> VectorRound
     >>> rounds.ids, rounds.starts, rounds.rows.dense().tolist()
     ([['a'], []], [0, 1, 1], [[0.0, 1.0]])
     """
-    found = [read_vectors(text, dim, limits) for text in texts]
+    found = [_decoded(text, limits) for text in texts]
     ids = [[] if one is None else one[0] for one in found]
-    rows = [one[1] for one in found if one is not None]
-    return VectorRounds(stack(rows) if rows else SparseRows([0], [], [], dim), [0, *accumulate(map(len, ids))], ids)
+    vectors = [vector for one in found if one is not None for vector in one[1]]
+    try:
+        rows = _bounded(vector_rows(vectors, dim)) if vectors else SparseRows([0], [], [], dim)
+    except ValueError:  # one is refused, or they differ in length
+        each = [read_vectors(text, dim, limits) for text in texts]
+        ids = [[] if one is None else one[0] for one in each]
+        rows = stack([SparseRows([0], [], [], dim), *(one[1] for one in each if one is not None)])
+    return VectorRounds(rows, [0, *accumulate(map(len, ids))], ids)
+
+
+def _decoded(raw: bytes, limits: Limits) -> tuple[list[str], list[list[float]]] | None:
+    """The ids and the vectors of a round; None if items have anything else or an id is wrong."""
+    if raw.find(_HINT, 0, _BEGINNING) < 0:
+        return None
+    try:
+        items = _decode(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    if raw.count(b'"id"') != len(items) or raw.count(_HINT) != len(items):
+        return None  # a key occurs twice in an item, or as a value
+    ids, vectors = [item.id for item in items], [item.vector for item in items]
+    fits = _are_ids(ids, limits.items) and 1 <= len(vectors[0]) <= limits.features
+    return (ids, vectors) if fits else None
+
+
+def _bounded(rows: SparseRows) -> SparseRows:
+    """The rows, or a ValueError if a value is too large."""
+    if np.maximum.reduce(np.abs(rows.data), initial=0.0) > LARGEST:
+        raise ValueError(f"values must be within {LARGEST:g}")
+    return rows
 
 
 def _are_ids(ids: list[str], most: int) -> bool:
