@@ -81,11 +81,6 @@ VOTE_DETAILS: dict[Role, tuple[str, ...]] = {
 """
 ROLES = ("first", "second", "winner", *get_args(Role))
 """The keys of `columns=`."""
-_OF_VOTES = frozenset(
-    name
-    for names in (*SIDES, *DECIDED, ONE_HOT, WINNER, SIGNED, *VOTE_DETAILS.values())
-    for name in names
-)  # fmt: skip
 _LONGEST_CACHED = 100
 
 
@@ -204,22 +199,13 @@ def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
     )
 
 
-def new_vote_columns(names: Iterable[str], before: Mapping[str, str]) -> dict[str, str]:
-    """{plain name: name} of columns of votes that are not among those seen `before`.
-
-    >>> new_vote_columns(["left", "Voter", "note"], {"left": "left"})
-    {'voter': 'Voter'}
-    """
-    return {plain(name): name for name in names if plain(name) in _OF_VOTES and plain(name) not in before}
-
-
-def check_extension(before: VoteColumns, after: VoteColumns, new: Iterable[str]) -> None:
-    """A ValueError where `new` columns, which first appear in later rows, change the meaning of earlier rows."""
+def check_extension(before: VoteColumns, after: VoteColumns) -> None:
+    """A ValueError where columns that first appear in later rows change the meaning of earlier rows."""
     for role in VoteColumns.__dataclass_fields__:
-        old = getattr(before, role)
-        if old != getattr(after, role) and (old is not None or role not in VOTE_DETAILS):
+        old, new = getattr(before, role), getattr(after, role)
+        if old != new and (old is not None or role not in VOTE_DETAILS):
             raise ValueError(
-                f"the field {', '.join(new)!r:.100} first appears here and would be read instead of {old!r} ({role}): "
+                f"the field {new!r:.100} first appears here and would be read instead of {old!r} ({role}): "
                 "give all rows the same fields, or name the columns"
             )
 

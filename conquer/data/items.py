@@ -16,10 +16,10 @@ from conquer.data.columns import FEATURES, ITEM_ID, TEXT, VECTOR, column, plain
 from conquer.data.compression import DataError
 from conquer.data.tables import Chunk, FilePart, chunks, from_rows, point, sniff
 from conquer.items import PARTS, SHOWN, Part, has_parts, parts_of
+from conquer.types import ItemId
 
 Content = Literal["ids", "texts", "dicts", "vectors"]
 CONTENTS = cast(tuple[Content, ...], get_args(Content))
-Id = str | int
 LONGEST_NAME = 200
 """Characters of an id or of a voter's name; a longer one is a text, or an attack."""
 _LONGEST_TEXT = 1 << 24
@@ -77,13 +77,13 @@ class ItemReader:
     are; in files, where everything is text, they become strings.
     """
 
-    def __init__(self, content: Content, known: Iterable[Id] | None = None, *, numbers: bool = False) -> None:
+    def __init__(self, content: Content, known: Iterable[ItemId] | None = None, *, numbers: bool = False) -> None:
         self.content: Content = content
         self.numbers = numbers
         self.known = None if known is None else {str(name): name for name in known}
-        self.ids: dict[Any, Id] = {}
+        self.ids: dict[Any, ItemId] = {}
         """The id of every cell read so far."""
-        self._by_text: dict[str, Id] = {}
+        self._by_text: dict[str, ItemId] = {}
         self.width = 0
         """The length of the vectors, once one is read."""
 
@@ -106,8 +106,8 @@ class ItemReader:
         read = {"text": _text, "features": _features, "vector": lambda cell: self._vector(cell, cell)}
         return {part: read[part](item[part]) for part in PARTS if item.get(part) is not None}
 
-    def _id(self, cell: Any) -> Id:
-        name: Id
+    def _id(self, cell: Any) -> ItemId:
+        name: ItemId
         if isinstance(cell, int | np.integer) and not isinstance(cell, bool):
             name = int(cell)
         elif isinstance(cell, str):
@@ -202,7 +202,7 @@ def read_items(path: str | os.PathLike[str]) -> dict[str, Any]:
     return _items(chunks(part), part.at, decimal_comma=part.delimiter == ";")
 
 
-def items_from_rows(rows: Iterable[Any]) -> dict[Id, Any]:
+def items_from_rows(rows: Iterable[Any]) -> dict[ItemId, Any]:
     """{id: item} of Python dicts with an `id`, read like the rows of a file; whole-number ids stay numbers.
 
     >>> items_from_rows([{"id": 7, "text": "green tea"}, {"id": 8, "text": "a mug"}])

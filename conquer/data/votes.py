@@ -14,18 +14,16 @@ import numpy as np
 from conquer.checks import is_real
 from conquer.data.columns import (
     VoteColumns,
-    by_plain_name,
     check_extension,
-    new_vote_columns,
     vote_columns,
 )
 from conquer.data.compression import DataError, lines, name_of
-from conquer.data.items import LONGEST_NAME, Content, Id, ItemReader, checked_content, content_of
+from conquer.data.items import LONGEST_NAME, Content, ItemReader, checked_content, content_of
 from conquer.data.ledgers import is_ledger, ledger_rows
 from conquer.data.outcomes import BOTH_BAD, OutcomeReader, Strength, one_hot_value, read_count, read_share
 from conquer.data.preflib import OrderError, stream_orders
 from conquer.data.tables import Chunk, FilePart, chunks, from_rows, sniff
-from conquer.types import Floats, Ints
+from conquer.types import Floats, Ints, ItemId
 
 VoterKind = Literal["person", "judge"]
 PERSON: VoterKind = "person"
@@ -164,7 +162,7 @@ class VoteReading:
         content: str | None = None,
         columns: Mapping[str, str] | None = None,
         kind: str = PERSON,
-        known: Iterable[Id] | None = None,
+        known: Iterable[ItemId] | None = None,
         both_bad: str = "skip",
         strict: bool = True,
     ) -> None:
@@ -212,15 +210,15 @@ class VoteReading:
             yield from _order_blocks(part, ItemReader("ids", self.known))
             return
         reader: _BlockReader | None = None
-        names: dict[str, str] = {}
+        names: dict[str, None] = {}
         for chunk in self._chunks():
+            new = [name for name in chunk.names if name not in names]
+            names |= dict.fromkeys(new)
             if reader is None:
                 columns = self._found_columns(chunk)
-                names = by_plain_name(chunk.names)
                 reader = _BlockReader(columns, self._item_reader(chunk, columns), self.kind)
-            elif new := new_vote_columns(chunk.names, names):
-                names |= new
-                reader.columns = self._more_columns(chunk, reader.columns, names, list(new.values()))
+            elif new:
+                reader.columns = self._more_columns(chunk, reader.columns, list(names), new)
             yield self._votes(chunk, reader)
 
     def _chunks(self) -> Iterator[Chunk]:
@@ -251,11 +249,11 @@ class VoteReading:
             in_header = isinstance(self.source, FilePart) and self.source.form == "table"
             raise DataError(f"{self.at(1 if in_header or not chunk.lines else chunk.lines[0])}: {error}") from None
 
-    def _more_columns(self, chunk: Chunk, before: VoteColumns, names: Mapping[str, str], new: list[str]) -> VoteColumns:
+    def _more_columns(self, chunk: Chunk, before: VoteColumns, names: list[str], new: list[str]) -> VoteColumns:
         """The columns with fields that first appear in this chunk."""
         try:
-            after = vote_columns(names.values(), self.columns)
-            check_extension(before, after, new)
+            after = vote_columns(names, self.columns)
+            check_extension(before, after)
         except ValueError as error:
             cells = zip(*(chunk.column(name) for name in new), strict=True)
             place = next((k for k, row in enumerate(cells) if any(cell is not None for cell in row)), 0)
@@ -453,8 +451,8 @@ def _order_blocks(part: FilePart, items: ItemReader) -> Iterator[VoteBlock]:
 
     Equals are ties; what is not ranked is not compared.
     """
-    first: list[Id] = []
-    second: list[Id] = []
+    first: list[ItemId] = []
+    second: list[ItemId] = []
     rest: list[tuple[float, int, int]] = []
     checked: list[str] = []
     try:
@@ -485,7 +483,7 @@ def _order_blocks(part: FilePart, items: ItemReader) -> Iterator[VoteBlock]:
         yield _order_block(first, second, rest)
 
 
-def _order_block(first: list[Id], second: list[Id], rest: list[tuple[float, int, int]]) -> VoteBlock:
+def _order_block(first: list[ItemId], second: list[ItemId], rest: list[tuple[float, int, int]]) -> VoteBlock:
     values, numbers, people = (np.array(column) for column in zip(*rest, strict=True))
     return VoteBlock(first, second, values, numbers.astype(np.int64), counts=people.astype(np.int64))
 
@@ -496,7 +494,7 @@ def read_votes(
     content: str | None = None,
     columns: Mapping[str, str] | None = None,
     kind: str = PERSON,
-    known: Iterable[Id] | None = None,
+    known: Iterable[ItemId] | None = None,
     both_bad: str = "skip",
     strict: bool = True,
 ) -> VoteReading:

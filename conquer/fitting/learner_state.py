@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from conquer.data.compression import DataError
-from conquer.data.items import Id
 from conquer.data.votes import Vote, VoteBlock
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where, one_thread
 from conquer.kernels.rounds import settings as st
@@ -16,7 +15,7 @@ from conquer.models.full import Full
 from conquer.models.model import CompiledModel
 from conquer.registry import find
 from conquer.rows import SparseRows
-from conquer.types import Choice, Floats, Learner, Query, Source
+from conquer.types import Choice, Floats, ItemId, Learner, Query, Source
 
 FULL_DIM = 2048
 """The most features for which a full model is the default: it takes 34 MB, and boards need one."""
@@ -145,7 +144,7 @@ def _diagonal_arrays(model: Diagonal, squares: Floats, gains: Floats) -> tuple[d
 
 
 def learn_ids(
-    learner: Learner, blocks: Iterable[tuple[Where, VoteBlock]], rows: SparseRows, places: Mapping[Id, int]
+    learner: Learner, blocks: Iterable[tuple[Where, VoteBlock]], rows: SparseRows, places: Mapping[ItemId, int]
 ) -> None:
     """Learn votes between ids one by one; `places` are the positions of ids in `rows`.
 

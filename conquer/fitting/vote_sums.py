@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from conquer.data.compression import DataError
-from conquer.data.items import Id
 from conquer.data.votes import VoteBlock
 from conquer.features.featurizer import Featurizer
 from conquer.rows import SparseRows, as_rows, stack
-from conquer.types import Floats, Ints
+from conquer.types import Floats, Ints, ItemId
 
 _ROWS = 1024
 """Votes summed at a time; fixed, so that the sums are the same on every machine."""
@@ -37,7 +36,7 @@ class PairCounts:
     `gains` (one per name) the sum of +-rho y / 2. Without weights and strengths they are exact in any order.
     """
 
-    names: dict[Id, int] = field(default_factory=dict)
+    names: dict[ItemId, int] = field(default_factory=dict)
     pairs: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     squares: Floats = field(default_factory=lambda: np.empty(0))
     gains: Floats = field(default_factory=lambda: np.empty(0))
@@ -54,7 +53,7 @@ class PairCounts:
         self.gains -= _binned(second, gains, len(self.names))
         self.votes += int(counts.sum())
 
-    def places(self, ids: list[Id]) -> Ints:
+    def places(self, ids: list[ItemId]) -> Ints:
         """The position of each id; new ones are appended."""
         names = self.names
         found = [names.get(name, -1) for name in ids]
@@ -104,7 +103,7 @@ class RowMaker:
 
     dim: int
     featurizer: Featurizer | None
-    items: Mapping[Id, Any] | None = None
+    items: Mapping[ItemId, Any] | None = None
     contexts: bool = False
 
     def rows(self, items: list[Any], context: Any = None) -> SparseRows:

@@ -9,7 +9,7 @@ import numpy as np
 
 from conquer.data.compression import DataError, name_of
 from conquer.data.contradictions import Repeats
-from conquer.data.items import Content, Id, ItemReader, items_from_rows, read_items
+from conquer.data.items import Content, ItemReader, items_from_rows, read_items
 from conquer.data.tables import PART_BYTES, FilePart, cut, sniff
 from conquer.data.votes import Vote, VoteBlock, VoteReading, VoterKind, VoteTally
 from conquer.features.featurizer import Featurizer
@@ -28,13 +28,13 @@ from conquer.items import ItemKind, kind_and_items
 from conquer.rows import SparseRows
 from conquer.session import Session
 from conquer.session.catalog import Catalog
-from conquer.types import Learner
+from conquer.types import ItemId, Learner
 
 DEFAULT_DIM = 2**20
 """Columns of texts and dicts."""
 Path = str | os.PathLike[str]
 Votes = Path | Iterable[Path] | Iterable[Vote | Mapping[str, Any] | Sequence[Any]]
-Items = Path | Mapping[Id, Any] | Sequence[Mapping[str, Any]]
+Items = Path | Mapping[ItemId, Any] | Sequence[Mapping[str, Any]]
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it there is, and how much is done."""
 
@@ -211,7 +211,7 @@ def _items(items: Items) -> Mapping[Any, Any]:
     # An item with parts is a dict, whatever is learnt of it.
     content: Content = "dicts" if kind == "parts" or isinstance(next(iter(items.values())), Mapping) else kind
     ids, reader = ItemReader("ids", numbers=True), ItemReader(content)
-    found: dict[Id, Any] = {}
+    found: dict[ItemId, Any] = {}
     for name, item in items.items():
         try:
             identity = ids.read(name)
@@ -225,7 +225,7 @@ def _items(items: Items) -> Mapping[Any, Any]:
 
 def _maker(
     content: Content,
-    items: Mapping[Id, Any] | None,
+    items: Mapping[ItemId, Any] | None,
     *,
     dim: int | None,
     width: int,

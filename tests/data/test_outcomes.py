@@ -84,7 +84,7 @@ def test_numpy_items_and_winners_are_taken():
     assert found[0].first == [1.0, 0.0]
     assert conquer.fit([(one, two, one)]).learner.dim == 2
     ids = conquer.fit(votes([(np.int64(7), np.int64(8), np.int64(8)), (7, 8, "first")]))
-    assert ids.catalog.names == ("7", "8")
+    assert ids.catalog.names == (7, 8)
     with pytest.raises(DataError, match="vote 1: an item cannot be compared with itself"):
         conquer.fit([(one, one.copy(), "first")])
     with pytest.raises(DataError, match="vote 1: expected a list of finite numbers"):

@@ -70,7 +70,7 @@ def test_items_of_a_file_that_are_none_are_named_by_line(tmp_path):
 
 def test_numpy_items_are_taken():
     session = conquer.fit([(1, 2, 1)], {1: np.array([1.0, 0.0]), 2: np.array([0.0, 1.0])})
-    assert session.catalog.names == ("1", "2")
+    assert session.catalog.names == (1, 2)
 
 
 @pytest.mark.parametrize(

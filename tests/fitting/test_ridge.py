@@ -79,3 +79,24 @@ def test_features_may_be_numpy_numbers_of_any_kind():
     assert list(session.catalog) == ['{"price": 0.5}', '{"new": true, "price": 2}']
     with pytest.raises(ValueError, match="vote 1: feature 'price' must be a finite number"):
         conquer.fit([({"price": np.float32("inf")}, {"price": 1}, 1)], dim=32)
+
+
+@pytest.mark.parametrize("how", [{"model": "full"}, {"model": "diagonal", "update": "coordinate"}])
+def test_weights_and_counts_of_votes_between_vectors_scale_their_rows(how):
+    """Summed at once as learnt one by one; without the weight the weights of the model are others."""
+    votes = [
+        {"left": [1.0, 0.5], "right": [0.0, 2.0], "winner": "left", "weight": 0.5, "votes": 3},
+        {"left": [0.5, 0.0], "right": [1.0, 1.0], "winner": "left"},
+    ]
+    bulk, each = conquer.fit(votes, **how), conquer.fit(votes, one_by_one=True, **how)
+    np.testing.assert_allclose(bulk.learner.model.weights(), each.learner.model.weights(), atol=1e-12)
+    assert bulk.learner.answers == each.learner.answers == 4
+    plain = conquer.fit([{**vote, "weight": 1.0} for vote in votes], **how)
+    assert not np.allclose(bulk.learner.model.weights(), plain.learner.model.weights(), atol=1e-3)
+
+
+def test_a_lam_that_is_lost_beside_the_votes_is_refused():
+    votes = [{"left": "tea", "right": "mug", "winner": "left", "votes": 10**12}]
+    assert conquer.fit(votes, lam=1.0).learner.answers == 10**12
+    with pytest.raises(ArithmeticError, match=r"A cannot be stored in sixteen digits with lam = 0.001 and entries of"):
+        conquer.fit(votes, lam=0.001)
