@@ -53,7 +53,7 @@ for asked in range(1, 3001):
     offer = session.ask(answers(PROMPTS[asked % len(PROMPTS)]), ids=MODELS)
     first, second = offer.shown
     wins = rng.random() < 0.5 + 0.25 * (truth[first] - truth[second])
-    session.tell(offer.id, "first" if wins else "second")
+    session.tell(offer, "first" if wins else "second")
     if asked % 100 == 0 and session.board(models).stop(0.3).done:
         break
 board = session.board(models)

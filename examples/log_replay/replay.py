@@ -27,7 +27,7 @@ session = conquer.Session(conquer.make("gnr", dim=DIM, model="full", explore=0.5
 for _ in range(ROUNDS):
     X = a_round()
     offer = session.ask(X)
-    session.tell(offer.id, answer(X, *offer.choice.shown))
+    session.tell(offer, answer(X, *offer.choice.shown))
 again = conquer.replay(ledger)
 same = all(np.array_equal(again.arrays()[k], v) for k, v in session.learner.arrays().items())
 print(f"the ledger of {ROUNDS} rounds replays bit for bit: {same}")

@@ -10,7 +10,7 @@ for visit in range(600):
     customer = list(CUSTOMERS)[visit % 3]
     offer = session.ask(PRODUCTS, context={"customer": customer})
     met += favourite(customer) in offer.shown
-    session.tell(offer.id, preferred(customer, offer.shown))
+    session.tell(offer, preferred(customer, offer.shown))
 
 print(f"the favourite was among the two in {met / 600:.0%} of visits")
 for customer in CUSTOMERS:
