@@ -76,6 +76,11 @@ def test_snips_divides_by_the_weights_that_came():
     ips, snips = (evaluate(log, Target((0, 1)), method=method) for method in ("ips", "snips"))
     assert ips.value == pytest.approx(80 / 90)
     assert snips.value == pytest.approx(1.0)
+    mixed = [Logged(ITEMS, entry.shown, entry.chance, entry.outcome * (-1) ** k) for k, entry in enumerate(log)]
+    snips = evaluate(mixed, Target((0, 1)), method="snips")
+    weights = np.array([2.0 * (entry.shown == (0, 1)) for entry in mixed])
+    terms = weights * (np.array([entry.outcome for entry in mixed]) - snips.value) / weights.mean()
+    assert snips.high - snips.low == pytest.approx(2 * 1.959964 * math.sqrt((terms**2).sum()) / len(mixed))
 
 
 def test_a_model_narrows_the_doubly_robust_estimate_and_never_moves_it():
@@ -88,11 +93,14 @@ def test_a_model_narrows_the_doubly_robust_estimate_and_never_moves_it():
 
 
 def test_each_half_is_judged_by_the_model_of_the_other():
-    """Even rounds have y = +1, odd ones -1: a model of a round's own half would leave no residual."""
-    log = [Logged(ITEMS, (0, 1), 1.0, 1.0 - 2.0 * (k % 2)) for k in range(200)]
-    estimate = evaluate(log, Target((0, 1)), method="dr")
-    assert estimate.value == pytest.approx(0.0, abs=1e-9)
-    assert estimate.high - estimate.low == pytest.approx(2 * 1.959964 / math.sqrt(200), rel=0.1)
+    """In even rounds item 0 wins, in odd ones item 1: the other half's model is wrong and widens the interval."""
+    log = []
+    for k in range(200):
+        won = 1.0 - 2.0 * (k % 2)
+        log.append(Logged(ITEMS, (0, 1), 0.5, won) if k // 2 % 2 else Logged(ITEMS, (1, 0), 0.5, -won))
+    ips, dr = (evaluate(log, Target((0, 1)), method=method) for method in ("ips", "dr"))
+    assert ips.value == pytest.approx(dr.value) == pytest.approx(0.0, abs=1e-9)
+    assert dr.high - dr.low > 1.2 * (ips.high - ips.low)
 
 
 def test_a_target_that_draws_is_weighed_by_its_share():
@@ -133,6 +141,12 @@ def test_replay_accepts_by_chance_so_that_frequent_pairs_do_not_count_more():
     assert abs(estimate.used - n / 2) < 5 * math.sqrt(n / 8)
 
 
+def test_replay_accepts_a_target_that_draws_by_its_share():
+    log = [Logged(ITEMS, pair, 0.5, 1.0) for pair in ((0, 1), (1, 0)) for _ in range(500)]
+    estimate = evaluate(log, Target((0, 1), (1, 0)), method="replay", samples=20)
+    assert abs(estimate.used - 500) < 5 * math.sqrt(250)
+
+
 def test_a_learner_on_a_log_meets_the_rounds_it_would_have_shown():
     log = [Logged(ITEMS, pair, 1 / 6, 1.0 if pair[0] < pair[1] else -1.0) for _ in range(30) for pair in PAIRS]
     learner, outcomes = learn_by_replay(log, make("gnr", dim=3, model="full"), seed=3)
@@ -166,7 +180,8 @@ def test_targets_are_compared_by_round():
     gap = compare_targets(log, one, two, least=2)
     assert gap.value == pytest.approx(VALUE[PAIRS[1]] - VALUE[PAIRS[4]], abs=1e-12)
     assert gap.used == sum(entry.shown in (PAIRS[1], PAIRS[4]) for entry in log)
-    assert gap.effective == min(evaluate(log, each, least=2).effective for each in (one, two))
+    least = min(evaluate(log, each, least=2).effective for each in (one, two))
+    assert gap.effective == compare_targets(log, two, one, least=2).effective == least
     same = compare_targets(log, one, one, least=2)
     assert (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
 
