@@ -1,1 +1,1 @@
-"""Ask/tell learners: CONQUER's family over any model, and exploration around any learner."""
+"""Ask/tell learners: CONQUER's family over any model, voters' reliability, and exploration around any learner."""

@@ -1,4 +1,4 @@
-"""Many rounds in one call of a kernel: the bits of the calls one by one, with next to no Python for each."""
+"""Batches: many rounds in one call of a kernel, identical to single calls to the bit."""
 
 import operator
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ _INTS = {int}
 _ENDS, _HALVES = np.array([1, 2]), np.array([0.5, -0.5])
 Arrays = tuple[Ints, NDArray[np.int32], Floats]
 _new = object.__new__
-# A frozen object is filled through its slots: its constructor takes twice as long as the choice.
+# Filled through its slots, since the constructor of a frozen dataclass takes twice as long as the choice.
 _set_shown, _set_query, _set_ticket, _set_memo = (
     getattr(Choice, name).__set__ for name in ("shown", "query", "ticket", "memo")
 )
 
 
 def chosen(a: int, b: int, query: int, ticket: int, chance: float) -> Choice:
-    """The choice that a kernel's numbers stand for.
+    """The choice of a kernel's numbers.
 
     >>> chosen(2, 0, st.DUEL, 7, 0.5)
     Choice(shown=(2, 0), query=<Query.DUEL: 1>, ticket=7, memo={'chance': 0.5})
@@ -61,7 +61,7 @@ class BatchLearner(Protocol):
 
 
 def in_bulk(learner: Any) -> BatchLearner | None:
-    """The learner, if it can take many rounds in one call.
+    """The learner if it takes many rounds in one call, else None.
 
     >>> from conquer.registry import make
     >>> in_bulk(make("gnr", dim=3)) is None, in_bulk(make("gnr", dim=3, explore=0.1)) is None
@@ -95,7 +95,7 @@ class BatchRounds:
 
     @property
     def bulk(self) -> bool:
-        """Whether `choose_all` and `learn_all` can do it: duels by compiled rules, without projection."""
+        """Whether `choose_all` and `learn_all` work: duels by compiled rules, without projection."""
         learns = self.policy.reply in (st.REPLY_DUEL, st.REPLY_IGNORE)
         compiled = self._compiled and not self.model.grows
         return compiled and self.duels and learns and self.model.projection is None
@@ -103,10 +103,10 @@ class BatchRounds:
     def choose_all(
         self, X: SparseRows, starts: Sequence[int], tickets: Sequence[int]
     ) -> tuple[list[Choice | None], Floats]:
-        """Of n rounds, round t being the rows starts[t]:starts[t + 1]: the choice of each, and every row's score.
+        """The choice of each of n rounds, round t being the rows starts[t]:starts[t + 1], and every row's score.
 
-        Each as `choose_and_score` gives it, to the bit. Where that would raise, or the ticket is no plain int, the
-        choice is None and the scores are NaN: call it for that round to hear why.
+        Results equal those of `choose_and_score` to the bit. If that would raise, or a ticket is not a plain int, the
+        choice is None and the scores are NaN; call it for that round to get the error.
         """
         rows, bounds, count = self.many(X), np.array(starts), len(tickets)
         if bounds.shape != (count + 1,) or bounds.dtype != np.int64:
@@ -147,18 +147,18 @@ class BatchRounds:
     def learn_all(
         self, X: SparseRows, pairs: Ints, answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
     ) -> int:
-        """`learn` for many answers to duels, in order; how many were learnt.
+        """`learn` for many answers to duels, in order; returns how many were learnt.
 
-        `pairs` (n, 2): the rows of those shown. `sides` are not heeded. Fewer than n are learnt where the next cannot
-        be: the state is as after those before it, and `learn` says why.
+        `pairs` (n, 2): the rows shown. `sides` are ignored. It ends before the first answer that cannot be learnt; call
+        `learn` for that one to get the error.
         """
         unknown = [0] * len(answers)
         return learn_in_turn(self.model, self.many(X), self.rule, pairs, answers, unknown, tickets)
 
     def many(self, X: Any) -> SparseRows:
-        """The rows of many rounds, or a ValueError where the learner cannot do them in one call."""
+        """The rows of many rounds; a ValueError if the learner cannot take them in one call."""
         if not self.bulk:
-            raise ValueError(f"{self.name} cannot do many rounds in one call: see bulk")
+            raise ValueError(f"{self.name} cannot take many rounds in one call: see bulk")
         return as_rows(X, self.dim)
 
 
@@ -172,9 +172,9 @@ def learn_in_turn(
     tickets: Sequence[int],
     column: NDArray[np.int32] | None = None,
 ) -> int:
-    """How many answers were learnt, up to the first that cannot be; one that is no plain number is left to `learn`.
+    """Learn answers up to the first that cannot be learnt or is not a plain number; returns how many.
 
-    A side that is known moves with its pair, in the column of this number (1,), if there is one.
+    With a `column` (1,), a known side is learnt there together with its pair.
     """
     if np.shape(pairs) != (len(answers), 2) or not len(answers) == len(sides) == len(tickets):
         raise ValueError(
@@ -199,7 +199,7 @@ def learn_in_turn(
 
 
 def _plain(answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]) -> int:
-    """How many in front are plain numbers within their ranges."""
+    """The length of the prefix of plain numbers within their ranges."""
     for t, (answer, side, ticket) in enumerate(zip(answers, sides, tickets, strict=True)):
         numbers = type(answer) in _NUMBERS and type(side) is type(ticket) is int
         if not (numbers and -1.0 <= answer <= 1.0 and -1 <= side <= 1 and 0 <= ticket < FULL_RANGE):
@@ -208,7 +208,7 @@ def _plain(answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int
 
 
 def _with_sides(X: SparseRows, sides: Sequence[int], column: NDArray[np.int32] | None) -> tuple[Arrays, Ints]:
-    """The rows' arrays with two rows more, +1/2 and -1/2 in the column; and the number of each side's row, or -1."""
+    """The rows' arrays with two further rows, +1/2 and -1/2 in the column; and the row of each side, or -1."""
     if column is None or not any(sides):
         return (X.indptr, X.indices, X.data), np.full(len(sides), -1)
     used, last = X.indptr.item(-1), X.indptr.size - 1

@@ -1,4 +1,4 @@
-"""Whom to believe: a learner that learns each voter's pull to a side, and how far their answers can be relied on."""
+"""Voters weighed: a learner that learns each voter's side bias and reliability together with the items' worth."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,11 +21,11 @@ BELIEVE = ("voters", "people")
 NAMES = ("voters", "trust", "nuisance", "judges")
 MOST_PLACES, MOST_JUDGES = 4096, 64
 TASTE = 0.5
-"""The scale of a judge's copies: its taste is thought to differ from people's by half of what tastes come to."""
+"""The scale of a judge's copies: its taste is assumed to differ from people's by half of a taste's size."""
 
 
 def columns(dim: int, parameters: Mapping[str, Any]) -> int:
-    """How many features the model of a learner with these parameters has: its own, the side's, voters' and judges'.
+    """The number of features of the model: the items', the side's, the voters' and the judges'.
 
     >>> columns(10, {"lam": 1.0}), columns(10, {"believe": "voters", "voters": 64, "nuisance": [], "judges": 2})
     (10, 75)
@@ -38,7 +38,7 @@ def columns(dim: int, parameters: Mapping[str, Any]) -> int:
 
 
 def copied(dim: int, nuisance: Any) -> Sequence[int]:
-    """The features of which every judge has a copy of its own."""
+    """The features that are copied for every judge."""
     if isinstance(nuisance, str) and nuisance == "all":
         return range(dim)
     if isinstance(nuisance, str) or not isinstance(nuisance, Sequence):
@@ -50,7 +50,7 @@ def copied(dim: int, nuisance: Any) -> Sequence[int]:
 
 
 def completed(row: Any, model: str, values: Mapping[str, Any], belief: Mapping[str, Any]) -> dict[str, Any]:
-    """`belief` with its defaults, or the reason why this row of the table cannot be told whom to believe."""
+    """`belief` with its defaults, or a ValueError that says why this algorithm cannot weigh voters."""
     if belief["believe"] not in BELIEVE:
         raise ValueError(f"believe must be None, 'voters' or 'people', got {belief['believe']!r}")
     if row.policy is None or row.policy.reply != st.REPLY_DUEL:
@@ -67,40 +67,39 @@ Models = tuple[CompiledModel, ...]
 Fresh = Callable[[], CompiledModel]
 
 
-class Halves:
-    """Voters take turns between two halves; each half's answers are learnt by a model of its own.
+class CrossPrediction:
+    """Two models, each of half of the voters: a voter's answers are predicted by the model they are not in.
 
-    A voter's answer is foretold by the other half's model, in which none of theirs is. The models are made when the
-    second named voter appears; nameless answers enter neither. `apart`: judges enter neither, and are foretold by the
-    model that has learnt more.
+    Voters are assigned in turn. The models are made when the second named voter appears; answers without a name enter
+    neither. `apart`: judges enter neither and are predicted by the model that has learnt more.
     """
 
     def __init__(self, model: CompiledModel, fresh: Fresh, *, apart: bool) -> None:
-        self.whole, self.fresh, self.apart = model, fresh, apart
+        self.model, self.fresh, self.apart = model, fresh, apart
         self.models: Models = ()
         self.half: list[int] = []
-        """Of every voter that has a number: 0 or 1, or -1 for those who enter neither."""
+        """Of every numbered voter: 0 or 1, or -1 for one that enters neither."""
 
     def of(self, voter: int, kind: str) -> int:
-        """The half of a voter with this number, known or about to be."""
+        """The half of a voter with this number, also of the next new one."""
         if voter < len(self.half):
             return self.half[voter]
         return -1 if self.apart and kind == "judge" else sum(half >= 0 for half in self.half) % 2
 
     def ready(self, voter: int, table: Voters) -> Models:
-        """The models, made where this is the second voter, or none; nothing is kept yet.
+        """The models, new if this is the second voter; `learn` keeps them.
 
-        Where all answers so far are the first voter's, they are in the whole model and need not be lost.
+        If all answers so far are the first voter's, their model starts as a copy of the main one.
         """
         if self.models or voter == 0:
             return self.models
         models = self.fresh(), self.fresh()
-        if self.half[0] == 0 and self.whole.stats[st.LEARNT] == table.sums[0, ANSWERS]:
-            models[0].restore(self.whole.arrays())
+        if self.half[0] == 0 and self.model.stats[st.LEARNT] == table.sums[0, ANSWERS]:
+            models[0].restore(self.model.arrays())
         return models
 
-    def foretell(self, models: Models, voter: int, kind: str, two: SparseRows) -> float:
-        """p in [-1, 1]: what the others' answers say to this pair, as an answer; 0 while there are none."""
+    def predict(self, models: Models, voter: int, kind: str, two: SparseRows) -> float:
+        """p in [-1, 1]: the answer to this pair that the others' answers predict; 0 without any."""
         if not models:
             return 0.0
         half = self.of(voter, kind)
@@ -109,12 +108,12 @@ class Halves:
         return min(1.0, max(-1.0, float(scores[0] - scores[1]) / 2))
 
     def learn(self, models: Models, voter: int, kind: str, step: tuple[Any, ...]) -> None:
-        """Keep the models, and learn the voter's answer in their half."""
+        """Keep the models, and learn the voter's answer in its half."""
         half, self.models = self.of(voter, kind), models
         if voter == len(self.half):
             self.half.append(half)
         if models and half >= 0:
-            # The whole model has taken the step. Where this one's digits cannot hold it, it goes without.
+            # The main model has taken the step; this one skips it if it would overflow.
             with suppress(ArithmeticError):
                 models[half].move(*step)
 
@@ -136,21 +135,21 @@ class Halves:
 
 
 Rest = list[tuple[Any, Any, float]]
-"""Rows of an answer that are no item's: features, values, and the factor of each."""
-_NOBODY = Source()
+"""Rows of an answer besides the items': features, values and a factor each."""
+_NO_SOURCE = Source()
 _HALVES = {side: np.array([side / 2]) for side in (-1, 1)}
 _PLACES = np.arange(8)
-"""Positions of the rows of an answer: two items, a side, two of a judge's own."""
+"""Positions of the rows of an answer: two items, a side, two of a judge."""
 
 
 class Believer:
-    """A learner whose model has columns for the side and for each voter's side, and a reliability per voter.
+    """A learner whose model has columns for the side and for each voter's side, with a reliability per voter.
 
-    Rows keep their D features; column D is the side, the next `voters` ones are the voters' own, given in the order of
-    first appearance. Scores and choices never see them. `believe="people"`: judges are weighed by what people's answers
-    foretell, and never by each other's, and the first two (`judges`) have copies of all features: what a judge likes
-    and people do not is the judge's own. `nuisance` names the features to copy, "all" or a list such as a length's.
-    `trust`: how much speaks for a new voter, in squared predictions.
+    Rows keep their D features; column D is the side, the next `voters` columns are the voters' own, in the order of
+    first appearance. Scores and choices do not use them. `believe="people"`: judges are weighed by what people's
+    answers predict, never by each other's, and the first two (`judges`) have copies of all features, which absorb what
+    a judge likes and people do not. `nuisance`: the features to copy, "all" or a list of columns. `trust`: the prior
+    weight of a new voter's reliability, in squared predictions.
 
     >>> from conquer.registry import make
     >>> learner = make("gnr", dim=3, model="full", believe="voters")
@@ -183,7 +182,7 @@ class Believer:
         self.copies = copied(dim, nuisance)
         self._side = np.array([dim], np.int32)
         self.table = Voters(positive("trust", trust))
-        self.halves = Halves(learner.model, fresh, apart=believe == "people")
+        self.cross = CrossPrediction(learner.model, fresh, apart=believe == "people")
         self.parameters: Mapping[str, Any] = {
             **learner.parameters,
             "believe": believe,
@@ -199,7 +198,7 @@ class Believer:
 
     @property
     def model(self) -> Any:
-        """The model with all columns; an item's row has none of the side's."""
+        """The model with all columns; items' rows have only the first D."""
         return self.learner.model
 
     @property
@@ -216,7 +215,7 @@ class Believer:
 
     @property
     def bulk(self) -> bool:
-        """Whether `choose_all` and `learn_all` can do it."""
+        """Whether `choose_all` and `learn_all` work."""
         return self.learner.bulk
 
     @property
@@ -254,12 +253,12 @@ class Believer:
         return self.learner.check(choice, count)
 
     def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
-        """The learner's board: it speaks of the items alone."""
+        """The learner's board, of the items alone."""
         inner: Any = self.learner
         return inner.board(self._wide(X), *arguments, **options)
 
     def weigh(self, X: Any, choice: Choice, source: Source) -> float:
-        """rho in [0, 1]: the weight with which an answer of this source would enter now. Changes nothing."""
+        """rho in [0, 1]: the weight that an answer of this source has now. Changes nothing."""
         return self._weight(checked_source(source))
 
     def _weight(self, source: Source) -> float:
@@ -268,13 +267,13 @@ class Believer:
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
         """One step along rho (phi_m - phi_n)/2 and the side's columns towards the answer.
 
-        rho is the source's weight where a log has one, else `weigh`'s. Without a source it is 1 and no side enters.
+        rho is the source's weight if a log has one, else `weigh`'s. Without a source it is 1 and no side enters.
         """
-        wide, source = self._wide(X), checked_source(source or _NOBODY)
+        wide, source = self._wide(X), checked_source(source or _NO_SOURCE)
         pair, answer = self.check(choice, wide.rows.size), checked_answer(answer)
         weight = self._weight(source) if source.weight is None else float(source.weight)
         if source.voter is None and source.side:
-            # The everyday answer: two items and a side, and nobody to weigh.
+            # The common case: two items and a side, without a voter to weigh.
             rows = _joined(wide, pair, ((self._side, _HALVES[source.side], 1.0),))
             self.model.move(rows, _PLACES[:3], np.array([weight / 2, -weight / 2, 1.0]), answer, choice.ticket)
             return
@@ -287,28 +286,28 @@ class Believer:
             self.model.move(*step)
             return
         voter, net = self.table.find(source), answer
-        models = self.halves.ready(voter, self.table)
-        foretold = self.halves.foretell(models, voter, source.kind, two)
-        known = self._known(two, source)
+        models = self.cross.ready(voter, self.table)
+        predicted = self.cross.predict(models, voter, source.kind, two)
+        before = self._information(two, source)
         if source.side:
             net -= min(1.0, max(-1.0, float(self.model.scores(rows.take([2]))[0])))
         self.model.move(*step)
-        gained = self._known(two, source) - known
-        self.table.add(source, answer=answer, net=net, foretold=foretold, gained=max(0.0, gained))
-        self.halves.learn(models, voter, source.kind, step)
+        gained = self._information(two, source) - before
+        self.table.add(source, answer=answer, net=net, predicted=predicted, gained=max(0.0, gained))
+        self.cross.learn(models, voter, source.kind, step)
 
     def learn_all(
         self, X: SparseRows, pairs: Ints, answers: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
     ) -> int:
-        """Learn many answers to duels in order, of nobody in particular and at full weight; how many were learnt.
+        """Learn many answers to duels in order, without a voter and at full weight; returns how many were learnt.
 
-        As the learner's `learn_all`; an answer's side, where it is known, is learnt with it.
+        As the learner's `learn_all`; a known side is learnt with its answer.
         """
         rows, rule = self.learner.many(self._wide(X)), self.learner.rule
         return learn_in_turn(self.model, rows, rule, pairs, answers, sides, tickets, self._side)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:
-        """The part of u that is no item's and a named voter's: rows of features and values, each with its factor."""
+        """The part of u that belongs to a named voter: rows of features and values, each with a factor."""
         if source.voter is None:
             return []
         rows: Rest = []
@@ -330,8 +329,8 @@ class Believer:
                     rows.append((ids + start, data, factor))
         return rows
 
-    def _known(self, two: SparseRows, source: Source) -> float:
-        """What is known of this pair, in answers of people to it: one over the variance; of judges on exact models."""
+    def _information(self, two: SparseRows, source: Source) -> float:
+        """The pair's precision, one over its variance, in answers of people; for judges on exact models, else 0."""
         if source.kind != "judge" or not self.model.exact:
             return 0.0
         variance = float(self.model.contrasts(two, 1)[0]) / 4
@@ -344,8 +343,8 @@ class Believer:
     def sides(self) -> tuple[list[float], list[float] | None]:
         """What the left is worth to each voter, and its standard deviation where the model is exact.
 
-        It is the global side and their own, which only the penalty tells apart. Whoever has no column of their own has
-        the last in the list, with all others like them.
+        It is the sum of the global side and their own, which only the penalty separates. Voters without a column of
+        their own share the last entry.
         """
         count = min(len(self.table), self.places + 1)
         if not count:
@@ -357,27 +356,27 @@ class Believer:
         return self.model.scores(rows).tolist(), deviations
 
     def worth(self) -> float:
-        """How many people's answers the judges' ones were worth; for full and kernel models.
+        """The number of people's answers that the judges' answers replace; for full and kernel models.
 
-        An answer's worth is how often a person would have had to answer the same pair for it to be as well known.
+        An answer counts the answers by a person to the same pair that would give the same precision.
         """
         if not self.model.exact:
-            raise ValueError("a diagonal model cannot say what judges were worth: it keeps no variances of pairs")
+            raise ValueError("a diagonal model keeps no variances of pairs, so it cannot tell what judges were worth")
         return float(self.table.sums[list(self.table.judges), GAINED].sum())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The model's arrays, the voters' sums, and the halves' models."""
-        return self.learner.arrays() | self.table.arrays() | self.halves.arrays()
+        """The model's arrays, the voters' sums, and those of the two predicting models."""
+        return self.learner.arrays() | self.table.arrays() | self.cross.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the state of `arrays()`, checked; a fresh learner only."""
         self.table.restore(arrays)
-        self.halves.restore(arrays, [kind for kind, _ in self.table.names])
+        self.cross.restore(arrays, [kind for kind, _ in self.table.names])
         self.learner.restore(arrays)
 
 
 def _joined(rows: SparseRows, pair: tuple[int, int], extra: Sequence[tuple[Any, Any, float]]) -> SparseRows:
-    """Two of the rows, and more with these entries."""
+    """Two of the rows, followed by rows with these entries."""
     ids, data, starts = [], [], [0]
     for k in pair:
         row = rows.rows.item(k)
@@ -393,7 +392,7 @@ def _joined(rows: SparseRows, pair: tuple[int, int], extra: Sequence[tuple[Any, 
 
 
 def believer(learner: Any) -> Believer | None:
-    """The learner that weighs voters, where this one is it or is wrapped around it.
+    """The learner that weighs voters: this one, or the one it wraps; None otherwise.
 
     >>> from conquer.registry import make
     >>> believer(make("gnr", dim=3)) is None, believer(make("gnr", dim=3, believe="voters", explore=0.1)) is None

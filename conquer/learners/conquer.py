@@ -1,7 +1,7 @@
-"""The learner: a model and a policy as ask/tell. CONQUER's family, Confidit and Banditron differ only in these two."""
+"""The learner: a model and a policy. CONQUER's family, Confidit and Banditron differ only in these two."""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Query, Source
 
 if TYPE_CHECKING:
-    from conquer.boards import Board, Interval
+    from conquer.boards import Board, BoardSettings
 
 MOST_DRAWN = 2000
 """Dimensions of one draw on a full or kernel model: its time grows with their cube, to 2 s."""
@@ -72,9 +72,9 @@ class Conquer(BatchRounds):
         self.U = U
         self._compiled = policy.compiled
         self.duels = policy.second not in (st.ALONE, st.EXPLORE)
-        """Whether it shows two items and so needs at least two."""
+        """Whether it shows two items, so that a round needs at least two."""
         self.shows = 2 if self.duels else 1
-        """How many items it shows."""
+        """The number of items it shows."""
         first, second, gate = (
             0 if callable(code) else int(code) for code in (policy.first, policy.second, policy.gate)
         )
@@ -136,11 +136,11 @@ class Conquer(BatchRounds):
 
     @property
     def answers(self) -> int:
-        """How many answers have been learnt."""
+        """The number of answers learnt."""
         return int(self.model.stats[st.LEARNT])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything learnt, by name; with the registry's description it makes the learner anew."""
+        """Everything learnt, by name: the state that `restore` takes."""
         return self.model.arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -148,31 +148,79 @@ class Conquer(BatchRounds):
         self.model.restore(arrays)
 
     def scores(self, X: Any, ticket: int = 0) -> Floats:
-        """(K,): the model's scores; the best item is the argmax.
+        """(K,) float64: the model's scores of the items X, a (K, D) array, scipy CSR or SparseRows.
 
-        A sequential projection goes through the items in the order of a round's ticket: `choice.ticket` gives the
-        scores that made the choice. Without one it is ticket 0's order.
+        A sequential projection visits the items in the order of a ticket: with `choice.ticket` the scores are those
+        that made the choice.
         """
         return self.model.scores(X, draw_ticket(ticket))
 
     def board(
-        self, X: Any, delta: float = 0.05, interval: "Interval" = "anytime", tau2: float = 0.25, **more: Any
+        self,
+        X: Any,
+        settings: "BoardSettings | None" = None,
+        *,
+        names: Sequence[str] | None = None,
+        groups: Sequence[str] | None = None,
+        among: int = 0,
+        **fields: Any,
     ) -> "Board":
-        """Who of these items wins, and how sure that is; a ValueError where the model cannot tell.
+        """Rank these items, with intervals. Uses no round and changes nothing.
 
-        `U` >= ||w*||, by default the one of make() or sqrt(K). `names` of the items, or `groups`, one per item, for a
-        board of the groups' means.
+        Parameters
+        ----------
+        X : (K, D) array, scipy CSR or SparseRows
+            The items.
+        settings : BoardSettings, optional
+            How certain the board must be; its fields may be given by name instead: `delta`, `interval`, `tau2`, `U`.
+        names : sequence of str, optional
+            The items' ids.
+        groups : sequence of str, optional
+            One group per item, for a board of the groups' means.
+        among : int
+            The number of all items, if X lists only some; it enters the default bound U.
+
+        Returns
+        -------
+        Board
+
+        Raises
+        ------
+        ValueError
+            The model keeps no variances of differences (diagonal, or a budget), or a value is out of range.
         """
+        from conquer.boards import BoardSettings
         from conquer.learners.learner_board import board_of_learner  # most learners never need it
 
-        return board_of_learner(self, X, delta=delta, interval=interval, tau2=tau2, **more)
+        if settings is None:
+            settings = BoardSettings(**fields)
+        elif fields:
+            raise TypeError(f"give settings or its fields by name, not both; got {sorted(fields)}")
+        return board_of_learner(self, X, settings, names, groups, among)
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
-        """Which items to show and what to ask. `X`: (K, D) array, scipy CSR or SparseRows."""
+        """Choose which items to show and whether to ask. Changes nothing but `rng`.
+
+        Parameters
+        ----------
+        X : (K, D) array, scipy CSR or SparseRows
+            The items of the round.
+        rng : numpy Generator or int
+            One ticket is drawn from it, or it is the ticket, in [0, 2**64): the only chance of the round.
+
+        Returns
+        -------
+        Choice
+
+        Raises
+        ------
+        ValueError
+            X is not a matrix of finite numbers with D columns, or has fewer than two items.
+        """
         return self._choose(X, rng, None)
 
     def _choose(self, X: Any, rng: np.random.Generator | int, scores: Floats | None) -> Choice:
-        """The choice; a compiled round's scores are written into `scores` (K,), if there is one."""
+        """The choice; a compiled round writes its scores into `scores` (K,) if given."""
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         if rows.rows.size < 2 and self.duels:
             raise ValueError(f"{self.name} shows two items, got {rows.rows.size}")
@@ -214,7 +262,7 @@ class Conquer(BatchRounds):
         return chance_of(self.model, self.policy, self.eta, as_rows(X, self.dim), shown, ticket)
 
     def choose_and_score(self, X: Any, rng: np.random.Generator | int) -> tuple[Choice, Floats]:
-        """`choose` and `scores` for the price of one, wherever the round has scored all items anyway."""
+        """`choose` and `scores` at the cost of `choose`, if the round computes all scores anyway."""
         rows = as_rows(X, self.dim)
         if not self._compiled or self.policy.first == self.policy.second == st.UNIFORM:
             choice = self.choose(rows, rng)
@@ -223,9 +271,23 @@ class Conquer(BatchRounds):
         return self._choose(rows, rng, scores), scores
 
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
-        """Learn one answer: +1 first, -1 second, 0 tie or any strength between; to BEST, +1 yes or -1 no.
+        """Learn one answer.
 
-        `source` is not heeded: whoever answers counts alike, unless the learner was made with `believe`.
+        Parameters
+        ----------
+        X : (K, D) array, scipy CSR or SparseRows
+            The items that `choose` was given.
+        choice : Choice
+            Its result.
+        answer : float
+            To a duel +1 (first), -1 (second), 0 (tie) or a strength between; to BEST +1 (yes) or -1 (no).
+        source : Source, optional
+            Who answered; used by learners made with `believe`.
+
+        Raises
+        ------
+        ValueError
+            Nothing was asked, the choice does not fit X, or the answer is out of range. The state stays.
         """
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         a, b = self.check(choice, rows.rows.size)
@@ -247,7 +309,7 @@ class Conquer(BatchRounds):
             model.fail(status, rows)
 
     def check(self, choice: Choice, count: int) -> tuple[int, int]:
-        """The two positions that the kernels need, or a ValueError if this is no choice among `count` items."""
+        """The two positions for the kernels; a ValueError if this is not a choice among `count` items."""
         duels, shown, memo = self.duels, choice.shown, choice.memo
         expected = _DUEL if duels else _BEST
         if choice.query != expected:

@@ -1,4 +1,4 @@
-"""A small uniform share on top of any duelling learner, with chances recorded, so that its logs can judge others."""
+"""Exploration: a uniform share on top of any duelling learner, with chances logged for off-policy estimates."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from conquer.types import Choice, Floats, Learner, Query, Source
 
 
 class Explorer:
-    """With chance `share` any two items (k, of a learner that shows k) are shown, else its own; both are learnt alike.
+    """With chance `share` two random items (k, if the learner shows k) are shown, else its own; both are learnt alike.
 
     For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo holds whether the items
     were `explored`, and their `chance`: the share's and the rule's own, mixed. It is None where the rule's own chance
@@ -74,11 +74,11 @@ class Explorer:
 
     @property
     def fresh(self) -> bool:
-        """Whether nothing has been learnt yet."""
+        """Whether no answer has been learnt yet."""
         return self.learner.fresh
 
     def choose(self, X: Any, rng: np.random.Generator | int) -> Choice:
-        """The learner's choice, or any items."""
+        """The learner's choice, or random items."""
         rows = as_rows(X, self.dim)
         choice = self.learner.choose(rows, rng)
         draws, count = Draws(choice.ticket), len(rows)
@@ -110,20 +110,20 @@ class Explorer:
         self.learner.learn(X, choice, answer, source)
 
     def weigh(self, X: Any, choice: Choice, source: Source) -> float:
-        """The weight with which an answer of this source would enter; of a learner made with `believe`."""
+        """The weight that an answer of this source has now; for learners made with `believe`."""
         return self._believer().weigh(X, choice, source)
 
     def voters(self) -> tuple[Voter, ...]:
-        """Every named voter; of a learner made with `believe`."""
+        """Every named voter; for learners made with `believe`."""
         return self._believer().voters()
 
     def worth(self) -> float:
-        """How many people's answers the judges' ones were worth; of a learner made with `believe`."""
+        """The number of people's answers that the judges' replace; for learners made with `believe`."""
         return self._believer().worth()
 
     def _believer(self) -> Believer:
         if not isinstance(self.learner, Believer):
-            raise ValueError(f"{self.name} was made without believe=, so it knows no voters")
+            raise ValueError(f'{self.name} does not weigh voters; make it with believe="voters"')
         return self.learner
 
     def check(self, choice: Choice, count: int) -> tuple[int, ...]:
@@ -133,7 +133,7 @@ class Explorer:
         return self.learner.scores(X)
 
     def board(self, X: Any, *arguments: Any, **options: Any) -> Any:
-        """The learner's: which pairs were drawn at random makes no difference to it."""
+        """The learner's board."""
         return self.learner.board(X, *arguments, **options)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""A learner's board: its model's scores and how well it tells items apart, checked and put together."""
+"""A learner's board: its model's scores and the variances of their differences, checked and put together."""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.boards import Board, Interval, board_of
-from conquer.checks import LARGEST, number
+from conquer.boards import Board, BoardSettings, board_of
 from conquer.kernels.models.dual import ENTRIES
 from conquer.kernels.rounds import settings as st
 from conquer.learners.conquer import Conquer
@@ -17,16 +16,16 @@ from conquer.types import Floats
 
 
 def check_board(learner: Conquer, interval: str = "anytime") -> None:
-    """Raise, with the reason, where this learner's answers make no board."""
+    """Raise a ValueError if this learner has no board."""
     model = learner.model
     if not learner.duels:
-        raise ValueError(f"{learner.name} asks about one item, which says nothing of differences: it has no board")
+        raise ValueError(f"{learner.name} asks about one item at a time, which does not compare items: it has no board")
     if learner.policy.reply == st.REPLY_IGNORE:
         raise ValueError(f"{learner.name} learns nothing, so it has no board")
     if not model.exact:
         raise ValueError(
             f"a board needs model='full' or model='kernel', got a {type(model).__name__.lower()} one: what it keeps "
-            "per feature is no variance of a difference; learn the answers again with such a model"
+            "per feature is not the variance of a difference; learn the answers again with such a model"
         )
     if model.constants.budget > 0:
         raise ValueError(
@@ -43,19 +42,15 @@ def check_board(learner: Conquer, interval: str = "anytime") -> None:
 def board_of_learner(
     learner: Conquer,
     X: Any,
-    *,
-    delta: float = 0.05,
-    interval: Interval = "anytime",
-    tau2: float = 0.25,
-    U: float | None = None,
-    names: Sequence[str] | None = None,
-    groups: Sequence[str] | None = None,
-    among: int = 0,
+    settings: BoardSettings,
+    names: Sequence[str] | None,
+    groups: Sequence[str] | None,
+    among: int,
 ) -> Board:
-    """`Conquer.board`, apart from it: few learners need it. `among`: how many items are known, listed or not."""
-    check_board(learner, interval)
+    """`Conquer.board`, in a module of its own since few learners need it."""
+    check_board(learner, settings.interval)
     rows, model = as_rows(X, learner.dim), learner.model
-    bound = own_bound(learner, rows, among) if U is None else number("U", U, 0, LARGEST)
+    bound = own_bound(learner, rows, among) if settings.U is None else settings.U
     weights = None
     if groups is not None:
         if names is not None:
@@ -70,16 +65,25 @@ def board_of_learner(
         scores, V, B = weights @ scores, mean_gaps(weights, V), mean_gaps(weights, B)
     spread = float(model.stats[st.SUM_LOSS_H])
     return board_of(
-        scores, V, B, lam=model.lam, U=bound, spread=spread, answers=learner.answers, delta=delta, interval=interval,
-        tau2=tau2, names=names,
-    )  # fmt: skip
+        scores,
+        V,
+        B,
+        lam=model.lam,
+        U=bound,
+        spread=spread,
+        answers=learner.answers,
+        delta=settings.delta,
+        interval=settings.interval,
+        tau2=settings.tau2,
+        names=names,
+    )
 
 
 def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
-    """The bound on ||w*|| that the learner was made with; without, sqrt(K), that of K items of worth within [-1, 1].
+    """The bound on ||w*|| that the learner was made with; by default sqrt(K), that of K items worth within [-1, 1].
 
-    K counts the listed items, or all that are known. Where each has one column of its own, as ids have, answers about
-    others pull on their scores too: then K counts at least the columns that answers have touched.
+    K counts the listed items, or all of them. If each has one column of its own, as ids have, answers about others
+    affect their scores too, and K counts at least the columns that answers have touched.
     """
     if learner.U is not None or learner.rule.eta_mode != st.CONSTANT:
         return learner.rule.radius
@@ -90,7 +94,7 @@ def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
 
 
 def touched(model: Any) -> int:
-    """How many columns the answers of a full or kernel model speak of.
+    """The number of columns that the answers of a full or kernel model have touched.
 
     >>> from conquer.models.full import Full
     >>> model = Full(3)
@@ -100,12 +104,12 @@ def touched(model: Any) -> int:
     """
     if isinstance(model, Kernel):
         return int(np.unique(model.indices[: int(model.counts[ENTRIES])]).size)
-    # A^-1 starts as I/lam, and an answer lowers the diagonal wherever its row is not 0; sums are inverted by rounding.
+    # A^-1 starts as I/lam; an answer lowers its diagonal wherever the row is not 0. The tolerance is for rounding.
     return int((model.inverse.diagonal() * model.lam < 1.0 - 1e-12).sum())
 
 
 def shares(groups: Sequence[str], count: int) -> tuple[list[str], Any]:
-    """(names, matrix): the groups in the order of their first items, and (G, K) what each item is of its group's mean.
+    """(names, matrix): the groups in the order of their first items, and (G, K) each item's share in its group's mean.
 
     >>> names, matrix = shares(["x", "y", "x"], 3)
     >>> names, matrix.toarray().tolist()

@@ -1,4 +1,4 @@
-"""What is known of each voter: counts and sums over their answers, how far to believe them, and that in words."""
+"""The table of voters: sums over each one's answers, the weight they give, and a report."""
 
 import json
 import math
@@ -17,21 +17,21 @@ from conquer.types import Floats, Source
 KINDS = ("person", "judge")
 Interval = tuple[float, float]
 ANSWERS, LEFT, RIGHT, AGREED, AGAINST, TOGETHER, SQUARES, NOISE, GAINED = range(9)
-"""Columns of a voter's sums: answers; decisive ones for the left and the right; for and against what the others'
-answers foretold; sums of y p, of p^2 and of y^2 (y without the side's effect, p the prediction); and what a
-judge's answers told, in people's answers."""
+"""Columns of a voter's sums: answers; decisive ones for the left and the right; for and against the prediction from
+the others' answers; sums of y p, of p^2 and of y^2 (y without the side's effect, p the prediction); and what a
+judge's answers were worth, in people's answers."""
 _SUMS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """One voter as `learner.voters()` reports them; intervals are of 95 %, each taken alone.
+    """One voter as `learner.voters()` reports it; each interval covers with 95 %.
 
-    `left`: the share of decisive answers (no ties, side known) for the left. `side`: what being on the left is worth to
-    this voter, learnt, in the units of an answer (0: nothing, 1: always left); its interval is None on diagonal models.
-    `agreement`: the share of decisive answers on the side that the others' answers foretold. `weight`: the rho with
-    which the next answer would enter. `doubtful`, with its `reason`: surely pulled to a side, or surely of little
-    weight, even if as many voters as there are were looked at. A share without answers is None.
+    `left`: the share of decisive answers (no ties, side known) for the left. `side`: what the left is worth to this
+    voter, learnt, in units of an answer (0: nothing, 1: always left); its interval is None on diagonal models.
+    `agreement`: the share of decisive answers that agree with the prediction from the others' answers. `weight`: the
+    rho of the next answer. `doubtful`, with its `reason`: a significant side bias or a significantly low weight, after
+    a correction for the number of voters. A share without answers is None.
     """
 
     name: str
@@ -50,13 +50,13 @@ class Voter:
 
 
 def checked_source(source: Source) -> Source:
-    """The source, or a ValueError that says what is wrong with it."""
+    """The source; a ValueError if it is not valid."""
     if source.kind not in KINDS:
         raise ValueError(f"a voter's kind must be one of {', '.join(map(repr, KINDS))}, got {source.kind!r}")
     if source.voter is not None:
         checked_voter(source.voter)
     elif source.kind == "judge":
-        raise ValueError("a judge needs a name: its answers are weighed by those it gave before")
+        raise ValueError("a judge needs a name: its answers are weighed by its earlier ones")
     if isinstance(source.side, bool) or source.side not in (-1, 0, 1):
         raise ValueError(f"a side must be +1 (the first shown is on the left), -1 or 0 (unknown), got {source.side!r}")
     if source.weight is not None:
@@ -87,7 +87,7 @@ class Voters:
     """Every named voter in the order of first appearance, with nine sums each.
 
     >>> voters = Voters(trust=1.0)
-    >>> voters.add(Source("ann"), answer=1.0, net=1.0, foretold=0.5)
+    >>> voters.add(Source("ann"), answer=1.0, net=1.0, predicted=0.5)
     0
     >>> voters.weight(0)
     1.0
@@ -97,7 +97,7 @@ class Voters:
         self.trust = trust
         self.names: dict[tuple[str, str], int] = {}
         self.judges: dict[int, int] = {}
-        """Of every judge, their number among all voters: which judge they are."""
+        """The index among judges of each judge's number among voters."""
         self.sums: Floats = np.zeros((8, _SUMS))
 
     def __len__(self) -> int:
@@ -115,11 +115,11 @@ class Voters:
             self.names[key] = len(self.names)
 
     def judge(self, voter: int) -> int:
-        """Which judge this voter is, known or about to be: the first is 0."""
+        """The index of this voter among judges, also of the next new one."""
         return self.judges.get(voter, len(self.judges))
 
     def estimate(self, voter: int) -> tuple[float, float]:
-        """(rho before it is clipped, its standard error): the slope of y on p, which is 1 for whom nobody knows yet."""
+        """(rho before it is clipped, its standard error): the slope of y on p; 1 for a new voter."""
         if voter >= len(self.names):
             return 1.0, 1.0 / math.sqrt(self.trust)
         answers, together, squares, noise = self.sums[voter, [ANSWERS, TOGETHER, SQUARES, NOISE]].tolist()
@@ -128,12 +128,12 @@ class Voters:
         return (prior + together) / (prior + squares), math.sqrt(variance / (prior + squares))
 
     def weight(self, voter: int) -> float:
-        """rho: the estimate and one standard error more, within [0, 1]: believed until shown otherwise."""
+        """rho: the estimate plus one standard error, within [0, 1]: trusted until the data says otherwise."""
         rho, error = self.estimate(voter)
         return _within(rho + error)
 
-    def add(self, source: Source, *, answer: float, net: float, foretold: float, gained: float = 0.0) -> int:
-        """Count one answer; returns the voter's number. `net`: y without the side's effect; `foretold`: p."""
+    def add(self, source: Source, *, answer: float, net: float, predicted: float, gained: float = 0.0) -> int:
+        """Count one answer; returns the voter's number. `net`: y without the side's effect; `predicted`: p."""
         voter = self.find(source)
         self._name((source.kind, source.voter or ""))
         if voter >= len(self.sums):
@@ -142,16 +142,16 @@ class Voters:
         row[ANSWERS] += 1
         if answer * source.side:
             row[LEFT if answer * source.side > 0 else RIGHT] += 1
-        if answer * foretold:
-            row[AGREED if answer * foretold > 0 else AGAINST] += 1
-        row[TOGETHER] += net * foretold
-        row[SQUARES] += foretold * foretold
+        if answer * predicted:
+            row[AGREED if answer * predicted > 0 else AGAINST] += 1
+        row[TOGETHER] += net * predicted
+        row[SQUARES] += predicted * predicted
         row[NOISE] += net * net
         row[GAINED] += gained
         return voter
 
     def report(self, key: tuple[str, str], side: float, deviation: float | None) -> Voter:
-        """The voter in words and intervals; `side` with its standard deviation is the model's."""
+        """The voter's report; `side` and its standard deviation come from the model."""
         (kind, name), voter = key, self.names[key]
         row = self.sums[voter].tolist()
         rho, error = self.estimate(voter)
@@ -162,7 +162,7 @@ class Voters:
         if not low <= 0.5 <= high:
             reasons.append(f"picks the left in {row[LEFT] / sides:.0%} of {sides:.0f} answers")
         if rho + strict * error < 0.5:
-            # Ties alone are neither for nor against what was foretold.
+            # Ties neither agree nor disagree with a prediction.
             share, count = (f"{row[AGREED] / met:.0%}", met) if met else ("none", row[ANSWERS])
             reasons.append(f"agrees with the others in {share} of {count:.0f} answers")
         return Voter(
@@ -184,7 +184,7 @@ class Voters:
         )
 
     def reports(self, sides: Sequence[float], deviations: Sequence[float] | None) -> tuple[Voter, ...]:
-        """Every voter; of `sides` and `deviations` the last stands for all who come after."""
+        """Every voter; the last of `sides` and `deviations` is that of all later voters."""
         last = len(sides) - 1
         return tuple(
             self.report(key, sides[min(k, last)], None if deviations is None else deviations[min(k, last)])
@@ -192,13 +192,13 @@ class Voters:
         )
 
     def copied(self) -> "Voters":
-        """The same voters, which share nothing with these."""
+        """A copy that shares nothing with these."""
         twin = Voters(self.trust)
         twin.names, twin.judges, twin.sums = dict(self.names), dict(self.judges), self.sums.copy()
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The names as JSON bytes and the sums; nothing where there is no voter."""
+        """The names as JSON bytes and the sums; empty without voters."""
         if not self.names:
             return {}
         text = json.dumps([list(key) for key in self.names]).encode()

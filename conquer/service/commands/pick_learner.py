@@ -53,7 +53,7 @@ class PickLearner:
     @property
     def size(self) -> int:
         """Bytes of its state, roughly."""
-        models = 1 if self._believer is None else 1 + len(self._believer.halves.models)
+        models = 1 if self._believer is None else 1 + len(self._believer.cross.models)
         words = sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
         return models * self._memory.bytes + words
 
