@@ -271,8 +271,19 @@ def test_an_error_leaves_the_session_usable():
     for wrong in (lambda: session.ask([]), lambda: session.tell(offer, "frist"), lambda: session.cancel("x")):
         with pytest.raises(ValueError):
             wrong()
-    assert session._user == 0
     assert session.tell(offer, "first") == "learnt"
+    large = session.ask({name: 1e200 * np.array(vector) for name, vector in VECTORS.items()})
+    before = session.scores(VECTORS)
+    with pytest.raises(ArithmeticError):
+        session.tell(large, "first")  # refused by the learner: the offer stays open
+    assert session.pending == (large.id,)
+    assert session.scores(VECTORS) == before
+    assert session.tell(large, "skip") == "skipped"
+
+
+def test_equal_scores_are_ranked_in_the_order_given():
+    items = {name: [1.0, 0.0, 0.0] for name in "dbcae"}
+    assert fresh().rank(items) == list("dbcae")
 
 
 @given(st.lists(st.integers(-3, 12) | st.sampled_from(["a", "b", "10"]), min_size=2, max_size=5))
