@@ -46,7 +46,6 @@ class TrainSpec:
     bits: int = _option(16, "Features are hashed into blocks of 2^bits cells, or an eighth of that.")
     longest: int | None = _option(None, "Leave out sentences with more words.")
     eta: float = 0.5
-    average: bool = False
     features: str = "standard"
 
     def __post_init__(self) -> None:

@@ -139,8 +139,8 @@ def recipe_of(spec: TrainSpec) -> Recipe:
     )
     return Recipe(
         rule=rule, annotator=Annotator(spec.error, spec.refusal), questions=spec.questions, replay=spec.replay,
-        average=spec.average, punctuation=spec.punctuation, lam=0.3 if spec.lam is None else spec.lam,
-        matrix=spec.matrix, projection=spec.projection, prior=spec.prior,
+        punctuation=spec.punctuation, lam=0.3 if spec.lam is None else spec.lam, matrix=spec.matrix,
+        projection=spec.projection, prior=spec.prior,
     )  # fmt: skip
 
 

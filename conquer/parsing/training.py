@@ -5,7 +5,6 @@ A diagonal model without projection trains in a compiled loop; any other takes t
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -80,7 +79,6 @@ class Recipe:
     update: str = "margin"
     questions: int = 1
     replay: int = 8
-    average: bool = False
     punctuation: bool = False
     matrix: str = "diagonal"
     projection: str | None = None
@@ -166,12 +164,6 @@ def check_status(status: int, sentence: int) -> None:
         )
 
 
-def averaged(model: CompiledModel, sums: Floats, clock: int) -> Floats:
-    """w, or its mean over time if it was summed."""
-    w = model.weights()
-    return w - sums / clock if sums.size else w
-
-
 def visiting_order(seed: int, number: int, sentences: int) -> Ints:
     """The order of the sentences in pass `number`."""
     rng = np.random.default_rng(tickets.stream("order", seed, number))
@@ -205,8 +197,7 @@ class Training:
             asked=np.zeros(words, bool),
             memory=np.zeros((words, kernel.MEMORY_COLUMNS), np.int64),
             log=np.zeros((words, kernel.LOG_COLUMNS), np.int64),
-            counts=np.array([0, 0, 1], np.int64),
-            average=np.zeros(features.dim if recipe.average else 0),
+            counts=np.zeros(2, np.int64),
         )
         if not recipe.punctuation:
             self.progress.asked[np.isin(text.classes, (PUNCT, COMMA))] = True
@@ -259,7 +250,6 @@ class Training:
             for ticket, judged in list(islice(draws, self.recipe.questions)):
                 if not self._ask(t, edges, ticket, judged):
                     break
-                self.progress.counts[2] += 1
                 self._rehearse(ticket)
 
     def _ask(self, t: int, edges: SparseRows, ticket: int, judged: int) -> bool:
@@ -275,7 +265,7 @@ class Training:
         self.progress.log[self.progress.counts[1]] = t, word, first, second, ANSWERS.index(said)
         self.progress.counts[1] += 1
         if said in _VALUES:
-            self._step(partial(self.learner.learn, edges, choice, _VALUES[said]))
+            self.learner.learn(edges, choice, _VALUES[said])
         if said in ("first", "second"):
             self.progress.memory[self.progress.counts[0]] = t, word, first if said == "first" else second
             self.progress.counts[0] += 1
@@ -286,19 +276,11 @@ class Training:
         answered = int(self.progress.counts[0])
         for r in range(self.recipe.replay if answered else 0):
             t, word, head = self.progress.memory[tickets.Draws(ticket).below(r, answered)].tolist()
-            self._step(partial(self.learner.rehearse, self.features.rows_of(self.text, t), word, head))
-
-    def _step(self, step: Callable[[], None]) -> None:
-        """Take a step; where weights are averaged, add the clock times the change of w."""
-        sums = self.progress.average
-        before = self.model.weights() if sums.size else sums
-        step()
-        if sums.size:
-            sums += self.progress.counts[2] * (self.model.weights() - before)
+            self.learner.rehearse(self.features.rows_of(self.text, t), word, head)
 
     def weights(self) -> Floats:
         """(D,): the weights to parse with."""
-        return averaged(self.model, self.progress.average, int(self.progress.counts[2]))
+        return self.model.weights()
 
     def settled(self, progress: Callable[[int], None] | None = None) -> Floats:
         """(D,): weights fitted anew to all answers; better than `weights`, which saw each answer only in its turn.
@@ -331,7 +313,8 @@ def supervise(
     """Train on known heads, pass after pass without end: (model, weights to parse with) after each.
 
     Every word with a known head is learnt against its best rival, by the same step as a rehearsed answer. All heads
-    known is full supervision, the ceiling; a few are what annotators have answered.
+    known is full supervision, the ceiling; a few are what annotators have answered. `average` returns the mean of the
+    weights over time.
     """
     check_trees(text, partly=True)
     model = Diagonal(features.dim, lam=lam, update=update)
@@ -341,12 +324,12 @@ def supervise(
     while True:
         order = visiting_order(seed, number, text.offsets.size - 1)
         status, sentence, clock = kernel.supervise(
-            model.state, text, features.table, features.value,
-            order, False, sums, clock,
-        )  # fmt: skip
+            model.state, text, features.table, features.value, order, sums, clock
+        )
         check_status(status, sentence)
         number += 1
-        yield model, averaged(model, sums, int(clock))
+        weights = model.weights()
+        yield model, weights - sums / clock if average else weights
 
 
 def last_weights(

@@ -105,11 +105,10 @@ def test_a_full_model_starts_from_it_and_a_kernel_model_cannot():
         begin(model, features, "xpos")
 
 
-@pytest.mark.parametrize("average", [False, True])
-def test_the_compiled_loop_and_the_calls_agree_from_the_prior_on(average):
+def test_the_compiled_loop_and_the_calls_agree_from_the_prior_on():
     features = Features("standard", bits=9)
     text = encode(random_treebank(5, 40))
-    recipe = Recipe(prior="upos", average=average, replay=2, rule=EdgeRule(ask="pair"))
+    recipe = Recipe(prior="upos", replay=2, rule=EdgeRule(ask="pair"))
     compiled, stepwise = (Training(text, features, recipe, seed=3) for _ in range(2))
     compiled.visit(60)
     order = stepwise.order(0, 60)

@@ -150,9 +150,7 @@ def test_a_model_that_diverges_says_so_and_stays_as_it_was():
     model.table[:, 0] = 1e308
     before = model.table.copy()
     order = np.arange(len(BANK))
-    status, sentence, _ = kernel.supervise(
-        model.state, TEXT, FEATURES.table, FEATURES.value, order, False, np.zeros(0), 1
-    )
+    status, sentence, _ = kernel.supervise(model.state, TEXT, FEATURES.table, FEATURES.value, order, np.zeros(0), 1)
     assert (model.table == before).all()
     with pytest.raises(ArithmeticError, match=f"diverged at sentence {sentence + 1}: a larger lam"):
         check_status(status, sentence)

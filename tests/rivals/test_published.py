@@ -10,9 +10,9 @@ from rivals.driving import compare, world
 from rivals.test_contextual import LiteralCoLSTIM, LiteralMaxInP, LiteralVACDB, draw, sigma
 
 from conquer.learners.algorithm import Published
-from conquer.registry import algorithms, describe, find, groups, make, rebuild
+from conquer.registry import algorithms, find, groups, make
 from conquer.rows import Rounds, as_rows
-from conquer.saving import dumps, loads
+from conquer.saving import described, dumps, loads, rebuilt
 from conquer.simulation import simulate
 
 T, DIM, K = 300, 4, 5
@@ -40,7 +40,7 @@ def test_a_published_learner_is_made_learns_and_is_written_by_its_values(row):
     for point in row.published.grid:
         learner = make(row.name, dim=DIM, published=True, **needed(row), **point)
         assert row.published.values.items() <= dict(learner.parameters).items()
-        again = rebuild(json.loads(json.dumps(describe(learner))))
+        again = rebuilt(json.loads(json.dumps(described(learner))))
         assert again.parameters == learner.parameters
     for t in range(30):
         choice = learner.choose(X[t], t)
@@ -169,7 +169,7 @@ def test_vacdb_drops_by_the_variance_of_each_layer(scale):
         "vacdb", literal, rounds=150, count=4, dim=3, least=100, model="full", estimator="mle", beta="variance",
         radius=scale, kappa=0.25, alpha=2.0**-6,
     )  # fmt: skip
-    told = [layer.count for layer in learner.model.layers]
+    told = [layer.targets.size for layer in learner.model.layers]
     assert sum(told[1:]) > 10  # it has gone down, past layers that dropped by their radius
 
 

@@ -7,7 +7,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy import bool_, float64, int64
+from numpy import bool_, int64
 from numpy.typing import NDArray
 
 from conquer.kernels.core import tickets
@@ -185,39 +185,28 @@ class Ask(NamedTuple):
 
 
 class TrainingState(NamedTuple):
-    """The state of a training: words asked (N,), memory of answers, log, counts [answers, log rows, clock]."""
+    """The state of a training: words asked (N,), memory of answers, log, counts [answers, log rows]."""
 
     asked: NDArray[bool_]
     memory: NDArray[int64]
     log: NDArray[int64]
     counts: NDArray[int64]
-    average: NDArray[float64]
 
 
 @part
-def teach(state, items, a, b, y, scale, average, before, clock):
-    """One step along half the difference of rows a and b; `average` sums clock * (change of w)."""
+def learn_pair(state, items, a, b, y, scale):
+    """One step along half the difference of rows a and b."""
     rows, weights = np.empty(2, np.int64), np.empty(2)
     rows[0], rows[1], weights[0], weights[1] = items.rows[a], items.rows[b], 0.5 * scale, -0.5 * scale
-    moved = primitives.Items(items.indptr, items.indices, items.data, rows)
-    if average.size == 0:
-        return primitives.step(state, moved, weights, y)
-    width = before.size // 2
-    for p in range(2):
-        for f in range(width):
-            before[p * width + f] = state.table[items.indices[rows[p] * width + f], diagonal.W]
-    status = primitives.step(state, moved, weights, y)
-    for p in range(2):
-        for f in range(width):
-            # A feature of both rows does not move, so none is added twice.
-            r = items.indices[rows[p] * width + f]
-            average[r] += clock * (state.table[r, diagonal.W] - before[p * width + f])
-    return status
+    return primitives.step(state, primitives.Items(items.indptr, items.indices, items.data, rows), weights, y)
 
 
 @part
-def rehearse(state, source, j, head, scale, average, room, clock):
-    """Learn `head` as word j's head against its best rival, unless it leads by a whole answer."""
+def rehearse(state, source, j, head, scale, room, average, clock):
+    """Learn `head` as word j's head against its best rival, unless it leads by a whole answer.
+
+    `average`, if it is not empty, sums clock * (change of w).
+    """
     items = block(source, j)
     line = room.line
     primitives.prepare(state, items)
@@ -229,22 +218,32 @@ def rehearse(state, source, j, head, scale, average, room, clock):
             rival = i
     if rival < 0 or 0.5 * scale * (line[own] - line[rival]) >= 1.0:
         return st.OK
-    return teach(state, items, own, rival, 1.0, scale, average, room.before, clock)
+    if average.size == 0:
+        return learn_pair(state, items, own, rival, 1.0, scale)
+    before, width = room.before, room.before.size // 2
+    for p, row in enumerate((own, rival)):
+        for f in range(width):
+            before[p * width + f] = state.table[items.indices[items.rows[row] * width + f], diagonal.W]
+    status = learn_pair(state, items, own, rival, 1.0, scale)
+    for p, row in enumerate((own, rival)):
+        for f in range(width):
+            # A feature of both rows does not move, so none is added twice.
+            r = items.indices[items.rows[row] * width + f]
+            average[r] += clock * (state.table[r, diagonal.W] - before[p * width + f])
+    return status
 
 
 @sized(lambda state, text, table, value, order, *_: 20 * len(order) * table.salt.size)
-def supervise(state, text, table, value, order, tree_scale, average, clock):
+def supervise(state, text, table, value, order, average, clock):
     """One pass over the known heads in the given order; returns (status, sentence or -1, clock)."""
     room = make_room(text.offsets, table, value)
     for t in order:
         source = open_sentence(text, t, table, room)
-        size = length(source)
-        scale = 1.0 / size if tree_scale else 1.0
-        for j in range(1, size + 1):
+        for j in range(1, length(source) + 1):
             head = text.heads[text.offsets[t] + j]
             if head < 0:
                 continue
-            status = rehearse(state, source, j, head, scale, average, room, clock)
+            status = rehearse(state, source, j, head, 1.0, room, average, clock)
             if status != st.OK:
                 return status, t, clock
         clock += 1
@@ -284,9 +283,7 @@ def ask_once(state, text, t, source, ask, progress, room, ticket, judge_ticket):
         return st.OK, True
     items = block(source, j)
     scale = 1.0 / size if ask.tree_scale else 1.0
-    a, b = row_of(j, heads[j]), row_of(j, i)
-    clock = progress.counts[2]
-    status = teach(state, items, a, b, y, scale, progress.average, room.before, clock)
+    status = learn_pair(state, items, row_of(j, heads[j]), row_of(j, i), y, scale)
     if said in (FIRST, SECOND):
         remember(progress, t, j, heads[j] if said == FIRST else i)
     return status, True
@@ -298,7 +295,7 @@ def train(state, text, table, value, order, ask, policy_tickets, judge_tickets, 
 
     Every question is followed by `ask.replay` rehearsals of answers remembered so far.
     """
-    room = make_room(text.offsets, table, value)
+    room, no_average = make_room(text.offsets, table, value), np.empty(0)
     for visit in range(order.size):
         t = order[visit]
         for q in range(ask.questions):
@@ -310,15 +307,13 @@ def train(state, text, table, value, order, ask, policy_tickets, judge_tickets, 
                 return status, t
             if not went:
                 break
-            progress.counts[2] += 1
             if progress.counts[0] > 0:
                 for r in range(ask.replay):
                     m = tickets.below(ticket, tickets.FEATURE + np.uint64(r), progress.counts[0])
                     s, j, head = progress.memory[m, 0], progress.memory[m, 1], progress.memory[m, 2]
                     other = open_sentence(text, s, table, room)
                     scale = 1.0 / length(other) if ask.tree_scale else 1.0
-                    average, clock = progress.average, progress.counts[2]
-                    status = rehearse(state, other, j, head, scale, average, room, clock)
+                    status = rehearse(state, other, j, head, scale, room, no_average, 0)
                     if status != st.OK:
                         return status, s
     return st.OK, -1

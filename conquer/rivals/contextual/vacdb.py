@@ -125,12 +125,12 @@ class Radius:
 
     def __call__(self, layers: Sequence[Estimator], level: int) -> float:
         own = [layer for layer in layers if isinstance(layer, Likelihood)]  # all of them, as `build` checks
-        t, half = 1 + sum(layer.count for layer in own), 2.0 ** -(level + 1)
+        t, half = 1 + sum(layer.targets.size for layer in own), 2.0 ** -(level + 1)
         a, b = (math.log(4.0 * time**2 * len(layers) / self.delta) for time in (t + 1, t))
-        variance = float(own[level].count)
+        layer = own[level]
+        variance = float(layer.targets.size)
         if 1.0 / half >= 16.0 / self.kappa * math.sqrt(a):
-            Z, targets, shares = own[level].history()
-            variance = float(shares @ (targets - sigmoid(Z @ own[level].theta)) ** 2)
+            variance = float(layer.shares @ (layer.targets - sigmoid(layer.Z @ layer.theta)) ** 2)
         root = math.sqrt((8.0 * variance + 18.0 * a) * b)
         return self.scale * half * ((16.0 * root + 6.0 * b) / self.kappa + 2.0)
 

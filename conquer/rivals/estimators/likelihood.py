@@ -83,18 +83,9 @@ class Likelihood:
         self.penalty = lam if penalty is None else penalty
         self.theta: Floats = np.zeros(dim)
         self.spread = FullSpread(dim, lam)
-        self.count = 0
-        self._room(16)
-
-    def _room(self, size: int) -> None:
-        Z, y, w = np.zeros((size, self.dim)), np.zeros(size), np.zeros(size)
-        if self.count:
-            Z[: self.count], y[: self.count], w[: self.count] = self.history()
-        self.Z, self.targets, self.shares = Z, y, w
-
-    def history(self) -> tuple[Floats, Floats, Floats]:
-        """Differences (n, D), targets (n,) in [0, 1] and weights (n,) so far."""
-        return self.Z[: self.count], self.targets[: self.count], self.shares[: self.count]
+        self.Z: Floats = np.zeros((0, dim))
+        self.targets: Floats = np.zeros(0)
+        self.shares: Floats = np.zeros(0)
 
     def weights(self) -> Floats:
         """(D,): a copy of theta."""
@@ -111,25 +102,21 @@ class Likelihood:
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         items = self.spread.local(X.take([i, j]))[1]
         z = items[0] - items[1]
-        if self.count == self.targets.size:
-            self._room(2 * self.count)
-        at = self.count
-        self.Z[at], self.targets[at], self.shares[at] = z, 0.5 * (1.0 + answer), weight
-        learnt = slice(0, at + 1)
-        theta = fit(self.Z[learnt], self.targets[learnt], self.shares[learnt], self.penalty, self.theta)
+        Z, targets = np.concatenate([self.Z, z[None]]), np.append(self.targets, 0.5 * (1.0 + answer))
+        shares = np.append(self.shares, weight)
+        theta = fit(Z, targets, shares, self.penalty, self.theta)
         finite(theta)
         if self.curved:
-            Z, shares = self.Z[learnt], self.shares[learnt]
             chances = sigmoid(Z @ theta)
             bend = self.lam * np.eye(self.dim) + (Z * (shares * chances * (1.0 - chances))[:, None]).T @ Z
             self.spread.S = inverse(bend, self.lam)
         else:
             self.spread.add(z, slice(None), weight)
-        self.count, self.theta = at + 1, theta
+        self.Z, self.targets, self.shares, self.theta = Z, targets, shares, theta
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        Z, targets, shares = self.history()
-        return {"theta": self.theta, "Z": Z, "targets": targets, "shares": shares, **self.spread.arrays()}
+        own = {"theta": self.theta, "Z": self.Z, "targets": self.targets, "shares": self.shares}
+        return {**own, **self.spread.arrays()}
 
     def restore(self, arrays: Arrays) -> None:
         shapes = {"theta": (self.dim,), "Z": (-1, self.dim), "targets": (-1,), "shares": (-1,)}
@@ -141,9 +128,7 @@ class Likelihood:
         if targets.size and not (targets.min() >= 0 and targets.max() <= 1 and shares.min() >= 0):
             raise ValueError("targets must be in [0, 1] and weights not negative")
         self.spread.restore(arrays)
-        self.theta, self.Z, self.targets, self.shares, self.count = theta, Z, targets, shares, targets.size
-        if self.count < 16:
-            self._room(16)
+        self.theta, self.Z, self.targets, self.shares = theta, Z, targets, shares
 
 
 class KernelLikelihood:

@@ -193,7 +193,7 @@ def recipe_of(spec: ParsingSpec) -> Recipe:
     >>> recipe_of(ParsingSpec(treebank=Path("here"))) == Recipe()
     True
     """
-    optional = {name: getattr(spec, name) for name in ("lam", "average") if getattr(spec, name) is not None}
+    optional: dict[str, Any] = {} if spec.lam is None else {"lam": spec.lam}
     eta: dict[str, Any] = {} if spec.eta is None else {"eta": spec.eta}
     rule = EdgeRule(neither=spec.neither, scale=spec.scale, **eta)
     return Recipe(

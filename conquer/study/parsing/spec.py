@@ -60,7 +60,6 @@ class ParsingSpec:
     )
     longest: int | None = field(default=None, metadata={"help": "Leave out training sentences of more words."})
     eta: float | None = None
-    average: bool | None = None
     features: str = "standard"
     points: int = 12
 
