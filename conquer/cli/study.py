@@ -14,7 +14,7 @@ from conquer.study.boards.spec import BoardsSpec
 from conquer.study.reviews.spec import Spec
 
 measure = typer.Typer(
-    help="Smaller measurements: the value of one answer, defaults, real votes, boards, voters, the parser's regret.",
+    help="Smaller measurements: the value of one answer, real votes, boards.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -85,19 +85,6 @@ def limits(
 
 
 @measure.command()
-def defaults(
-    data: Data,
-    repetitions: Repetitions = 3,
-    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("defaults.csv"),
-) -> None:
-    """Which update, features and lam are good without tuning: every combination on the same rounds."""
-    need("study")
-    from conquer.study.reviews.trials import run_defaults
-
-    run_defaults(data, repetitions=repetitions, out=out)
-
-
-@measure.command()
 def votes(
     data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
     vectors: Annotated[
@@ -132,32 +119,6 @@ def boards(
     from conquer.study.boards.run import run_boards
 
     run_boards(BoardsSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
-
-
-@measure.command()
-def voters(
-    folder: Annotated[Path, typer.Argument(help="The folder with LLMFAO's two files of votes.")],
-    repetitions: Repetitions = 8,
-    seeds: Annotated[int, typer.Option(help="Planted crowds.")] = 10,
-    out: Annotated[Path, typer.Option(help="The report to write.")] = Path("voters.md"),
-) -> None:
-    """Whom to believe: the sides of a real crowd, what a judge is worth, and planted voters."""
-    from conquer.study.voters import run_voters
-
-    run_voters(folder, repetitions=repetitions, seeds=seeds, out=out)
-
-
-@measure.command()
-def regret(
-    rounds: Annotated[int, typer.Option(help="Sentences; the bound says something from 400,000 on.")] = 1_000_000,
-    seeds: Annotated[int, typer.Option(help="Treebanks.")] = 1,
-    out: Annotated[Path, typer.Option(help="Where the table and the figure go.")] = Path("regret"),
-) -> None:
-    """Regret of the paper's parser where its theorem speaks, beside the bound."""
-    need("parse", "study")
-    from conquer.study.parsing.regret import run_regret
-
-    run_regret(out, rounds=rounds, seeds=seeds)
 
 
 @data.command("list")

@@ -111,21 +111,6 @@ def by_rate(frame: "DataFrame", ceiling: str, rate: str, label: str, **fixed: fl
     return figure
 
 
-def bound(frame: "DataFrame") -> "Figure":
-    """Regret of the paper's parser, theorem 2's bound and the worst possible regret, against rounds."""
-    figure, axis = _axes()
-    axis.plot(frame["rounds"], frame["worst"], color="black", linestyle=":", linewidth=1.2, label="worst possible")
-    axis.plot(frame["rounds"], frame["bound"], color="#D55E00", linewidth=1.4, label="theorem 2")
-    axis.plot(frame["rounds"], frame["mean"], color="#0072B2", linewidth=1.4, label="measured (mean, range of seeds)")
-    axis.fill_between(frame["rounds"], frame["least"], frame["most"], color="#0072B2", alpha=0.2, linewidth=0)
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.set_xlabel("sentences", fontsize=9)
-    axis.set_ylabel("regret, in units of a tree's reward", fontsize=9)
-    axis.legend(fontsize=8, frameon=False)
-    return figure
-
-
 def write(
     frame: "DataFrame", ceiling: str, folder: Path, errors: Sequence[float], refusals: Sequence[float]
 ) -> dict[str, Path]:

@@ -1,8 +1,4 @@
-"""Measurements on single trials of a study: what one answer is worth, and which settings are good without tuning.
-
-`conquer measure limits` compares exact ridge regression on answers to duels with ridge regression on true stars.
-`conquer measure defaults` compares every update, kind of features and lam on the same rounds.
-"""
+"""`conquer measure limits`: the value of one answer, as exact ridge regression on duels beside true stars."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conquer.features.vocabulary import KINDS, Kind
+from conquer.features.vocabulary import Kind
 from conquer.judges import rewards_of
 from conquer.rows import SparseRows
-from conquer.study.output import markdown, write_text
+from conquer.study.output import markdown
 from conquer.study.progress import QUIET, RUNNING, Bars, StudyProgress
 from conquer.study.reviews import outcomes, rounds
 from conquer.study.reviews.domains import Domain, load, store
@@ -29,9 +25,6 @@ if TYPE_CHECKING:
 SHARES = (1, 2, 4, 8)
 """Full information is also taken from every second, fourth and eighth training review."""
 PENALTIES = np.array([0.3, 1.0, 3.0, 10.0, 30.0])
-UPDATES = ("implicit", "margin", "coordinate")
-LAMS = (0.1, 0.3, 1.0, 3.0, 10.0)
-ALGORITHMS = ("ttg", "gnr", "gnw")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,53 +162,3 @@ def run_limits(data: str, *, repetitions: int = 3, features: str = "tfidf") -> N
     with Bars(Console(stderr=True)) as bars:
         table = limits(spec, progress=bars)
     print(markdown(table), end="")
-
-
-def compare(spec: Spec, items: int = 5, progress: StudyProgress = QUIET) -> "DataFrame":
-    """A frame with a row for each kind of features, update and algorithm: the mean test error at each lam.
-
-    The ceiling is a row of its own. A learner that diverges counts as choosing at random.
-    """
-    import polars as pl
-
-    progress.begin(RUNNING, len(sources(spec)) * spec.repetitions)
-    rows: list[tuple[str, str, str, str, float]] = []
-    for domain in domains(spec):
-        for number in range(spec.repetitions):
-            for kind in KINDS:
-                rows += _compared(spec, trial(spec, domain, number, kind, items), kind)
-                progress.advance(1 / len(KINDS))
-    frame = pl.DataFrame(rows, schema=["features", "update", "algorithm", "lam", "error"], orient="row")
-    wide = frame.group_by("features", "update", "algorithm", "lam").agg(pl.col("error").mean()).sort("lam")
-    order = ["features", "update", "algorithm"]
-    table = wide.pivot(on="lam", index=order, values="error").sort(order)
-    return table.select(*order, *(f"lam {lam:g}" for lam in LAMS), "tuned")
-
-
-def _compared(spec: Spec, given: Trial, kind: Kind) -> Iterator[tuple[str, str, str, str, float]]:
-    yield kind, "", CEILING, "tuned", _ceiling(given, spec.penalties)
-    for update in UPDATES:
-        chosen = replace(spec, features=kind, update=update)
-        for algorithm in ALGORITHMS:
-            for lam in LAMS:
-                yield kind, update, algorithm, f"lam {lam:g}", _error(chosen, algorithm, lam, given.part, given.course)
-
-
-def _error(spec: Spec, algorithm: str, lam: float, part: rounds.Part, course: rounds.Course) -> float:
-    try:
-        return outcomes.follow(spec, algorithm, {"lam": lam}, part, course).errors[-1]
-    except ArithmeticError:
-        return rounds.test_error(part, course.tests, 0.0 * part.stars)
-
-
-def run_defaults(data: str, *, repetitions: int = 3, out: Path = Path("defaults.csv")) -> None:
-    """Write the table of `compare` for all domains of some data as CSV, and print it."""
-    from rich.console import Console
-
-    check(data, None)
-    (spec,), console = preset("ours", data=data, repetitions=repetitions), Console()
-    with Bars(console) as bars:
-        table = compare(spec, progress=bars)
-    write_text(out, table.write_csv(float_precision=4))
-    console.print(table)
-    console.print(f"The table: {out}")

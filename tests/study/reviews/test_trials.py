@@ -1,4 +1,4 @@
-"""Single trials: exact ridge on duels against a plain solver, pairs by brute force, defaults on the same rounds."""
+"""Single trials: exact ridge on duels against a plain solver, pairs by brute force."""
 
 from collections import Counter
 from dataclasses import replace
@@ -12,7 +12,7 @@ from study.studies import tiny
 
 from conquer.study.reviews import outcomes, rounds, trials
 from conquer.study.reviews.spec import CEILING
-from conquer.study.reviews.trials import Trial, compare, domains, trial
+from conquer.study.reviews.trials import Trial, domains, trial
 
 SPEC = tiny(domains=("android",), repetitions=2, minimum=50, features="idf")
 
@@ -84,15 +84,6 @@ def test_stars_teach_more_than_duels_and_more_of_them_more() -> None:
     assert table[CEILING] < 0.8 * min(table[name] for name in trials.PAIRS)
 
 
-def test_every_combination_has_an_error() -> None:
-    table = compare(tiny(domains=("android",), repetitions=1, minimum=50), items=3)
-    assert table.height == 4 * 3 * 3 + 4
-    learners = table.filter(table["algorithm"] != CEILING)
-    assert learners.drop("tuned").null_count().sum_horizontal()[0] == 0
-    assert table["tuned"].drop_nulls().len() == 4
-
-
-@pytest.mark.parametrize("measure", [trials.limits, compare])
-def test_domains_that_are_all_too_small_are_named(measure) -> None:
+def test_domains_that_are_all_too_small_are_named() -> None:
     with pytest.raises(ValueError, match=r"every domain needs at least 500 reviews after balancing, got android \d+"):
-        measure(tiny(domains=("android",), repetitions=1))
+        trials.limits(tiny(domains=("android",), repetitions=1))
