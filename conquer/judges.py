@@ -8,7 +8,7 @@ import numpy as np
 
 from conquer import plugins
 from conquer.answers import answer_of
-from conquer.kernels.rounds import judge as judging
+from conquer.kernels.rounds import loop as judging
 from conquer.tickets import Draws, draw_ticket
 from conquer.types import Choice, Floats, Judge, Query
 

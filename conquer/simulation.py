@@ -209,14 +209,14 @@ def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progr
     if total == 0:
         return
     learner.check_draw(int(rounds.sizes.max()))
-    with model.held():
+    with model.in_use():
         model.reserve(rounds[int(rounds.sizes.argmax())].items)
     # A few rounds at first, since the next call may find the loop compiled; then as many as take a moment.
     chunk, most = 4, max(1, total // 200) if progress else total
     limit = min(chunk, most)
     while log.cursor.min() < total:
         began = time.perf_counter()
-        with model.held():
+        with model.in_use():
             status = calls.run(model.state, X.indptr, X.indices, X.data, X.rows, learner.rule, world, log, limit)
             if status == st.FULL:
                 model.make_room(rounds[int(log.cursor.min())].items)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.data.paper import DOMAINS
-from conquer.kernels.study import synthetic as kernel
+from conquer.kernels import synthetic_reviews as kernel
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints
 

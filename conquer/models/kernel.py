@@ -115,7 +115,7 @@ class Kernel(CompiledModel):
         rows, kind = as_rows(X, self.dim), self.constants.kernel
         scale, degree = self.constants.scale, self.constants.degree
         met = separation.less_first(rows) if kind == st.LINEAR else rows
-        with self.held():
+        with self.in_use():
             self.variances(met)  # for what it leaves in the scratch
             count = int(self.counts[PAIRS])
             once, factor = self.room[SOLVED, : len(rows), :count].copy(), np.tril(self.factor[:count, :count])

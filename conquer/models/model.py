@@ -21,9 +21,9 @@ Hildreth's method, the true nearest point."""
 
 _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
-    st.WILD: "the items' values are too large to learn from (above {largest:g}): scale them",
+    st.TOO_LARGE: "the items' values are too large to learn from (above {largest:g}): scale them",
     st.DIVERGED: "the model diverged: its next step is not finite; {remedy}",
-    st.UNHELD: "this cannot be learnt: A^-1 would keep none of its digits, with rows up to {longest:g} long and "
+    st.IMPRECISE: "this cannot be learnt: A^-1 would keep none of its digits, with rows up to {longest:g} long and "
     "lam = {lam:g}; {remedy}",
 }
 
@@ -67,7 +67,7 @@ class CompiledModel:
         self.reserve_items(X.rows.size)
 
     def reserve_items(self, count: int) -> None:
-        """Make room for a round of so many items."""
+        """Make room for a round of `count` items."""
         if self.work.shape[1] < count:
             self._resize(max(count, 2 * self.work.shape[1]))
 
@@ -105,7 +105,7 @@ class CompiledModel:
         self.user = me
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def in_use(self) -> Iterator[None]:
         """The scratch is this thread's within: what a kernel left there is read before another can overwrite it."""
         outer = self.user == get_ident()
         self.enter()
@@ -131,7 +131,7 @@ class CompiledModel:
         rows = as_rows(X, self.dim)
         out = np.empty(len(rows))
         arrays = rows.indptr, rows.indices, rows.data, rows.rows
-        with self.held():
+        with self.in_use():
             self.reserve(rows)
             self.ticket[0] = ticket
             status = calls.measure(self.state, *arrays, self.ticket, pivot, out)
@@ -151,7 +151,7 @@ class CompiledModel:
         rows = as_rows(X, self.dim)
         entries = [slice(rows.indptr[row], rows.indptr[row + 1]) for row in rows.rows]
         pull = np.zeros(self.dim)
-        with self.held():
+        with self.in_use():
             self.scores(rows, ticket)
             mu = self.work[st.MULTIPLIERS, : len(rows)]
             for k, entry in enumerate(entries):
@@ -194,7 +194,7 @@ class CompiledModel:
 
     def move(self, X: SparseRows, picks: Ints, values: Floats, target: float, ticket: int = 0) -> None:
         """`update` with rows of this model and finite numbers."""
-        # As `held` does, without its generator: this is a step of every answer.
+        # As `in_use` does, without its generator: this is a step of every answer.
         before = self.user
         self.enter()
         try:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.workload import zipf_items
-from conquer.kernels.core import normals, sparse, tickets
+from conquer.kernels.core import sparse, tickets
 from conquer.kernels.core.kernel import toolchain
 from conquer.kernels.rounds.primitives import Items
 from conquer.rows import SparseRows
@@ -15,7 +15,7 @@ numba = toolchain()
 @numba.njit
 def _normals(ticket, counters, out):
     for j in range(out.size):
-        out[j] = normals.normal(ticket, counters[j])
+        out[j] = tickets.table_normal(ticket, counters[j])
 
 
 def test_table_normals_are_the_quantiles():
@@ -32,7 +32,7 @@ def test_table_normals_are_the_quantiles():
 @numba.njit
 def _deviates(whole, out):
     for j in range(out.size):
-        out[j] = normals.deviate(whole[j])
+        out[j] = tickets.deviate(whole[j])
 
 
 def test_the_table_reaches_the_rarest_draws():

@@ -50,7 +50,7 @@ def test_a_shared_feature_changes_no_contrast(name, shared):
 
 @pytest.mark.parametrize("rule", ["gnc", "gnt"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_shared_feature_makes_nobody_silent(name, rule):
+def test_a_shared_feature_silences_no_rule(name, rule):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, DIM)) / np.sqrt(DIM)
     sets = np.array([rng.choice(200, 5, replace=False) for _ in range(300)])
@@ -128,7 +128,7 @@ def test_draws_differ_by_what_the_contrasts_say(name):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_rbf_reads_sparse_rows_as_dense_ones(seed):
-    """Rows in no order, with stored zeros and features of their own; what was scattered is taken back."""
+    """Rows in no order, with stored zeros and features of their own; scratch is left empty."""
     rng = np.random.default_rng(seed)
     dim, scale, lam = 12, 0.3, 0.5
     points = rng.normal(size=(6, dim)) * (rng.random((6, dim)) < rng.choice([0.2, 0.6, 1.0], (6, 1)))

@@ -1,4 +1,4 @@
-"""Cells that nothing has moved are shared by models of a kind; what one of them moves is its own."""
+"""Models of a kind share the pages of their tables that none of them has written."""
 
 import copy
 import gc
@@ -34,7 +34,7 @@ def several(count, **settings):
 
 @linux
 @pytest.mark.parametrize("settings", [{}, {"lam": 0.3}, {"lam": 7.0}])
-def test_shared_cells_are_those_of_ordinary_memory_bit_for_bit(settings):
+def test_a_shared_table_is_that_of_ordinary_memory_bit_for_bit(settings):
     alone, shared = several(2, **settings)
     assert tables.own_bytes(alone.table) == alone.table.nbytes
     assert tables.own_bytes(shared.table) == 0

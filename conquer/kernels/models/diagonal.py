@@ -9,7 +9,6 @@ import numpy as np
 
 from conquer.kernels.core import tickets
 from conquer.kernels.core.kernel import implements, part
-from conquer.kernels.core.normals import normal
 from conquer.kernels.core.sparse import (
     FOUR,
     ONE,
@@ -51,7 +50,7 @@ def has_room(state, items):
 @implements(primitives.scores, DiagonalState)
 def scores(state, items, after, out):
     if after.size == 0 and items.rows.size > 0:
-        # Nobody's scores came before these and fetched their rows.
+        # No earlier round has fetched these rows.
         for i in range(min(2, items.rows.size)):
             announce(items, i)
         announce_features(items, 0, state.table)
@@ -87,7 +86,7 @@ def contrasts(state, items, pivot, out):
     """Entry by entry; what an item shares with the pivot is found through a table of hashes of the pivot's features.
 
     Whether a feature is shared is a coin for the processor to guess, so nowhere does a branch depend on it. Lists are
-    rows of two arrays and are read by two numbers: a row taken out would be one more array to count holders of.
+    rows of two arrays and are read by two numbers: a row taken out would be one more array to count references of.
     """
     table = state.table
     most = ZERO
@@ -107,7 +106,7 @@ def contrasts(state, items, pivot, out):
 def index_pivot(table, items, pivot, room, shift):
     """The pivot's features by place, from 1: their values, x_r^2 / A_r, ids, and the next one of the same hash.
 
-    `marks` says which hashes there are, `heads` the last place of each. Place 0 stands for no feature, and is 0.
+    `marks` says which hashes there are, `heads` the last place of each. Place 0 means no feature, and is 0.
     """
     marks, heads, lists, numbers = room
     lists[VALUES, 0] = lists[OWN, 0] = lists[LEFT, 0] = 0.0
@@ -124,7 +123,7 @@ def index_pivot(table, items, pivot, room, shift):
 
 @part
 def contrasts_with(table, items, pivot, room, shift, out):
-    """One row after the other in one function: called for each, it would count the holders of its arrays each time."""
+    """One row after the other in one function: called for each, it would count references to its arrays each time."""
     marks, heads, lists, numbers = room
     data = items.data
     size = width(items, pivot) + ONE
@@ -202,7 +201,7 @@ def noise(state, items, ticket, out):
         total = 0.0
         for j in range(start, stop):
             r = feature(items, j)
-            z = normal(ticket, tickets.FEATURE + np.uint64(r))
+            z = tickets.table_normal(ticket, tickets.FEATURE + np.uint64(r))
             total += items.data[j] * np.sqrt(table[r, INVERSE]) * z
         out[i] = total
 
@@ -248,7 +247,7 @@ def width(items, i):
 
 @part
 def place_of(inverse):
-    """The place that stands for 1/A, 0 for none, without a branch."""
+    """The place that 1/A was replaced by, 0 for none, without a branch."""
     return np.uint64(np.int64(max(-inverse, 0.0)))
 
 
@@ -307,7 +306,7 @@ def release(items, table, v):
 
 @part
 def empty_lists(items):
-    """Lists (3, n) with room for the entries of some items from place 1 on; place 0 stands for no feature, and is 0."""
+    """Lists (3, n) with room for the entries of some items from place 1 on; place 0 means no feature, and is 0."""
     size = ONE
     for k in range(items.rows.size):
         size += width(items, k)

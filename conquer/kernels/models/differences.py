@@ -59,7 +59,7 @@ def place(slots, ids, shift, r):
 
 @part
 def by_place(items, i):
-    """(n + 1,): the values of row i by place; place 0 stands for no feature, and is 0."""
+    """(n + 1,): the values of row i by place; place 0 means no feature, and is 0."""
     start, stop = row_bounds(items, i)
     values = np.empty(stop - start + ONE)
     values[0] = 0.0

@@ -382,9 +382,9 @@ def step(state, items, weights, target):
     if state.constants.kernel != st.LINEAR:
         return extend(state, items, weights, target)
     # One row with what the items share gone: the products of two items of 1e9 would leave nothing of the rest.
-    whole = combined(items, weights, state.dense)
-    primitives.prepare(state, whole)
-    return extend(state, whole, np.ones(1), target)
+    row = combined(items, weights, state.dense)
+    primitives.prepare(state, row)
+    return extend(state, row, np.ones(1), target)
 
 
 @part
@@ -405,7 +405,7 @@ def extend(state, items, weights, target):
     if not (abs(loss) < 1e100 and square < 1e200):
         return st.DIVERGED
     if st.RESOLVED * square > lam:
-        return st.UNHELD
+        return st.IMPRECISE
     # No solution is longer than the right-hand side over lam, before a pair is dropped and after.
     right = target - pushed / lam
     length = right * right
@@ -413,7 +413,7 @@ def extend(state, items, weights, target):
         length += state.pair[RHS, s] * state.pair[RHS, s]
     if not math.sqrt(length) < 1e200 * lam:
         return st.DIVERGED
-    # k_U(u) takes the place of the first item's: prepare() fills it anew before anyone looks again.
+    # k_U(u) takes the place of the first item's: prepare() fills it anew before it is read again.
     for s in range(pairs):
         total = 0.0
         for k in range(items.rows.size):

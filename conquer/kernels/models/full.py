@@ -194,7 +194,7 @@ def step(state, items, weights, target):
     if not (abs(loss) < 1e100 and confidence < 1e200):
         return st.DIVERGED
     if not holds(state.inverse, u[0], gain[0], confidence):
-        return st.UNHELD
+        return st.IMPRECISE
     confidence = max(0.0, confidence)
     rate = loss / (1.0 + confidence)
     for r in range(state.w.size):

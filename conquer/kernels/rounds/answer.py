@@ -43,7 +43,7 @@ def tame(moved, weights):
         start, stop = row_bounds(moved, k)
         for j in range(start, stop):
             wild |= not abs(weights[k] * moved.data[j]) <= st.LARGEST  # to the end, which vectorises
-    return st.WILD if wild else st.OK
+    return st.TOO_LARGE if wild else st.OK
 
 
 @part

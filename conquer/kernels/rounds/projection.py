@@ -22,7 +22,7 @@ _EPS = 2.0**-52
 
 @part
 def residual(work, start, mu, out):
-    """out := start - G mu; returns the size of the sums' terms, below whose rounding nothing can be told."""
+    """out := start - G mu; returns the size of the sums' terms, below whose rounding a difference means nothing."""
     size = 0.0
     for i in range(start.size):
         total, terms = start[i], abs(start[i])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conquer.kernels.study.ridge import dual_coefficients, primal_weights, row_scores
+from conquer.kernels.reviews import dual_coefficients, primal_weights, row_scores
 from conquer.metrics import star_error
 from conquer.registry import find
 from conquer.rows import SparseRows

@@ -8,7 +8,7 @@ import numpy as np
 from conquer.data import splits
 from conquer.features.vocabulary import Kind, restrict
 from conquer.judges import rewards_of
-from conquer.kernels.study import testsets
+from conquer.kernels import reviews as testsets
 from conquer.rows import Rounds, SparseRows
 from conquer.study.reviews.domains import Domain
 from conquer.study.reviews.spec import Spec

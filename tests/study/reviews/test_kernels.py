@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.kernels.study import ridge as testsets_ridge
-from conquer.kernels.study import testsets
+from conquer.kernels import reviews as testsets
+from conquer.kernels import reviews as testsets_ridge
 from conquer.rows import SparseRows
 from conquer.tickets import tickets
 

@@ -1,1 +1,0 @@
-"""What the study and the benchmark compute in bulk, compiled."""
