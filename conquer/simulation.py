@@ -217,7 +217,7 @@ def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progr
     while log.cursor.min() < total:
         began = time.perf_counter()
         with model.in_use():
-            status = calls.run(model.state, X.indptr, X.indices, X.data, X.rows, learner.rule, world, log, limit)
+            status = calls.run(model.state, X.indptr, X.indices, X.data, X.rows, learner.packed_rule, world, log, limit)
             if status == st.FULL:
                 model.make_room(rounds[int(log.cursor.min())].items)
         if status not in (st.OK, st.FULL):

@@ -88,7 +88,7 @@ class BatchRounds:
     model: CompiledModel
     policy: Policy
     duels: bool
-    rule: st.RuleConstants
+    packed_rule: Floats
     _compiled: bool
 
     def check_draw(self, count: int) -> None: ...
@@ -131,7 +131,7 @@ class BatchRounds:
             self.check_draw(max(sizes))
             model.reserve_items(max(sizes))
             calls.choose_all(
-                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.rule,
+                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.packed_rule,
                 np.array(words, np.uint64), bounds, picks, chances, scores,
             )  # fmt: skip
         finally:
@@ -153,7 +153,7 @@ class BatchRounds:
         `learn` for that one to get the error.
         """
         unknown = [0] * len(answers)
-        return learn_in_turn(self.model, self.many(X), self.rule, pairs, answers, unknown, tickets)
+        return learn_in_turn(self.model, self.many(X), self.packed_rule, pairs, answers, unknown, tickets)
 
     def many(self, X: Any) -> SparseRows:
         """The rows of many rounds; a ValueError if the learner cannot take them in one call."""
@@ -165,7 +165,7 @@ class BatchRounds:
 def learn_in_turn(
     model: CompiledModel,
     X: SparseRows,
-    rule: st.RuleConstants,
+    rule: Floats,
     pairs: Ints,
     answers: Sequence[float],
     sides: Sequence[int],

@@ -303,7 +303,7 @@ class Believer:
 
         As the learner's `learn_all`; a known side is learnt with its answer.
         """
-        rows, rule = self.learner.many(self._wide(X)), self.learner.rule
+        rows, rule = self.learner.many(self._wide(X)), self.learner.packed_rule
         return learn_in_turn(self.model, rows, rule, pairs, answers, sides, tickets, self._side)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:

@@ -93,7 +93,9 @@ class Conquer(BatchRounds):
             gamma=number("gamma", gamma, 0, 1),
             alpha=number("alpha", alpha, -1, 1),
         )
-        """The policy and its parameters as kernels take them; learners on one model have their own."""
+        """The policy's codes and its parameters; learners on one model have their own."""
+        self.packed_rule = np.array(self.rule)
+        """The same as kernels take them."""
         self._draws = policy.second == st.THOMPSON and model.exact
         if policy.second == st.SEPARATION:
             model.need_squares()
@@ -122,7 +124,7 @@ class Conquer(BatchRounds):
     @property
     def eta(self) -> float:
         """The factor under the root of the widths in the next round."""
-        return float(eta_now(self.rule, self.model.lam, self.model.stats))
+        return float(eta_now(self.packed_rule, self.model.lam, self.model.stats))
 
     @property
     def compiled(self) -> bool:
@@ -237,7 +239,7 @@ class Conquer(BatchRounds):
                 model.reserve(rows)
             model.ticket[0] = ticket
             status, a, b, query, chance = calls.choose(
-                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.rule, model.ticket
+                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.packed_rule, model.ticket
             )
             if scores is not None:
                 scores[:] = model.work[st.SCORES, : scores.size]
@@ -300,7 +302,7 @@ class Conquer(BatchRounds):
             model.make_room(rows)
             model.ticket[0] = choice.ticket
             status = calls.learn(
-                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.rule, model.ticket, a, b,
+                model.state, rows.indptr, rows.indices, rows.data, rows.rows, self.packed_rule, model.ticket, a, b,
                 float(answer),
             )  # fmt: skip
         finally:

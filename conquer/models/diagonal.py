@@ -51,7 +51,7 @@ class Diagonal(CompiledModel):
         self._bind()
 
     def _bind(self) -> None:
-        self.state = DiagonalState(self.table, self.stats, self.work, self.constants)
+        self.state = DiagonalState(self.table, self.stats, self.work, np.array(self.constants))
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""
@@ -115,7 +115,7 @@ class Perceptron(CompiledModel):
         self._bind()
 
     def _bind(self) -> None:
-        self.state = DiagonalState(self.table, self.stats, self.work, self.constants)
+        self.state = DiagonalState(self.table, self.stats, self.work, np.array(self.constants))
 
     def weights(self) -> Floats:
         """(D,): a copy of w."""

@@ -43,7 +43,7 @@ class Full(CompiledModel):
         self._bind()
 
     def _bind(self) -> None:
-        self.state = FullState(self.w, self.inverse, self.room, self.stats, self.work, self.constants)
+        self.state = FullState(self.w, self.inverse, self.room, self.stats, self.work, np.array(self.constants))
 
     def draw_size(self, count: int) -> int:
         return min(count, self.dim)

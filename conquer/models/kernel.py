@@ -93,7 +93,8 @@ class Kernel(CompiledModel):
 
     def _bind(self) -> None:
         arrays = self.indptr, self.indices, self.data, self.owner, self.item, self.factor, self.pair
-        self.state = DualState(self.counts, *arrays, self.room, self.dense, self.stats, self.work, self.constants)
+        constants = np.array(self.constants)
+        self.state = DualState(self.counts, *arrays, self.room, self.dense, self.stats, self.work, constants)
 
     def make_room(self, X: SparseRows) -> None:
         entries = int((X.indptr[X.rows + 1] - X.indptr[X.rows]).sum())

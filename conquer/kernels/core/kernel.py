@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from conquer.kernels.core.cache import folder_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 Steps = Callable[..., int]
+Inline = Literal["never", "always"]
 
 MOST_STEPS = 1_000_000
 """Innermost steps that are interpreted while the compiler works: a few tenths of a second."""
@@ -62,17 +63,23 @@ def when_loaded(action: Callable[[], None]) -> None:
             action()
 
 
-def overload(function: Callable[..., Any], typer: Callable[..., Any]) -> None:
+def overload(function: Callable[..., Any], typer: Callable[..., Any], inline: Inline = "never") -> None:
     """Compiled calls of `function` compile what `typer` returns for the types of the arguments."""
     from numba.extending import overload as numba_overload
 
     options: Any = _PART
-    numba_overload(function, strict=False, jit_options=options)(typer)
+    numba_overload(function, strict=False, jit_options=options, inline=inline)(typer)
 
 
 def part(function: F) -> F:
     """A function that only kernels call; machine code has no entry from Python, which would take long to compile."""
     when_loaded(lambda: overload(function, lambda *types: function))
+    return function
+
+
+def inlined(function: F) -> F:
+    """A small part of loops that is copied into its callers: each call would count references to its arrays."""
+    when_loaded(lambda: overload(function, lambda *types: function, inline="always"))
     return function
 
 

@@ -32,6 +32,11 @@ IDS, LINKS, FOUND, PLACES = range(4)  # and of whole numbers
 _WORD = np.uint64(64)
 
 
+@implements(primitives.unpacked, DiagonalState)
+def unpacked(state):
+    return DiagonalState(state.table, state.stats, state.work, st.model_constants(state.constants))
+
+
 @implements(primitives.prepare, DiagonalState)
 def prepare(state, items):
     pass

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from conquer.kernels.core.kernel import implements, part
+from conquer.kernels.core.kernel import implements, inlined, part
 from conquer.kernels.core.sparse import dot, feature, inner, row_bounds
 from conquer.kernels.models.differences import less_row
 from conquer.kernels.rounds import primitives
@@ -37,7 +37,7 @@ def unscatter(items, i, dense):
         dense[feature(items, j)] = 0.0
 
 
-@part
+@inlined
 def stored_dot(stored, q, dense):
     total = 0.0
     for j in range(np.uint64(stored.indptr[q]), np.uint64(stored.indptr[q + 1])):
@@ -45,12 +45,9 @@ def stored_dot(stored, q, dense):
     return total
 
 
-@part
+@inlined
 def meet(others, start, stop, dense):
-    """||y - x||^2 over the features of y, entries start to stop of others, and how many of them x has: x is scattered.
-
-    Small enough to become part of its caller: called, it would take longer than its sum.
-    """
+    """||y - x||^2 over the features of y, entries start to stop of others, and how many of them the scattered x has."""
     total = 0.0
     met = np.int64(0)
     for j in range(start, stop):
@@ -207,6 +204,25 @@ def forget(state, gone):
             kept += 1
     state.counts[ITEMS] = kept
     state.counts[ENTRIES] = end
+
+
+@implements(primitives.unpacked, DualState)
+def unpacked(state):
+    return DualState(
+        state.counts,
+        state.indptr,
+        state.indices,
+        state.data,
+        state.owner,
+        state.item,
+        state.factor,
+        state.pair,
+        state.room,
+        state.dense,
+        state.stats,
+        state.work,
+        st.model_constants(state.constants),
+    )
 
 
 @implements(primitives.prepare, DualState)

@@ -19,6 +19,12 @@ from conquer.kernels.rounds.primitives import FullState
 BLOCK = 512
 
 
+@implements(primitives.unpacked, FullState)
+def unpacked(state):
+    constants = st.model_constants(state.constants)
+    return FullState(state.w, state.inverse, state.room, state.stats, state.work, constants)
+
+
 @implements(primitives.prepare, FullState)
 def prepare(state, items):
     pass

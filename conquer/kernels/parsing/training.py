@@ -236,6 +236,7 @@ def rehearse(state, source, j, head, scale, room, average, clock):
 @sized(lambda state, text, table, value, order, *_: 20 * len(order) * table.salt.size)
 def supervise(state, text, table, value, order, average, clock):
     """One pass over the known heads in the given order; returns (status, sentence or -1, clock)."""
+    state = primitives.unpacked(state)
     room = make_room(text.offsets, table, value)
     for t in order:
         source = open_sentence(text, t, table, room)
@@ -295,6 +296,7 @@ def train(state, text, table, value, order, ask, policy_tickets, judge_tickets, 
 
     Every question is followed by `ask.replay` rehearsals of answers remembered so far.
     """
+    state = primitives.unpacked(state)
     room, no_average = make_room(text.offsets, table, value), np.empty(0)
     for visit in range(order.size):
         t = order[visit]

@@ -57,7 +57,7 @@ def current_eta(rule, lam, stats):
 
 @jit
 def eta_now(rule, lam, stats):
-    return current_eta(rule, lam, stats)
+    return current_eta(st.rule_constants(rule), lam, stats)
 
 
 @part

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from conquer.kernels.core.kernel import primitive
 from conquer.kernels.rounds.settings import ModelConstants
 
+Constants = ModelConstants | NDArray[float64]
+
 
 class Items(NamedTuple):
     """Rows of a CSR matrix: the items of a round."""
@@ -28,7 +30,7 @@ class DiagonalState(NamedTuple):
     table: NDArray[float64]
     stats: NDArray[float64]
     work: NDArray[float64]
-    constants: ModelConstants
+    constants: Constants
 
 
 class FullState(NamedTuple):
@@ -39,7 +41,7 @@ class FullState(NamedTuple):
     room: NDArray[float64]
     stats: NDArray[float64]
     work: NDArray[float64]
-    constants: ModelConstants
+    constants: Constants
 
 
 class DualState(NamedTuple):
@@ -57,7 +59,12 @@ class DualState(NamedTuple):
     dense: NDArray[float64]
     stats: NDArray[float64]
     work: NDArray[float64]
-    constants: ModelConstants
+    constants: Constants
+
+
+@primitive
+def unpacked(state):
+    """The state with `constants` as a record; as Python passes it, they are an array."""
 
 
 @primitive

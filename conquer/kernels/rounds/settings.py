@@ -1,6 +1,12 @@
-"""The settings of models and rules as kernels take them, and the codes and statuses that kernels and Python share."""
+"""The settings of models and rules as kernels take them, and the codes and statuses that kernels and Python share.
+
+Python passes the settings as an array each, since a kernel takes a microsecond to unpack ten numbers of a tuple;
+`model_constants` and `rule_constants` give them their names within.
+"""
 
 from typing import NamedTuple
+
+from conquer.kernels.core.kernel import part
 
 GREEDY, UCB, RELATIVE_UCB, THOMPSON, UNIFORM, WORST, ALONE, EXPLORE, CHALLENGER, SEPARATION = range(10)
 ALWAYS, CONFIDENT = range(2)
@@ -30,6 +36,21 @@ class ModelConstants(NamedTuple):
     sweeps: int = 100_000
 
 
+@part
+def model_constants(values):
+    """The record of an array of its fields."""
+    return ModelConstants(
+        values[0],
+        int(values[1]),
+        int(values[2]),
+        int(values[3]),
+        values[4],
+        values[5],
+        int(values[6]),
+        int(values[7]),
+    )
+
+
 class RuleConstants(NamedTuple):
     """What a learner chooses and learns by: the codes of its policy, and the parameters of its widths and replies.
 
@@ -47,6 +68,25 @@ class RuleConstants(NamedTuple):
     delta: float = 0.05
     gamma: float = 0.1
     alpha: float = 1.0
+
+
+@part
+def rule_constants(values):
+    """The record of an array of its fields."""
+    first, second, gate, reply, mode = values[0], values[1], values[2], values[3], values[4]
+    return RuleConstants(
+        int(first),
+        int(second),
+        int(gate),
+        int(reply),
+        int(mode),
+        values[5],
+        values[6],
+        values[7],
+        values[8],
+        values[9],
+        values[10],
+    )
 
 
 # Positions in `stats`, the running sums that the widths need.
