@@ -95,6 +95,21 @@ def test_statistics_are_those_of_sums():
     assert model.stats[settings.SUM_H] == pytest.approx(np.linalg.slogdet(A / 0.5)[1])
 
 
+def test_statistics_of_a_diagonal_model_are_those_of_sums():
+    votes = [("tea", "mug", 1), ("mug", "pot", -1), ("tea", "pot", 0.5)]
+    model = conquer.fit(votes, lam=0.5, model="diagonal", update="coordinate").learner.model
+    A = 0.5 + np.array([2, 2, 2]) / 4
+    assert model.stats[settings.SUM_H] == pytest.approx(np.log(A / 0.5).sum())
+    assert model.stats[settings.SUM_LOSS_H] == pytest.approx((A * model.weights() ** 2).sum())
+
+
+@pytest.mark.parametrize(("side", "share"), [("first", 1.0), ("second", 0.0)])
+def test_the_side_of_a_vote_reaches_a_learner_that_weighs_voters(side, share):
+    row = {"first": "tea", "second": "mug", "winner": "first", "voter": "ann", "shown_left": side}
+    (voter,) = conquer.fit([row] * 5, model="full", believe="voters").learner.voters()
+    assert (voter.name, voter.answers, voter.left) == ("ann", 5, share)
+
+
 def test_several_equal_votes_on_a_line_are_that_many():
     one = conquer.fit([{"left": "a1x", "right": "b1x", "winner": "left", "votes": 3}])
     three = conquer.fit([("a1x", "b1x", "first")] * 3)
