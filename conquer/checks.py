@@ -1,4 +1,4 @@
-"""Values from outside, checked in one place: each check returns the plain value or says what came and what fits."""
+"""Checks of values from outside: each returns the plain value or raises an error with what came and what fits."""
 
 import math
 import operator
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 LARGEST = 1e100
-"""No parameter is larger, nor smaller than its inverse: squares and quotients of parameters stay finite."""
+"""The largest parameter; its inverse is the smallest. Squares and quotients of parameters stay finite."""
 LARGEST_DIM = 2**31 - 1
 
 
 def is_real(value: Any) -> bool:
-    """Whether it is a number of Python's or numpy's. A boolean is none: True would count as +1.
+    """Whether it is a Python or numpy number; a boolean is not, since True would count as +1.
 
     >>> is_real(np.float32(0.5)), is_real(True), is_real(np.True_)
     (True, False, False)
@@ -90,14 +90,14 @@ def checked_dim(dim: Any) -> int:
 
 
 def checked_seed(seed: Any) -> int:
-    """`seed` as an int, whatever whole-number type it came in: the same number is the same stream."""
+    """`seed` as an int, from any whole-number type."""
     if isinstance(seed, bool | np.bool_) or not hasattr(seed, "__index__"):
         raise TypeError(f"seed must be a whole number, got {seed!r}")
     return operator.index(seed)
 
 
 LONGEST_VOTER = 200
-"""How many characters a voter's name may have."""
+"""The most characters of a voter's name."""
 
 
 def checked_voter(name: Any) -> str:

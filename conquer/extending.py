@@ -1,6 +1,6 @@
-"""Everything that somebody's own package needs to add an algorithm, a judge, a featurizer or a reader.
+"""The names a package needs to add an algorithm, a judge, a featurizer or a reader.
 
-These names stay. A package offers what it has through entry points; `docs/extending.md` shows one whole.
+These names are stable. A package offers its objects through entry points; `docs/extending.md` has an example.
 """
 
 from conquer.learners.algorithm import Algorithm, Parameter, Published, Values, grid
@@ -13,7 +13,7 @@ from conquer.types import Choice, Floats, Judge, Learner, Model, Query
 
 
 def rule(name: str, description: str, policy: Policy) -> Algorithm:
-    """A rule over our models: which two items it shows and when it asks. Models, files and grid are our own rules'.
+    """An algorithm that is a policy over CONQUER's models, with their parameters, files and grid.
 
     >>> ung = rule("ung", "UCB and Greedy", Policy(first=UCB, second=GREEDY, eta=0.1))
     >>> ung.build(3).name, ung.grid[0]
@@ -30,9 +30,9 @@ def rival(
     points: tuple[Values, ...] = ({},),
     models: tuple[str, ...] = ("diagonal",),
 ) -> Algorithm:
-    """An algorithm with a state of its own: `build(dim, model, values)` makes its `Method`.
+    """An algorithm with its own state: `build(dim, model, values)` makes its `Method`.
 
-    `points` is the grid on which studies tune it; `models` the values that model= may take, default first.
+    `points` is the grid on which studies tune it; `models` are the values that model= may take, default first.
 
     >>> from conquer.rivals.contextual.gradient import PreferencePerceptron
     >>> row = rival("mine", "A perceptron on duels", lambda dim, model, values: PreferencePerceptron(dim))

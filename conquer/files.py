@@ -1,6 +1,6 @@
-"""Files written whole or not at all, and model files: arrays with a JSON header, as safetensors.
+"""Atomic writes, and model files: arrays with a JSON header, as safetensors.
 
-Nothing in a model file can run, and its size bounds what is allocated.
+A model file holds no code, and its size bounds the memory its reader allocates.
 """
 
 import errno
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 FORMAT = 1
 _LARGEST_HEADER = 64 * 2**20
 _MOST_PARTS = 2**22
-"""Lists, objects and entries of a header: each takes up to a hundred bytes once it is read."""
+"""Lists, objects and entries of a header: each takes up to a hundred bytes in memory."""
 _KEY = "conquer"
 
 
 class FileError(ValueError):
-    """A model file that is damaged, foreign or from another version."""
+    """A model file that is damaged, of another program, or of another format."""
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -41,7 +41,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header and the arrays (their own memory, writable), or a FileError that says what is wrong."""
+    """The header and the arrays (copies, writable); a FileError if the bytes are not a model file."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -60,7 +60,7 @@ def _header(data: bytes) -> dict[str, Any]:
     if size > _LARGEST_HEADER:
         raise FileError("not a conquer model file: it does not begin with the size of a header")
     if size > len(data) - 8:
-        raise FileError(f"not a whole model file: the header claims {size} bytes, the file has {len(data) - 8}")
+        raise FileError(f"the model file is truncated: the header claims {size} bytes, the file has {len(data) - 8}")
     text = data[8 : 8 + size]
     parts = sum(text.count(mark) for mark in (b"[", b"{", b","))
     if parts > _MOST_PARTS:
@@ -143,8 +143,7 @@ def adopt(
 ) -> list[NDArray[Any]]:
     """The named arrays, checked to be finite, of this type and these shapes (-1: any length).
 
-    Without `copy` they are the arrays themselves, for a model that copies them into its own: a large one must not be
-    held once more.
+    Without `copy` they are the arrays themselves, for a model that copies them into its own memory.
     """
     found = []
     for name, shape in shapes.items():

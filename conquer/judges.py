@@ -1,4 +1,4 @@
-"""Who answers in a simulation: laws that turn rewards, or real ratings, into preferences among the shown items."""
+"""Judges: laws that turn rewards or ratings into answers about the shown items of a simulation."""
 
 import math
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ class LawJudge:
     Bradley-Terry with `scale`; perfect: the larger, ties as ties; raters: one real rating drawn for each; best: like
     perfect, meant for algorithms that show one item.
 
-    Of more than two it picks the best, as `answers.answer_of` writes it. linear and noisy: every reward becomes +1 with
-    chance (1 + r)/2, else -1, and one of the largest is picked; logistic: chances in proportion to e^(scale r); perfect
-    and best: the largest; raters: the largest of the ratings drawn. With `outside`, none of these is one more choice
-    of worth 0, where the learner has an answer for it (the choice's memo says so).
+    Of more than two items the best is picked, encoded by `answers.answer_of`. linear and noisy: every reward becomes
+    +1 with chance (1 + r)/2, else -1, and one of the largest is picked; logistic: chances in proportion to
+    e^(scale r); perfect and best: the largest; raters: the largest of the ratings drawn. With `outside`, "none of
+    these" is one more choice of worth 0 if the choice's memo allows it.
 
     >>> judge = LawJudge("perfect")
     >>> judge(Choice((1, 0), Query.DUEL, 0), np.array([1.0, -1.0]), np.random.default_rng(0))
@@ -55,11 +55,11 @@ class LawJudge:
 
     @property
     def code(self) -> int:
-        """The law's number in compiled code."""
+        """The law's code in kernels."""
         return LAWS[self.law]
 
     def __call__(self, choice: Choice, rewards: Floats, rng: np.random.Generator | int) -> float | None:
-        """The answer in [-1, 1]; None when nothing was asked. Draws one ticket from `rng` in any case.
+        """The answer in [-1, 1]; None if nothing was asked. One ticket is drawn from `rng` in any case.
 
         `rewards`: the (K,) rewards of the round; for raters the (K, R) ratings, NaN-padded.
         """
@@ -83,7 +83,7 @@ class LawJudge:
         return self._best_of(shown, outside, Draws(ticket))
 
     def _prefer(self, shown: Floats, ticket: int) -> float:
-        """The answer to a duel, by the function that the compiled loop calls."""
+        """The answer to a duel, by the compiled loop's function."""
         if shown.ndim == 2:
             one, two, ratings = 0.0, 0.0, (shown[0].copy(), shown[1].copy())
         else:
@@ -112,7 +112,7 @@ def _rated(ratings: Floats, draws: Draws) -> Floats:
 
 
 def make_judge(judge: Any) -> Judge:
-    """A judge by name, or the judge itself. A name that is no law of ours is one that an installed package offers.
+    """A judge by name, one of the laws or a plugin's; or the judge itself.
 
     >>> make_judge("logistic")
     LawJudge(law='logistic', scale=1.0, outside=False)
@@ -129,9 +129,9 @@ def make_judge(judge: Any) -> Judge:
 
 
 def known_judge(name: str) -> bool:
-    """Whether a judge has this name: one of ours, or of an installed package.
+    """Whether a law or a plugin has this name.
 
-    >>> known_judge("linear"), known_judge("nobody's")
+    >>> known_judge("linear"), known_judge("no-such")
     (True, False)
     """
     return name in LAWS or name in plugins.names("judges")

@@ -1,4 +1,4 @@
-"""What a choice cost: three regrets, the study's error, query rates and paired comparisons. Never mix them up."""
+"""The cost of choices: three regrets, the study's error, and paired comparisons of costs."""
 
 import itertools
 import math
@@ -36,10 +36,10 @@ def star_error(best: ArrayLike, first: ArrayLike, *, span: float = 4.0) -> Float
 
 
 def unique_best(counts: Sequence[int], items: int) -> float:
-    """The chance that one of so many distinct items, drawn from a pool, is better than all the others.
+    """The chance that a set of `items` distinct items, drawn from a pool, has a unique best one.
 
-    `counts`: how many items of the pool have each worth, worths rising. A learner that is sure of its first item in the
-    other rounds is wrong to be, so this is the largest share of rounds in which it can rightly ask nothing.
+    `counts`: the number of items of each worth in the pool, worths rising. Without a unique best, asking nothing is
+    never justified, so this bounds the share of silent rounds of a correct learner.
 
     >>> [round(unique_best([100_000] * 5, items), 2) for items in (5, 10, 15, 20)]
     [0.57, 0.29, 0.13, 0.06]
@@ -86,7 +86,7 @@ def compare(a: ArrayLike, b: ArrayLike, *, resamples: int = 2000, seed: int = 0)
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Two-sided p of a fair coin giving so uneven a split.
+    """The two-sided p-value of this split of wins and losses under a fair coin.
 
     >>> round(sign_test(10, 0), 9) == round(2 / 1024, 9)
     True

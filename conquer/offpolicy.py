@@ -1,4 +1,4 @@
-"""Learning from logs: what another policy would have got, from the answers and chances a ledger recorded."""
+"""Off-policy estimates: what another policy would have earned, from the answers and chances in a ledger."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,12 +18,12 @@ Choices = list[list[Choice]]
 
 
 class OverlapError(ValueError):
-    """The log does not show what the target would: no estimate from it deserves trust."""
+    """The log lacks what the target would show, so that no estimate from it is reliable."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logged:
-    """One answered duel: the items, the ordered pair shown, its chance then, and what came of it."""
+    """One answered duel: the items, the ordered pair shown, its chance, and the outcome."""
 
     rows: SparseRows
     shown: tuple[int, ...]
@@ -33,7 +33,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its 95 % interval; `used` rounds had weight, worth `effective` of equal weight."""
+    """A value with its 95 % interval; `used` rounds had weight, as good as `effective` of equal weight."""
 
     method: str
     value: float
@@ -50,10 +50,10 @@ def read_log(
     explored: bool = False,
     outcome: Callable[[float], float] | None = None,
 ) -> list[Logged]:
-    """The answered duels of a session's ledger. The outcome is the answer: +1 if the first, the policy's best, won.
+    """The answered duels of a session's ledger. The outcome is the answer, +1 if the first item won.
 
-    `explored`: only the rounds in which a pair was drawn uniformly, for learners whose own chances are not known.
-    Rounds without a recorded chance are left out: a learner knows its chances or not whatever pair it then draws.
+    `explored`: only the rounds with a pair drawn uniformly, for learners whose own chances are unknown. Rounds without
+    a recorded chance are left out, which is unbiased: whether it is known does not depend on the pair drawn.
     """
     rows = ledger.rows() if hasattr(ledger, "rows") else ledger
     asked: dict[str, Mapping[str, Any]] = {}
@@ -70,15 +70,18 @@ def read_log(
             chance = 1.0 / (count * (count - 1)) if explored else memo.get("chance")
             if chance is None:
                 continue
-            told = float(row["answer"])
-            found.append(Logged(items, tuple(ask["shown"]), float(chance), outcome(told) if outcome else told))
+            answer = float(row["answer"])
+            found.append(Logged(items, tuple(ask["shown"]), float(chance), outcome(answer) if outcome else answer))
     if not found:
-        raise OverlapError("no answered duel has a recorded chance: log with explore=, or read with explored=True")
+        raise OverlapError(
+            "no answered duel has a recorded chance: log with explore=; for rules without known chances, such as gnt, "
+            "read that log with explored=True"
+        )
     return found
 
 
 def matches(log: Sequence[Logged], target: Any, *, samples: int = 1, seed: int = 0) -> tuple[Floats, Choices]:
-    """(n,) the share of the target's sampled choices that are the logged pair, and those choices; it learns nothing."""
+    """(n,): the share of the target's sampled choices equal to the logged pair; and those choices."""
     own = tickets(stream("target", seed), 0, len(log) * samples)
     choices = [
         [target.choose(entry.rows, int(own[k * samples + s])) for s in range(samples)] for k, entry in enumerate(log)
@@ -90,12 +93,13 @@ def matches(log: Sequence[Logged], target: Any, *, samples: int = 1, seed: int =
 def evaluate(
     log: Sequence[Logged], target: Any, *, method: str = "dr", samples: int = 1, seed: int = 0, least: float = 30.0
 ) -> Estimate:
-    """The target's mean outcome a round, as it stands, estimated from another policy's log.
+    """The target's mean outcome per round, without learning, estimated from another policy's log.
 
-    `ips` weighs matching rounds by one over their chance, `snips` divides by the weights' sum instead of the rounds',
-    `dr` adds a fitted linear model where they do not match, `replay` accepts matching rounds with chance least/chance,
-    so that the accepted are as if drawn uniformly. Refuses (OverlapError) where fewer than `least` effective rounds
-    are left, or where the weights' mean is surely below 1: the log never shows part of what the target would.
+    `ips` weighs matching rounds by one over their chance; `snips` divides by the sum of the weights, not by the
+    rounds; `dr` uses a fitted linear model where they do not match; `replay` accepts matching rounds with chance
+    (smallest chance)/chance, as if pairs had been drawn uniformly. Raises an OverlapError if fewer than `least`
+    effective rounds are left, or if the mean weight is below 1 by three standard errors: then the log never shows part
+    of what the target would.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -151,7 +155,7 @@ def _replay(shares: Floats, chances: Floats, outcomes: Floats, seed: int, effect
 
 
 def _robust(log: Sequence[Logged], choices: Choices, weights: Floats, outcomes: Floats) -> Floats:
-    """Terms of the doubly robust estimate; each half is judged by a model fitted on the other."""
+    """Terms of the doubly robust estimate; each half of the log uses a model fitted on the other."""
     dim, terms = log[0].rows.dim, np.zeros(len(log))
     for half in (0, 1):
         model = Diagonal(dim)
@@ -185,9 +189,9 @@ def compare_targets(log: Sequence[Logged], one: Any, two: Any, *, seed: int = 0,
 
 
 def learn_by_replay(log: Sequence[Logged], learner: Any, *, seed: int = 0) -> tuple[Any, Floats]:
-    """The learner after the rounds it would have shown itself, and their outcomes (Li et al. 2011).
+    """The learner after the rounds in which it chose the logged pair, and their outcomes (Li et al. 2011).
 
-    Rounds are accepted with chance least/chance, so that what it meets is as if logged uniformly.
+    Rounds are accepted with chance (smallest chance)/chance, as if pairs had been logged uniformly.
     """
     own = tickets(stream("target", seed), 0, len(log))
     coins = tickets(stream("replay", seed), 0, len(log)) / 2.0**64

@@ -1,7 +1,7 @@
-"""Other people's packages: rules, judges, encoders and readers found by name through entry points.
+"""Plugins: algorithms, judges, encoders and readers of installed packages, found by name through entry points.
 
-Nothing is looked for until a name is asked for that is not ours, and only the package that offers it is imported.
-`CONQUER_PLUGINS=off` looks for nothing.
+Entry points are read when a name is not built in, and only the package that offers it is imported.
+`CONQUER_PLUGINS=off` disables them.
 """
 
 import os
@@ -17,24 +17,24 @@ GROUPS = ("algorithms", "judges", "encoders", "readers")
 
 
 class PluginError(ValueError):
-    """A package offers a name and does not keep its word; the message names the package."""
+    """A plugin cannot be imported or is not what its group requires; the message names the package."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """What a package offers under a name."""
+    """An object that a package offers under a name."""
 
     name: str
     package: str
     value: Any
 
     def error(self, text: str) -> PluginError:
-        """The error that says what is wrong, and with whom."""
+        """An error that names the plugin and its package."""
         return PluginError(f"{self.name!r} of the package {self.package}: {text}")
 
 
 def names(group: str) -> tuple[str, ...]:
-    """The names that installed packages offer, sorted. Nothing is imported.
+    """The names that installed packages offer, sorted; nothing is imported.
 
     >>> "gnc" in names("algorithms")
     False
@@ -43,9 +43,9 @@ def names(group: str) -> tuple[str, ...]:
 
 
 def find(group: str, name: str) -> Plugin | None:
-    """What an installed package offers under this name, imported now; None where nobody offers it.
+    """The plugin of this name, imported now; None if there is none.
 
-    >>> find("judges", "nobody's") is None
+    >>> find("judges", "no-such") is None
     True
     """
     there = _offered(group).get(name, ())
@@ -56,7 +56,7 @@ def find(group: str, name: str) -> Plugin | None:
         raise PluginError(f"{name!r} is offered by several packages, {', '.join(packages)}: uninstall all but one")
     try:
         return Plugin(name, packages[0], there[0].load())
-    except (Exception, SystemExit) as error:  # a script ends its process, and would end ours
+    except (Exception, SystemExit) as error:  # a script may call sys.exit
         what = f"{type(error).__name__}: {error}"
         raise PluginError(f"{name!r} of the package {packages[0]} cannot be imported: {what}") from error
 
@@ -68,7 +68,7 @@ def _offered(group: str) -> Mapping[str, tuple["EntryPoint", ...]]:
         raise ValueError(f"group must be one of {', '.join(GROUPS)}, got {group!r}")
     if os.environ.get("CONQUER_PLUGINS", "").lower() == "off":
         return {}
-    # Imported here: reading what is installed is slow, and most processes never ask.
+    # Imported here: reading the installed packages is slow, and most processes never need it.
     from importlib.metadata import entry_points
 
     found: dict[str, tuple[EntryPoint, ...]] = {}

@@ -1,4 +1,4 @@
-"""The table of algorithms: a policy is a first rule, a second rule, a gate, and what an answer does."""
+"""Policies: a first rule, a second rule, a gate, and how an answer is learnt; CONQUER's family as a table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,20 +13,42 @@ CHALLENGER, SEPARATION = st.CHALLENGER, st.SEPARATION
 ALWAYS, CONFIDENT = st.ALWAYS, st.CONFIDENT
 
 PlainRule = Callable[[Model, Any, int | None, float, int], Floats]
-"""A rule in plain Python: (model, X, first item or None, eta, ticket) -> (K,) values; the largest is shown."""
+"""A rule in Python: (model, X, first item or None, eta, ticket) -> (K,) values; the largest is shown."""
 
 PlainGate = Callable[[Model, Any, int, int, float], bool]
-"""A gate in plain Python: (model, X, first, second, eta) -> whether to ask."""
+"""A gate in Python: (model, X, first, second, eta) -> whether to ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which two to show and whether to ask; `eta` is the default width factor, None where no width is used.
+    """Which two items to show and whether to ask.
 
-    Rules are codes that the kernels know, or plain functions for trying an idea without numba.
+    Parameters
+    ----------
+    first, second : int or callable
+        The rule whose largest value is shown: one of `GREEDY`, `UCB`, `WORST` and `UNIFORM`; for the second also
+        `RELATIVE_UCB` and `THOMPSON`; or a Python function (model, X, first item or None, eta, ticket) -> (K,) values.
+    gate : int or callable
+        `ALWAYS`, `CONFIDENT` (ask nothing if the first leads by more than the width), or a Python function (model, X,
+        first, second, eta) -> bool.
+    eta : float or None
+        The default factor of the widths; None if no width is used.
+    reply : int
+        How an answer is learnt; the default learns duels.
 
+    Raises
+    ------
+    ValueError
+        `SEPARATION`, which chooses a pair, is only one of the two rules.
+
+    Examples
+    --------
     >>> Policy(first=GREEDY, second=WORST).compiled
     True
+    >>> def least_known(model, X, first, eta, ticket):
+    ...     return model.contrasts(X, first)
+    >>> Policy(first=GREEDY, second=least_known).compiled
+    False
     """
 
     first: int | PlainRule
@@ -41,7 +63,7 @@ class Policy:
 
     @property
     def compiled(self) -> bool:
-        """Whether every part is a code, so that the compiled driver can run it."""
+        """Whether every part is built in, so that the compiled driver can run it."""
         return not (callable(self.first) or callable(self.second) or callable(self.gate))
 
 

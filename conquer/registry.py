@@ -1,6 +1,6 @@
-"""One table of algorithms by name: CONQUER's family here, the other systems from `rivals` when one is asked for.
+"""The table of algorithms by name: CONQUER's family, then `rivals`, then installed packages.
 
-Other people's packages come last: they are looked for when a name is neither.
+Rivals and packages are imported when a name is not one of the family.
 """
 
 import warnings
@@ -65,13 +65,13 @@ def family(
     points: tuple[Values, ...] = LAM_GRID,
     published: Published | None = None,
 ) -> Algorithm:
-    """A row of CONQUER's family. Without `lam` it has no second order: a perceptron."""
+    """A row of CONQUER's family; without the parameter `lam` its model is a perceptron."""
     build = partial(_build, policy)
     return Algorithm(name, description, build, parameters, points, policy=policy, published=published)
 
 
 def _build(policy: Policy, name: str, dim: int, model: str, values: Values) -> Learner:
-    """A learner of a row; no closure, so that rows and learners can be sent to other processes."""
+    """A learner of a row; not a closure, so that rows and learners can be pickled."""
     has_bound = {"delta", "eta"} <= set(values) and values.get("budget") is None
     if isinstance(values.get("eta"), str) and not has_bound:
         raise ValueError(f"eta={values['eta']!r} is a bound for duels with all pairs kept; give a number")
@@ -95,7 +95,7 @@ _ROWS = (
     bounded("gnu", "Greedy and UCB: the best score and the best upper bound", policies.GNU),
     bounded(
         "gnc",
-        "Greedy and Confusion: the best score and its likeliest better; silent when sure",
+        "Greedy and Confusion: the best item and its most likely challenger; asks nothing when certain",
         policies.GNC,
         _RELATIVE,
     ),
@@ -105,7 +105,7 @@ _ROWS = (
     family("gnw", "Greedy and Worst: the best and the worst score", policies.GNW),
     family(
         "tob",
-        "Top of the Board: the best score and whoever may still be better, by a bound that holds at any look",
+        "Top of the Board: the best score and the item that may still be better, by a bound that holds at any time",
         policies.TOB,
         (LEVEL, *SECOND_ORDER),
     ),
@@ -137,7 +137,7 @@ _FAMILY = {row.name: row for row in _ROWS}
 
 @cache
 def table() -> Mapping[str, Algorithm]:
-    """Every algorithm of ours by name: the paper's with our additions first, then the other systems."""
+    """Every built-in algorithm by name: CONQUER's family first, then the rivals."""
     from conquer.rivals.table import ROWS
 
     return {**_FAMILY, **{row.name: row for row in ROWS}}
@@ -147,7 +147,7 @@ def table() -> Mapping[str, Algorithm]:
 def groups() -> Mapping[str, tuple[str, ...]]:
     """Names by group: paper (with our additions), rivals, contextual and all.
 
-    Contextual are the rivals that take fresh items in every round and any number of features.
+    Contextual rivals take new items in every round and any number of features.
     """
     rivals = tuple(name for name in table() if name not in _FAMILY)
     anywhere = (name for name in rivals if table()[name].largest is None and "arms" not in table()[name].takes)
@@ -155,12 +155,24 @@ def groups() -> Mapping[str, tuple[str, ...]]:
 
 
 def algorithms() -> list[Algorithm]:
-    """Every algorithm: name, description, parameters, grid. Those of installed packages come last.
+    """List every algorithm that `make` knows by name, those of installed packages last.
 
-    A package that cannot be imported is passed over with a warning that names it.
+    Returns
+    -------
+    list of Algorithm
+        Each with `name`, `description`, `parameters` and `grid`.
 
+    Warns
+    -----
+    RuntimeWarning
+        An installed package cannot be imported; its algorithms are left out.
+
+    Examples
+    --------
     >>> [a.name for a in algorithms()][:4]
     ['ttg', 'gnr', 'gnu', 'gnc']
+    >>> algorithms()[3].takes[:2]
+    ('eta', 'lam')
     """
     from conquer.plugins import PluginError
 
@@ -174,18 +186,18 @@ def algorithms() -> list[Algorithm]:
 
 
 def offered() -> tuple[str, ...]:
-    """Names of algorithms that only other packages have, sorted. Nothing of theirs is imported."""
-    # Imported here and below: with names of ours nobody comes this far.
+    """Names of algorithms in installed packages, sorted; the packages are not imported."""
+    # Imported here and below: built-in names do not need it.
     from conquer.plugins import names
 
     return tuple(name for name in names("algorithms") if name not in table())
 
 
 def unknown(names: Iterable[str]) -> list[str]:
-    """Those of the names that nobody has. Other packages are looked for only where a name is not ours.
+    """The names that no algorithm has.
 
-    >>> unknown(["gnc", "rucb", "nobody's"])
-    ["nobody's"]
+    >>> unknown(["gnc", "rucb", "no-such"])
+    ['no-such']
     """
     return [name for name in names if name not in table() and name not in offered()]
 
@@ -204,7 +216,7 @@ def find(name: str) -> Algorithm:
 
 @cache
 def _plugged(name: str) -> Algorithm | None:
-    """The row that another package offers under this name, checked; its builder tells whose it is when it fails."""
+    """The row of an installed package, checked; its errors name the package."""
     from conquer import plugins
 
     plugin = plugins.find("algorithms", name)
@@ -214,13 +226,13 @@ def _plugged(name: str) -> Algorithm | None:
     if not isinstance(row, Algorithm):
         raise plugin.error(f"must be a conquer.extending.Algorithm, got {row!r:.80}")
     if row.name != name:
-        raise plugin.error(f"its Algorithm is called {row.name!r}, so it could not be found again")
-    # One word in brackets is no tuple: without these checks its letters would be models.
+        raise plugin.error(f"its Algorithm has the name {row.name!r}, so it could not be found again")
+    # ("full") is a string: without these checks its letters would be models.
     if not isinstance(row.models, tuple) or not row.models:
         raise plugin.error(f"models must be a tuple of one name or more, got {row.models!r:.80}")
     if not isinstance(row.parameters, tuple) or not all(isinstance(each, Parameter) for each in row.parameters):
         raise plugin.error(f"parameters must be a tuple of conquer.extending.Parameter, got {row.parameters!r:.80}")
-    # No closure, so that its learners can be sent to other processes with their row.
+    # Not a closure, so that learners can be pickled.
     return replace(row, builder=partial(_build_plugged, name))
 
 
@@ -235,7 +247,7 @@ def _build_plugged(offered: str, name: str, dim: int, model: str, values: Values
         fits = learner.name == name and dict(learner.parameters) == {"model": model, **values}
         _ = learner.duels, learner.shows, learner.answers
     except (ValueError, TypeError, ArithmeticError):
-        raise  # a refusal, in the package's own words
+        raise  # a refusal by the package
     except Exception as error:
         raise plugin.error(f"cannot be built: {type(error).__name__}: {error}") from error
     if not fits:

@@ -5,7 +5,7 @@ import math
 from conquer.checks import LARGEST, number, whole
 
 _MOST = 2**62
-"""No run has more rounds, and no model more features."""
+"""The most rounds and features."""
 
 
 def _check(T: int, D: int, lam: float, U: float, Q: float, delta: float) -> None:
@@ -24,7 +24,7 @@ def theorem1(
     R_T <= 2Q + 2 sqrt(2T) (sqrt((2Q + a) b) + b), a = (lam/2) U^2 + 36 ln((T + 4)/delta), b = 2D ln(1 + T/(lam D)).
     `paper=True` leaves out the factor 2 before the root that the proof loses on its way to the printed form.
 
-    A round costs at most 2, so it says something once it is below 2T:
+    A round costs at most 2, so the bound is informative once it is below 2T:
 
     >>> round(theorem1(1_000_000, 2) / 2_000_000, 2), round(theorem1(20_000, 20) / 40_000, 2)
     (0.33, 6.35)
@@ -78,14 +78,14 @@ def questions(
     U: float = 1.0,
     delta: float = 0.05,
 ) -> int:
-    """With chance 1 - delta gnc asks at most so often in rounds whose best item leads the second by at least `gap`.
+    """With chance 1 - delta gnc asks at most this often in rounds whose best item leads the second by at least `gap`.
 
     N ln(1 + gap^2 / (16 beta)) <= D ln(1 + M / (lam D)) for N such questions among M, rows of at most unit norm,
     rewards within [-1, 1] (so no gap is above 2), any lam > 0, no drift (Q = 0), full model or linear kernel (the
     others have more than D features). beta is the factor under the root of the widths: a number
     `eta` (the learner's own at the end; then it holds where the widths cover), or the largest that eta="tight" or
     "theory" can reach with projection. `asked` is M; without it every round has the gap, so M = N, and how many
-    rounds there are does not enter. 2**62 says nothing.
+    rounds there are does not enter. 2**62 means no bound.
 
     >>> questions(1.0, 2), questions(1.0, 2, eta="theory")
     (24877, 501789)
@@ -109,7 +109,7 @@ def questions(
     if asked is not None:
         return math.floor(min(asked, most(whole("asked", asked, 0, _MOST))))
     bound = float(_MOST)
-    # Whoever asks N <= bound times asks at most most(bound) times. So every step is a bound, however near the end.
+    # If N <= bound then N <= most(bound), so every iterate is a bound.
     for _ in range(10_000):
         lower = most(bound)
         if not lower < bound * (1.0 - 1e-12):

@@ -1,4 +1,4 @@
-"""All chance of a round from one 64-bit ticket: where tickets come from, and the numbered draws of one."""
+"""Tickets: the 64-bit numbers from which all chance of a round is drawn, and the numbered draws of one."""
 
 import hashlib
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ _MASK = FULL_RANGE - 1
 _STARTS = {
     "first": int(FIRST),  # ties for the first item, or a coin
     "second": int(SECOND),  # the same for the second
-    "feature": int(FEATURE),  # a draw per feature or item, and what learners number from 0
-    "explore": 2**62 + 2,  # whether any pair is shown, and which
+    "feature": int(FEATURE),  # a draw per feature or item; `Draws` numbers these from 0
+    "explore": 2**62 + 2,  # whether a random pair is shown, and which
     "side": int(SIDE),  # which of the two is on the left
     "order": int(ORDER),  # a draw per item: the order of a sequential projection
     "reward": 2**63 + 2**62,  # whether a reward between 0 and 1 is a yes
 }
 COUNTERS = dict(zip(_STARTS, map(range, _STARTS.values(), [*list(_STARTS.values())[1:], FULL_RANGE]), strict=True))
-"""All draws of a ticket by use: no two uses share one, or what they decide would depend on each other."""
+"""All draws of a ticket by use; no two uses share one, so that they are independent."""
 EXPLORE, REWARD = (COUNTERS[use].start - int(FEATURE) for use in ("explore", "reward"))
-"""The first draws of these two as `Draws` numbers them."""
+"""The first draws of these uses, as `Draws` numbers them."""
 
 
 def stream(*content: object) -> int:
-    """A 64-bit seed from any printable content: the same content gives the same stream everywhere.
+    """A 64-bit seed from printable content, the same on every machine.
 
     >>> stream("policy", 0) == stream("policy", 0), stream("policy", 0) == stream("judge", 0)
     (True, False)
@@ -47,7 +47,7 @@ def stream(*content: object) -> int:
 
 
 def mixed(state: int) -> int:
-    """The finaliser of splitmix64 in plain Python, for single numbers: what the kernels' mix64 gives."""
+    """splitmix64's finaliser in Python, for single numbers; equal to the kernels' mix64."""
     state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
     return state ^ (state >> 31)
@@ -108,7 +108,7 @@ def draw_ticket(rng: np.random.Generator | int) -> int:
         return rng
     if isinstance(rng, np.random.Generator):
         bits = rng.bit_generator
-        # The raw word of PCG64 is the very number that integers() would give, at a sixth of the cost.
+        # The raw word of PCG64 is the number that integers() gives, at a sixth of the cost.
         raw = type(bits) is np.random.PCG64
         return int(bits.random_raw() if raw else rng.integers(0, FULL_RANGE, dtype=np.uint64))
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and 0 <= rng < FULL_RANGE:
@@ -118,9 +118,9 @@ def draw_ticket(rng: np.random.Generator | int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The chance of one round: numbered draws of its ticket.
+    """The numbered draws of one ticket.
 
-    Draws 0 and 1 of the ticket break ties; whoever uses this class numbers its own draws from 0, after those two.
+    Draws 0 and 1 of the ticket break ties; the draws of this class are numbered from 0 after those two.
 
     >>> Draws(7).uniforms(3).tolist() == [Draws(7).uniform(k) for k in range(3)]
     True
@@ -149,7 +149,7 @@ class Draws:
         return min(int(self.uniform(number) * count), count - 1)
 
     def largest(self, values: Floats, tie: int = 0, skip: int = -1) -> int:
-        """The position of a largest value but `skip`'s; the tie-breaking draw `tie` decides among equals."""
+        """The position of a largest value, `skip` left out; the tie-breaking draw `tie` decides among equals."""
         found = np.ascontiguousarray(values, dtype=np.float64)
         return int(pick_once(found, found.size, skip, np.uint64(self.ticket), np.uint64(tie))[0])
 

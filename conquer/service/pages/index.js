@@ -21,7 +21,7 @@ async function refresh() {
   find("models").replaceChildren(...(models.length ? models.map(card) : [make("p", { class: "note" }, "No models yet. Start one below, or over the API.")]));
 }
 
-const algorithms = { gnc: "gnc: best and likeliest better; silent when sure", gnr: "gnr: best and any other", ttg: "ttg: the two best", gnu: "gnu: best and best upper bound", gnt: "gnt: best and a posterior draw", gnw: "gnw: best and worst" };
+const algorithms = { gnc: "gnc: the best item and its most likely challenger; asks nothing when certain", gnr: "gnr: best and any other", ttg: "ttg: the two best", gnu: "gnu: best and best upper bound", gnt: "gnt: best and a posterior draw", gnw: "gnw: best and worst" };
 for (const [name, text] of Object.entries(algorithms)) find("algorithm").append(make("option", { value: name, selected: name === "gnr" }, text));
 
 const nameOf = (file) => file.name.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 64);
