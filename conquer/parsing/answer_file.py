@@ -62,15 +62,15 @@ def _question(row: Any, places: dict[str, int], sentences: Sequence[Sentence]) -
 
 def known_heads(sentences: Sequence[Sentence], log: Iterable[EdgeQuestion]) -> list[Sentence]:
     """The sentences with the heads that the answers name, -1 for the others. The last answer counts."""
-    known: dict[int, dict[int, int]] = {}
+    named: dict[int, dict[int, int]] = {}
     for question in log:
         if question.answer in ("first", "second"):
             head = question.heads[question.answer == "second"]
-            known.setdefault(question.sentence, {})[question.word] = head
+            named.setdefault(question.sentence, {})[question.word] = head
     return [
         replace(
             sentence,
-            heads=tuple(known.get(position, {}).get(word, -1) for word in range(1, len(sentence) + 1)),
+            heads=tuple(named.get(position, {}).get(word, -1) for word in range(1, len(sentence) + 1)),
         )
         for position, sentence in enumerate(sentences)
     ]

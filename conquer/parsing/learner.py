@@ -211,7 +211,7 @@ class EdgeLearner:
             model.update(edges.rows.take([a, b]), {0: half, 1: -half}, target)
 
     def rehearse(self, X: Any, word: int, head: int) -> None:
-        """Learn a known head once more, against its best rival, unless it leads by a whole answer already."""
+        """Learn a known head once more, against its best rival, unless it leads by a whole answer."""
         edges = self._edges(X)
         size = edges.size
         if not 1 <= word <= size or not 0 <= head <= size or word == head:

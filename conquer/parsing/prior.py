@@ -35,7 +35,7 @@ SYM    0.2  NOUN
 X      0.2  <X NOUN
 PUNCT  0.1  VERB
 """
-"""A word's tag, the loss of a head per step away, and its heads, the likeliest first: >NOUN follows the word, <NOUN
+"""A word's tag, the loss of a head per step away, and its heads, most likely first: >NOUN follows the word, <NOUN
 precedes it, VERB does either. The first is worth 1, each after it `_LESS` less, any other 0."""
 _LESS = 0.25
 STRENGTH = 1.0

@@ -151,8 +151,8 @@ def check_trees(text: Text, partly: bool = False) -> None:
         raise ValueError("no sentences to train on")
     inner = np.ones(text.heads.size, bool)
     inner[text.offsets[:-1]] = False
-    known = text.heads[inner] >= 0
-    if not (known.any() if partly else known.all()):
+    present = text.heads[inner] >= 0
+    if not (present.any() if partly else present.all()):
         raise ValueError("training needs heads; these sentences were read without them")
 
 

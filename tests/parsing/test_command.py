@@ -70,17 +70,17 @@ def test_the_same_command_gives_the_same_file(tmp_path, bank):
 
 
 @pytest.mark.parametrize("options", [{}, {"ask": "full-supervision", "passes": 3}, {"settled": False, "passes": 2}])
-def test_progress_is_told_to_the_end_and_changes_nothing(tmp_path, bank, options):
-    told = []
-    train(bank, tmp_path / "told", progress=lambda *row: told.append(row), **options, **SMALL)
+def test_progress_is_reported_to_the_end_and_changes_nothing(tmp_path, bank, options):
+    reported = []
+    train(bank, tmp_path / "reported", progress=lambda *row: reported.append(row), **options, **SMALL)
     train(bank, tmp_path / "quiet", **options, **SMALL)
-    assert (tmp_path / "told").read_bytes() == (tmp_path / "quiet").read_bytes()
-    for what in {row[0] for row in told}:
-        done = [row[2] for row in told if row[0] == what]
-        (total,) = {row[1] for row in told if row[0] == what}
+    assert (tmp_path / "reported").read_bytes() == (tmp_path / "quiet").read_bytes()
+    for what in {row[0] for row in reported}:
+        done = [row[2] for row in reported if row[0] == what]
+        (total,) = {row[1] for row in reported if row[0] == what}
         assert done == sorted(done)
         assert done[-1] == total
-    assert ("asking" in {row[0] for row in told}) == ("ask" not in options)
+    assert ("asking" in {row[0] for row in reported}) == ("ask" not in options)
 
 
 def test_a_long_command_says_how_far_it_is_and_a_short_one_nothing(capsys, monkeypatch):

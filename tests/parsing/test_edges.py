@@ -129,3 +129,14 @@ def test_too_long_a_sentence_is_named():
     text = conllu(["w"] * size, ["X"] * size, [0] + [1] * (size - 1), "long-one")
     with pytest.raises(ValueError, match="sentence long-one has 1001 words"):
         encode(parse(text))
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_edges_are_counted_word_by_word_with_heads_ascending(size):
+    edges = [(word, head) for word in range(1, size + 1) for head in range(size + 1) if head != word]
+    assert len(edges) == size * size
+    for number, (word, head) in enumerate(edges):
+        assert kernel.edge_of(word, head, size) == number
+        assert kernel.ends_of(number, size) == (word, head)
+        assert kernel.row_of(word, head) == number % size
+        assert kernel.head_of(word, number % size) == head

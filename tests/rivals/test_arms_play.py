@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from conquer.registry import make
+from conquer.rows import Rounds
 from conquer.saving import dumps, loads
+from conquer.simulation import simulate
+from conquer.types import Query
 
 
 def play(name, P, rounds, seed, **parameters):
@@ -81,7 +84,7 @@ def test_rucb_wakes_up_as_often_as_its_clock_would():
 
 
 def test_the_challenger_comes_from_the_champions_column():
-    """The transposed index of a popular package would challenge with whoever the champion beats most."""
+    """The transposed index of a popular package would challenge with the arm that the champion beats most."""
     learner = make("double-thompson", dim=3)
     learner.model.wins = np.array([[0.0, 90.0, 40.0], [10.0, 0.0, 40.0], [60.0, 60.0, 0.0]])
     learner.model.keys, learner.model.clock = np.arange(3, dtype=np.uint64), 300.0
@@ -102,3 +105,27 @@ def test_arms_by_features_follow_the_item_not_its_place():
     again = loads(dumps(learner))[0]
     assert again.choose(np.eye(4), 5) == learner.choose(np.eye(4), 5)
     assert learner.choose(np.ones((3, 4)), 1).query.name == "NONE"
+
+
+@pytest.mark.parametrize("explore", [0.0, 0.5])
+def test_rmed1_chooses_however_sure_it_is(explore):
+    """3,000 answers without noise: the divergence of the others is beyond any time that a clock can show."""
+    rounds = Rounds(np.eye(3), [[0, 1, 2]] * 3000, [1.0, 0.0, -1.0])
+    trace = simulate("rmed1", rounds, judge="perfect", delay=200, explore=explore)
+    shown = trace.shown[-500:]
+    if explore:
+        assert 0.3 < (trace.query[-500:] != Query.NONE).mean() < 0.7  # the explored half, within 9 deviations
+    else:
+        assert (trace.query[-500:] == Query.NONE).all()
+        assert (shown[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("clock", [1.0, 1e14, 1e15, 1e16])
+def test_rmed1_has_an_end_at_any_lead_and_any_time(clock):
+    """Where the next arm is due before, at and after the last time there is."""
+    learner = make("rmed1", dim=3)
+    learner.model.keys, learner.model.clock = np.arange(3, dtype=np.uint64), clock
+    for n in (1.0, 10.0, 45.0, 49.0, 50.0, 51.0, 55.0, 1e3, 1e12):
+        learner.model.wins, learner.model.rule.remaining = np.triu(np.full((3, 3), n), 1), [0]
+        shown = {learner.choose(np.eye(3), t).shown for t in range(20)}
+        assert all(0 in pair for pair in shown) or n == 1.0

@@ -40,7 +40,7 @@ def test_every_selector_runs_with_every_estimator(estimator):
 def test_maxinp_never_drops_the_best_item_while_the_confidence_event_holds():
     """Its analysis: with widths that cover theta, the best item stays a candidate and the gap is at most 2 eta |z|."""
     X, taste = world(400, 6, 4, 5)
-    eta, held = 12.0, 0
+    eta, covered = 12.0, 0
     learner = make("maxinp", dim=4, model="full", estimator="mle", eta=eta)
     rng = np.random.default_rng(0)
     for t in range(400):
@@ -48,7 +48,7 @@ def test_maxinp_never_drops_the_best_item_while_the_confidence_event_holds():
         estimator = learner.model.estimator
         error = estimator.theta - 2.0 * taste
         if math.sqrt(error @ np.linalg.inv(estimator.spread.S) @ error) <= eta:
-            held += 1
+            covered += 1
             best = int((X[t] @ taste).argmax())
             if choice.query.name == "NONE":
                 assert choice.shown == (best,)
@@ -63,7 +63,7 @@ def test_maxinp_never_drops_the_best_item_while_the_confidence_event_holds():
         if choice.query.name == "DUEL":
             lead = 2.0 * taste @ (X[t][choice.shown[0]] - X[t][choice.shown[1]])
             learner.learn(X[t], choice, 1.0 if rng.random() < 1 / (1 + math.exp(-lead)) else -1.0)
-    assert held > 300
+    assert covered > 300
 
 
 def test_gates_fall_silent_and_aurora_does_whenever_gnc_does():

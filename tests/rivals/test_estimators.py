@@ -101,20 +101,20 @@ def test_diagonal_is_full_where_every_step_has_one_feature(link):
 
 @pytest.mark.parametrize("model", ["full", "diagonal"])
 def test_forgetting_counts_the_past_less_and_a_window_not_at_all(model):
-    told = answers(30, 3, 4)
-    z = np.array([rows.dense()[0] - rows.dense()[1] for rows, _ in told])
-    y = np.array([answer for _, answer in told])
+    learnt = answers(30, 3, 4)
+    z = np.array([rows.dense()[0] - rows.dense()[1] for rows, _ in learnt])
+    y = np.array([answer for _, answer in learnt])
     for shares, made in (
         (0.9 ** np.arange(30)[::-1], Forgetting(3, lam=2.0, model=model, forget=0.9)),
         (np.ones(30), Forgetting(3, lam=2.0, model=model, forget=1.0)),
     ):
-        for rows, answer in told:
+        for rows, answer in learnt:
             made.learn(rows, 0, 1, answer)
         V = 2.0 * np.eye(3) + (z * shares[:, None]).T @ z
         V = V if model == "full" else np.diag(V.diagonal())
         np.testing.assert_allclose(made.theta, np.linalg.solve(V, 2 * z.T @ (shares * y)), atol=1e-10)
-        gram = (x := told[0][0].dense()) @ np.linalg.inv(V) @ x.T
-        np.testing.assert_allclose(made.measure(told[0][0])[1], gram.diagonal())
+        gram = (x := learnt[0][0].dense()) @ np.linalg.inv(V) @ x.T
+        np.testing.assert_allclose(made.measure(learnt[0][0])[1], gram.diagonal())
 
 
 def test_variances_never_grow_without_forgetting():
@@ -155,13 +155,13 @@ def test_a_kernel_estimate_solves_its_equation_with_the_kernel_models_widths(ker
 
 def test_an_estimate_that_fails_changes_nothing(monkeypatch):
     model = KernelLikelihood(3, lam=0.8, kernel="rbf", scale=1.0, degree=2)
-    told = answers(4, 3, 1)
-    for rows, answer in told[:3]:
+    learnt = answers(4, 3, 1)
+    for rows, answer in learnt[:3]:
         model.learn(rows, 0, 1, answer)
     before = {name: array.copy() for name, array in model.arrays().items()}
     monkeypatch.setattr("conquer.rivals.estimators.likelihood.STEPS", 0)
     with pytest.raises(ArithmeticError, match="converge"):
-        model.learn(told[3][0], 0, 1, told[3][1])
+        model.learn(learnt[3][0], 0, 1, learnt[3][1])
     for name, array in model.arrays().items():
         np.testing.assert_array_equal(array, before[name])
 

@@ -25,7 +25,7 @@ def rounds_on_the_event(name, least, **parameters):
     """(choice, gaps, means, widths) of the rounds in which the event holds, over the linear link."""
     X, taste = world(ROUNDS, 6, DIM, 5)
     learner = make(name, dim=DIM, model="full", estimator="linear", lam=4.0, **parameters)
-    rng, held = np.random.default_rng(0), 0
+    rng, covered = np.random.default_rng(0), 0
     for t in range(ROUNDS):
         choice, estimator = learner.choose(X[t], t), learner.model.estimator
         means, _, squares = estimator.measure(_rows(learner, X[t]))
@@ -33,12 +33,12 @@ def rounds_on_the_event(name, least, **parameters):
         error = estimator.scores(_rows(learner, np.eye(DIM))) - taste
         rewards = X[t] @ taste
         if math.sqrt(error @ V @ error) <= ETA:
-            held += 1
+            covered += 1
             widths = np.sqrt(squares)
             yield choice, rewards.max() - rewards, means, widths
         if choice.query.name == "DUEL":
             learner.learn(X[t], choice, answer(rewards[choice.shown[0]] - rewards[choice.shown[1]], rng))
-    assert held >= least, held
+    assert covered >= least, covered
 
 
 def _rows(learner, X):
@@ -50,25 +50,25 @@ def test_pairucb_pays_at_most_twice_the_width_of_its_pair():
 
     Where the best item is one of the two, the pair of equals that the lemma needs is left out, and nothing is paid.
     """
-    told = 0
+    learnt = 0
     for choice, gaps, _, widths in rounds_on_the_event("pairucb", 400, eta=ETA):
         i, j = choice.shown
         if min(gaps[i], gaps[j]) > 0:
-            told += 1
+            learnt += 1
             assert gaps[i] + gaps[j] <= 2 * ETA * widths[i, j] + 1e-9
-    assert told > 30
+    assert learnt > 30
 
 
 def test_colstim_is_paid_for_by_its_challenger():
     """j maximises theta^.z_ji + eta |z_ij|, so gap_i is at most that value, and gap_j at most 2 eta |z_ij|."""
-    told = 0
+    learnt = 0
     for choice, gaps, means, widths in rounds_on_the_event("colstim", 400, eta=ETA, coupling=5.0):
         i, j = choice.shown
         if gaps[i] > 0:
-            told += 1
+            learnt += 1
             assert gaps[i] <= means[j] - means[i] + ETA * widths[i, j] + 1e-9
             assert gaps[j] <= 2 * ETA * widths[i, j] + 1e-9
-    assert told > 30
+    assert learnt > 30
 
 
 def test_maxminlcb_keeps_the_best_and_pays_at_most_twice_the_width():
@@ -114,7 +114,7 @@ def test_vacdb_layers_end_by_themselves_and_never_drop_the_best():
     there is at most 2 beta 2^-l behind.
     """
     X, taste = world(600, 6, DIM, 4)
-    beta, rng, held, counts = 5.0, np.random.default_rng(2), 0, np.zeros(4)
+    beta, rng, covered, counts = 5.0, np.random.default_rng(2), 0, np.zeros(4)
     learner = make("vacdb", dim=DIM, model="full", estimator="linear", alpha=0.06, beta=beta)
     layers = learner.model.layers[:4]
     assert len(learner.model.layers) == 5
@@ -126,11 +126,11 @@ def test_vacdb_layers_end_by_themselves_and_never_drop_the_best():
             error = layer.scores(_rows(learner, np.eye(DIM))) - taste
             errors.append(math.sqrt(error @ V @ error))
         if level > 0 and max(errors) <= beta:
-            held += 1
+            covered += 1
             assert rewards.max() - rewards[list(choice.shown)].min() <= 2 * beta * 2.0**-level + 1e-9
         counts[level] += level >= 0
         learner.learn(X[t], choice, answer(rewards[choice.shown[0]] - rewards[choice.shown[1]], rng))
-    assert held > 100
+    assert covered > 100
     for level, layer in enumerate(layers):
         n, step = counts[level], 4.0 ** -(level + 1)
         V = np.linalg.inv(covariance(layer, DIM))
@@ -171,8 +171,8 @@ def test_ndb_behind_gncs_gate_is_gnc():
         one, two = own.choose(X[t], t), other.choose(X[t], t)
         assert one.shown == two.shown, t
         if one.query.name == "DUEL":
-            told = answer(taste @ (X[t][one.shown[0]] - X[t][one.shown[1]]), rng)
-            own.learn(X[t], one, told)
-            other.learn(X[t], two, told)
+            learnt = answer(taste @ (X[t][one.shown[0]] - X[t][one.shown[1]]), rng)
+            own.learn(X[t], one, learnt)
+            other.learn(X[t], two, learnt)
             asked += 1
     assert 30 < asked < 200

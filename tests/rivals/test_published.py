@@ -169,8 +169,8 @@ def test_vacdb_drops_by_the_variance_of_each_layer(scale):
         "vacdb", literal, rounds=150, count=4, dim=3, least=100, model="full", estimator="mle", beta="variance",
         radius=scale, kappa=0.25, alpha=2.0**-6,
     )  # fmt: skip
-    told = [layer.targets.size for layer in learner.model.layers]
-    assert sum(told[1:]) > 10  # it has gone down, past layers that dropped by their radius
+    learnt = [layer.targets.size for layer in learner.model.layers]
+    assert sum(learnt[1:]) > 10  # it has gone down, past layers that dropped by their radius
 
 
 def test_the_radius_shrinks_where_answers_have_no_noise():

@@ -21,7 +21,7 @@ class RMED1:
     Junpei Komiyama, Junya Honda, Hisashi Kashima and Hiroshi Nakagawa: Regret lower bound and optimal algorithm in
     dueling bandit problem, 2015.
 
-    Every pair meets once first, in order. Then each candidate of the list plays the likeliest winner i* if that may
+    Every pair meets once first, in order. Then each candidate of the list plays the most likely winner i* if that may
     beat it, otherwise its hardest opponent. A turn of i* against itself asks nothing; draw 0 decides whether the next
     real duel comes now, with the chance that keeps the mean length of the silence. Where i* is alone on the list and no
     arm returns before the latest time, nothing more is asked.
