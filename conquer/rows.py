@@ -123,10 +123,9 @@ class SparseRows:
         """
         rows, used = object.__new__(cls), indptr.item(-1)
         if used < data.size:
-            short = 5 * used < 4 * data.size  # do not keep much unused memory
             indices, data = indices[:used], data[:used]
-            if short:
-                indices, data = indices.copy(), data.copy()
+        if isinstance(data.base, np.ndarray) and 5 * used < 4 * data.base.size:
+            indices, data = indices.copy(), data.copy()  # do not keep much unused memory
         rows.indptr, rows.indices, rows.data, rows.dim = indptr, indices, data, dim
         rows.rows = _first(indptr.size - 1)
         indptr.setflags(write=False)
