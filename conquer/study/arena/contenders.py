@@ -108,7 +108,7 @@ def contender(name: str) -> Contender:
 
 
 def names_of(algorithms: tuple[str, ...]) -> tuple[str, ...]:
-    """The distinct names of contenders that these names and groups stand for.
+    """The distinct names of the contenders in these names and groups.
 
     "paper" and "rivals" include their variants, "published" are the rivals as their papers run them, "all" everything.
 

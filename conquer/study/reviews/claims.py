@@ -265,7 +265,7 @@ def _silence_ceiling(part: "DataFrame", silent: dict[int, float]) -> str:
         return ""
     passed = {items: silent[items] - share for items, share in single.items() if silent[items] > share}
     words = ", ".join(f"at K = {items} by {points:.2f} points" for items, points in passed.items())
-    beyond = f"its rate exceeds that {words}: silent between equally good items" if passed else "its rate never does"
+    beyond = f"GNC exceeds this share {words}: silent between equally good items" if passed else "GNC never exceeds it"
     return f"A single best item, without which certainty is a mistake, is in {_percents(single)}; {beyond}. "
 
 
@@ -433,8 +433,8 @@ def _lengths(first: str, other: str, name: str, one: Facts, two: Facts) -> str:
         return f"{words}."
     error = (one if worse == first else two).mean[name]
     return (
-        f"{words}, which each feature, regressed alone, learns anew: with that mean taken out of the same answers the "
-        f"error under {worse} is {far['centred_error']:.3f} instead of {error:.3f}."
+        f"{words}, which each feature, regressed alone, learns again: with that mean subtracted from the same answers "
+        f"the error under {worse} is {far['centred_error']:.3f} instead of {error:.3f}."
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conquer.metrics import half_width, t_test
+from conquer.study.plots.canvas import sizes_of
 from conquer.study.reviews.spec import CEILING, PAPER
 from conquer.types import Floats
 
@@ -34,11 +35,6 @@ def ordered(names: Iterable[str]) -> list[str]:
 def contenders(results: "DataFrame") -> list[str]:
     """The algorithms without the two references."""
     return [name for name in ordered(results["algorithm"]) if name not in ("random", CEILING)]
-
-
-def sizes_of(results: "DataFrame") -> list[int]:
-    """The values of K."""
-    return sorted(results["items"].unique().to_list())
 
 
 def trials_of(results: "DataFrame") -> "DataFrame":

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from conquer.registry import table as registered
 from conquer.study.output import write_json, write_page, write_text
 from conquer.study.plots import reviews as figures
-from conquer.study.plots.canvas import Palette, palette_of, save
+from conquer.study.plots.canvas import Palette, palette_of, save, sizes_of
 from conquer.study.plots.errors import errors_by_reading
 from conquer.study.progress import QUIET, REPORTING, StudyProgress
 from conquer.study.reviews import claims, tables
-from conquer.study.reviews.comparison import contenders, ordered, sizes_of
+from conquer.study.reviews.comparison import contenders, ordered
 from conquer.study.reviews.run import Finished
 from conquer.study.reviews.spec import CEILING, reading_of
 from conquer.study.runner import versions

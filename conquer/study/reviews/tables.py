@@ -8,7 +8,8 @@ import numpy as np
 
 from conquer.registry import unknown
 from conquer.study.output import markdown, write_text
-from conquer.study.reviews.comparison import contenders, interval, one_versus_one, ordered, sizes_of
+from conquer.study.plots.canvas import sizes_of
+from conquer.study.reviews.comparison import contenders, interval, one_versus_one, ordered
 from conquer.study.reviews.spec import CEILING, Spec, in_order, points
 
 if TYPE_CHECKING:

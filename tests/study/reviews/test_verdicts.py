@@ -168,9 +168,9 @@ def test_evidence_says_what_an_interval_is_over() -> None:
 def test_silence_is_put_beside_what_it_can_rightly_be() -> None:
     evidence = claims.silence(crafted()).evidence  # silent in 10 % of the rounds at every K
     assert "is in 57.00 % at K = 5, 29.00 % at K = 10, 13.00 % at K = 15, 6.00 % at K = 20; " in evidence
-    assert "its rate exceeds that at K = 20 by 4.00 points: silent between equally good items." in evidence
+    assert "GNC exceeds this share at K = 20 by 4.00 points: silent between equally good items." in evidence
     seldom = crafted().results.with_columns(query_rate=pl.lit(0.95))
-    assert "its rate never does." in claims.silence(Facts(seldom)).evidence
+    assert "GNC never exceeds it." in claims.silence(Facts(seldom)).evidence
 
 
 def test_a_median_eta_is_one_that_was_chosen() -> None:
