@@ -40,7 +40,7 @@ class LawJudge:
     >>> judge(Choice((1, 0), Query.DUEL, 0), np.array([1.0, -1.0]), np.random.default_rng(0))
     -1.0
     >>> judge(Choice((2, 0, 1), Query.DUEL, 0), np.array([0.0, 1.0, -1.0]), 7)
-    -1.0
+    2.0
     """
 
     law: str
