@@ -111,6 +111,7 @@ def test_to_silence_there_is_nothing_to_say():
     assert read_answer("skip", Query.NONE, ("a",)) is None
     assert read_answer(None, Query.NONE, ("a",)) is None
     assert read_answer("both_bad", Query.NONE, ("a",)) is None
+    assert read_answer("both_bad", Query.NONE, ("a",), outside=True) is None
     for wrong in ("a", "yes", "tie", 1.0, 0):
         with pytest.raises(AnswerError, match="only 'skip': this offer asked nothing"):
             read_answer(wrong, Query.NONE, ("a",), items=ITEMS)
@@ -193,3 +194,8 @@ def test_every_item_is_in_every_place_equally_often(count):
     places = np.bincount([leftmost(ticket, count) for ticket in range(n)], minlength=count) / n
     margin = 4.5 * math.sqrt((count - 1) / count**2 / n)
     np.testing.assert_array_less(np.abs(places - 1 / count), margin + 1e-12)
+
+
+def test_a_ticket_puts_the_same_item_on_the_left_for_ever():
+    assert [leftmost(ticket, 2) for ticket in range(12)] == [1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1]
+    assert [leftmost(ticket, 3) for ticket in range(12)] == [2, 2, 2, 0, 2, 2, 0, 1, 2, 2, 2, 1]

@@ -231,6 +231,11 @@ def test_a_featurizer_of_ones_own_is_given_again_when_the_session_is_loaded(tmp_
         Session.load(tmp_path / "plain", featurizer=Lengths())
 
 
+def test_a_featurizer_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="the featurizer makes 2 features, the learner has 3"):
+        Session(make("gnr", dim=3), featurizer=Lengths())
+
+
 def test_sessions_and_learners_are_loaded_as_what_they_are(tmp_path):
     session = fresh()
     offer = session.ask(VECTORS)
