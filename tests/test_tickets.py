@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from literal import normal, uniform
 from scipy.special import ndtri
 from scipy.stats import kstest
@@ -57,3 +58,23 @@ def test_no_two_uses_of_a_ticket_share_a_draw():
         assert plain.Draws(12345).uniform(number) == expected
     assert plain.COUNTERS["order"].start == int(tickets.ORDER)
     assert plain.COUNTERS["side"] == range(int(tickets.SIDE), int(tickets.SIDE) + 1)
+
+
+def test_streams_and_draws_are_fixed_numbers():
+    """A ledger holds tickets and a session file its seed, so the draws they give are part of the format."""
+    assert (plain.stream("policy", 0), plain.stream("a", "b")) == (14193444263938817618, 13076880580872793251)
+    assert (plain.ticket(3, 5), plain.word(7, 3), plain.uniform(7, 2)) == (
+        11365435092833074734,
+        17358316652931856208,
+        0.30213903321684277,
+    )
+    assert [use.start for use in plain.COUNTERS.values()] == [0, 1, 2, 2**62 + 2, 2**63, 2**63 + 1, 2**63 + 2**62]
+
+
+def test_only_numbers_in_range_and_generators_are_tickets():
+    for bad in (True, -1, 2**64, 1.0, "7", None):
+        with pytest.raises(TypeError, match="rng must be a numpy Generator or a ticket"):
+            plain.draw_ticket(bad)
+    for bits in (np.random.PCG64, np.random.MT19937, np.random.Philox):
+        expected = int(np.random.Generator(bits(5)).integers(0, 2**64, dtype=np.uint64))
+        assert plain.draw_ticket(np.random.Generator(bits(5))) == expected
