@@ -13,7 +13,7 @@ from conquer.types import Learner
 
 
 def described(learner: Learner) -> dict[str, Any]:
-    """How to make a fresh learner like this one, as JSON: the name, an own policy if there is one, the parameters."""
+    """How to make a fresh learner like this one, as JSON: the name, a custom policy if there is one, the parameters."""
     made = {"algorithm": learner.name, "dim": learner.dim, "parameters": dict(learner.parameters)}
     policy = getattr(learner, "policy", None)
     if policy is None or (not unknown([learner.name]) and find(learner.name).policy == policy):
@@ -42,7 +42,7 @@ def loads(
 ) -> tuple[Learner, dict[str, Any], dict[str, Any]]:
     """(learner, extra, the other arrays) from `dumps`'s bytes, which need not be trusted.
 
-    `rules`: an own policy's functions by "module:name" or name, and own algorithms by name. A file imports nothing.
+    `rules`: a custom policy's functions by "module:name" or name, and algorithms by name. A file imports nothing.
     """
     header, arrays = unpack(data)
     own = {name.removeprefix("model."): array for name, array in arrays.items() if name.startswith("model.")}
@@ -60,7 +60,7 @@ def loads(
 
 
 def _row(description: Mapping[str, Any], rules: Rules) -> Algorithm:
-    """The table's row, the row of the policy in the file, or an own one that `rules` holds by its name."""
+    """The table's row, the row of the policy in the file, or a custom one that `rules` holds by its name."""
     if "policy" in description:
         return own_policy(read_policy(description["policy"], rules))
     own = rules.get(description["algorithm"])

@@ -145,7 +145,7 @@ def simulate(
     judge : str, callable or sequence of callables
         The law of the answers: "linear", "noisy", "logistic", "perfect", "raters" or "best"; or a function of choice,
         rewards and ticket that returns an answer in [-1, 1], or None, which is not learnt; or one such for each round.
-        A learner that shows more than two items is told the best of them by the same law.
+        For more than two shown items the judge names the best by the same law.
     seed : int or numpy Generator
         A number gives the tickets that a `Session` of that seed uses. The judge's stream is separate, so all
         algorithms meet the same judge.

@@ -141,7 +141,7 @@ def data_info(name: str) -> None:
 
 @data.command("get")
 def data_get(name: str, out: Annotated[Path, typer.Option(help="Folder to put it in.")] = Path("data")) -> None:
-    """Fetch one, resuming what was begun, and check it."""
+    """Download a data set, resuming if interrupted, and verify it."""
     from conquer.data.download import get
 
     for path in get(name, out, lambda file, done, total: typer.echo(f"\r{file} {done}/{total or '?'}", nl=False)):

@@ -16,7 +16,7 @@ from conquer.rows import SparseRows
 from conquer.types import Choice, Floats, Model, Query
 
 Rules = Mapping[str, Any]
-"""Functions of an own policy by "module:name" or by name, and own `Algorithm` rows by their names."""
+"""Functions of a custom policy by "module:name" or by name, and custom `Algorithm` rows by their names."""
 _FIRST = (st.GREEDY, st.UCB, st.UNIFORM, st.WORST)
 _CODES = {
     "first": _FIRST,
@@ -127,7 +127,7 @@ def _values(model: Model, rule: Any, eta: float, rows: SparseRows, first: int | 
 def policy_header(policy: Policy) -> dict[str, Any]:
     """A policy as JSON: built-in rules as codes, functions by their import paths."""
     if policy.reply not in _REPLIES:
-        raise ValueError("an own policy can be saved if it shows two items; this one asks about a single item")
+        raise ValueError("a custom policy can be saved if it shows two items; this one asks about a single item")
     parts = {part: _written(part, getattr(policy, part)) for part in _CODES}
     return {**parts, "eta": policy.eta, "reply": policy.reply}
 
@@ -143,7 +143,7 @@ def read_policy(header: Mapping[str, Any], rules: Rules) -> Policy:
 def _written(part: str, rule: int | Callable[..., Any]) -> int | str:
     if not callable(rule):
         if rule not in _CODES[part]:
-            raise ValueError(f"the {part} rule {rule!r} of an own policy cannot be saved")
+            raise ValueError(f"the {part} rule {rule!r} of a custom policy cannot be saved")
         return int(rule)
     name = getattr(rule, "__qualname__", "")
     if not name or "<lambda>" in name:

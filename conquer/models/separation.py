@@ -66,7 +66,7 @@ def from_inverse(inverse: Floats, X: SparseRows) -> tuple[Floats, Floats]:
 
 
 def root(matrix: Floats) -> Floats:
-    """L with L L' = matrix, which is positive but for rounding.
+    """L with L L' = matrix, which is positive up to rounding.
 
     >>> root(np.array([[4.0, 0.0], [0.0, 0.0]])).round(6).tolist()
     [[0.0, 2.0], [0.0, 0.0]]

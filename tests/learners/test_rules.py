@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from conquer.rivals.contextual.preference_perceptron import PreferencePerceptron
+from conquer.rivals.contextual.gradient import PreferencePerceptron
 
 import conquer
 from conquer.extending import rival
@@ -123,7 +123,7 @@ def test_an_own_policy_is_made_simulated_saved_and_loaded(tmp_path, model, extra
     assert [again.choose(X, t) for t in range(30)] == [learner.choose(X, t) for t in range(30)]
     with pytest.raises(TypeError, match="no_such"):
         conquer.make(policy, dim=3, no_such=1)
-    with pytest.raises(ValueError, match="an own policy shows two items"):
+    with pytest.raises(ValueError, match="a custom policy shows two items"):
         conquer.make(conquer.Policy(first=UCB, second=ALONE, eta=0.1, reply=1), dim=3)
 
 
