@@ -317,8 +317,8 @@ def make(
 def own_policy(policy: Policy) -> Algorithm:
     """The row of a policy without a name."""
     if policy.reply not in (st.REPLY_DUEL, st.REPLY_IGNORE):
-        raise ValueError("an own policy shows two items; write a rival for questions about a single item")
-    return bounded("custom", "an own policy", policy)
+        raise ValueError("a custom policy shows two items; write a rival for questions about a single item")
+    return bounded("custom", "a custom policy", policy)
 
 
 __all__ = [
