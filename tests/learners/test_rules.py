@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from conquer.rivals.contextual.gradient import PreferencePerceptron
 
 import conquer
 from conquer.extending import rival
@@ -15,6 +14,7 @@ from conquer.models.diagonal import Diagonal
 from conquer.models.full import Full
 from conquer.models.kernel import Kernel
 from conquer.policies import ALONE, CONFIDENT, GREEDY, RELATIVE_UCB, UCB, Policy
+from conquer.rivals.contextual.gradient import PreferencePerceptron
 from conquer.saving import dumps, loads
 
 X = np.random.default_rng(0).normal(size=(6, 3))
