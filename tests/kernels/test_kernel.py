@@ -133,7 +133,7 @@ def test_without_a_folder_for_temporary_files_there_is_memory(monkeypatch):
         raise FileNotFoundError("No usable temporary directory found")
 
     monkeypatch.delenv("CONQUER_CACHE", raising=False)
-    monkeypatch.setattr(cache.tempfile, "gettempdir", refuse)
+    monkeypatch.setattr("tempfile.gettempdir", refuse)
     assert [folder.parts[1] for folder in cache._candidates("key")][-1] == "dev"
 
 

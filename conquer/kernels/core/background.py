@@ -13,7 +13,6 @@ import itertools
 import json
 import os
 import queue
-import subprocess
 import sys
 import threading
 import time
@@ -27,6 +26,8 @@ import numpy as np
 from conquer.kernels.core.cache import marker
 
 if TYPE_CHECKING:
+    import subprocess
+
     from conquer.kernels.core.kernel import KernelEntry
 
 Types = tuple[Any, ...]
@@ -294,6 +295,8 @@ class Compiler:
 
 
 def _start() -> "subprocess.Popen[str]":
+    import subprocess  # only where something is compiled
+
     package = Path(__file__).absolute().parents[2] / "__init__.py"
     where = json.dumps([str(package), sys.path])
     # A group of its own: Ctrl-C is for us. Not a session: schedulers give each session its own share.

@@ -5,10 +5,8 @@ import json
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +30,8 @@ def _candidates(key: str) -> Iterator[Path]:
 
 def _temporary() -> list[Path]:
     """Folders for temporary files; a container with a read-only disk usually has memory to write to."""
+    import tempfile  # here and below: a short program needs neither of these imports
+
     memory = [Path("/dev/shm")]
     try:
         return [Path(tempfile.gettempdir()), *memory]
@@ -45,6 +45,8 @@ def _user() -> int:
 
 def _usable(folder: Path) -> bool:
     """Whether we can write to the folder and other users cannot: its content is run."""
+    import tempfile
+
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         info = folder.stat()
@@ -73,6 +75,8 @@ def folder_of(module: str) -> Path | None:
 
     Numba's own check sees an edit in the compiled file but not in a function it calls from another file.
     """
+    from importlib.metadata import version
+
     module = module.removeprefix("conquer.kernels")
     digest = hashlib.blake2b(digest_size=8)
     digest.update(f"{version('numba')}-{version('numpy')}-{sys.version_info[:2]}".encode())
