@@ -344,7 +344,7 @@ export interface FeatureSettings {
   kind?: "binary" | "counts" | "idf" | "tfidf";
   columns?: "hashing" | "vocabulary";
   ngrams?: number[];
-  through?: string | null;
+  encoder?: string | null;
   learn?: ("features" | "text" | "vector")[] | null;
   products?: "all" | "matching";
 }
