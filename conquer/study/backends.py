@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from conquer.fitting.workers import check_scheduler
-from conquer.kernels.core import background
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -102,6 +101,8 @@ def cluster(address: str) -> Backend:
 
 
 def _numbered(function: Callable[[T], R], position: int, task: T) -> tuple[int, R]:
+    from conquer.kernels.core import background  # imports numpy, which is not needed to refuse a mistake
+
     background.never_interpret()  # rows record how long their tasks took
     return position, function(task)
 

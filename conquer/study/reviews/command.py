@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conquer.kernels.core import background
 from conquer.study.backends import choose
 from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
 from conquer.study.reviews.sources import DomainSource, check, preview, sources
@@ -49,7 +48,8 @@ def run_study(
         specs = specifications(preset, readings, **given)
         if data in EMBEDDED:
             sources(specs[0])
-        from conquer.study import output  # imports numpy
+        from conquer.kernels.core import background  # numpy is imported only now
+        from conquer.study import output
 
         output.check_place(out, "report.html", "reviews", specs, overwrite)
         for line in preview(specs[0]):
@@ -78,6 +78,8 @@ def run_study(
 
 def compile_kernels(specs: Sequence[Spec], progress: StudyProgress) -> None:
     """Compile every kernel of a study, two at a time, so that workers find them on disk."""
+    from conquer.kernels.core import background
+
     background.compile_all()
     rehearse(specs)
     progress.begin(COMPILING, background.pending())
