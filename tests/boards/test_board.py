@@ -191,3 +191,10 @@ def test_a_gap_of_rounding_errors_needs_no_number_of_answers():
     board = board_of([1.0 + 4e-16, 1.0], V, 0 * V, lam=1.0, U=1.0, spread=0.0, answers=9)
     assert board.more.tolist() == [math.inf]
     assert "a billion answers are not enough" in board.stop(0.0).text
+
+
+def test_the_leader_is_never_better_than_itself_even_before_the_first_answer():
+    V = 1 - np.eye(3)
+    board = board_of([0.0, 2.0, 1.0], V, 0 * V, lam=1.0, U=1.0, spread=0.0, answers=0)
+    assert board.upper.tolist() == [math.inf, 0.0, math.inf]
+    assert board_of([1.0], [[0.0]], [[0.0]], lam=1.0, U=1.0, spread=0.0, answers=0).stop(0.0).done
