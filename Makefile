@@ -47,7 +47,7 @@ results: $(VENV)/.study
 	$(STUDY) --data $(DATA)/reviews $(BOTH) --algorithms gnc,random --passes 3 --repetitions 3 --out out/passes --publish docs/results/passes
 	$(STUDY) --data $(DATA)/preferences/vader --judge raters $(BOTH) --out out/raters --publish docs/results/raters
 	$(STUDY) $(BOTH) --out out/synthetic --publish docs/results/synthetic
-	$(BIN)/conquer measure votes $(DATA)/votes $(if $(VECTORS),--vectors $(VECTORS)) --out out/votes --publish docs/results/votes
+	$(BIN)/python -m benchmarks.votes $(DATA)/votes $(if $(VECTORS),--vectors $(VECTORS)) --out out/votes --publish docs/results/votes
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

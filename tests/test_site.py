@@ -56,7 +56,7 @@ def test_the_http_reference_has_every_route():
 
 def test_the_command_reference_has_every_command():
     text = SITE["commands"]()
-    for name in ("study", "serve", "fit", "parse train", "keys add", "data get", "measure boards"):
+    for name in ("study", "serve", "fit", "parse train", "keys add", "data get", "measure limits"):
         assert f"## conquer {name}\n" in text
 
 

@@ -12,7 +12,6 @@ from conquer.cli.extras import remedy
 RESUMING = (
     ("study",),
     ("arena",),
-    ("measure", "boards"),
     ("parse", "study"),
     ("data", "get"),
 )

@@ -8,13 +8,11 @@ import typer
 
 from conquer.cli.extras import need
 from conquer.cli.options import filled
-from conquer.cli.progress import showing
 from conquer.study.arena.spec import ArenaSpec
-from conquer.study.boards.spec import BoardsSpec
 from conquer.study.reviews.spec import Spec
 
 measure = typer.Typer(
-    help="Smaller measurements: the value of one answer, real votes, boards.",
+    help="Smaller measurements beside the study.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -82,43 +80,6 @@ def limits(
     from conquer.study.reviews.trials import run_limits
 
     run_limits(data, repetitions=repetitions, features=features)
-
-
-@measure.command()
-def votes(
-    data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
-    vectors: Annotated[
-        Path | None, typer.Option(help="An .npz file: `texts`, and arrays of their vectors by name.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("votes"),
-    publish: Publish = None,
-) -> None:
-    """Real votes: a fit beside Bradley-Terry, arguments of unseen topics."""
-    need("study")
-    from conquer.study.crowd_votes import run_votes
-
-    with showing("measuring votes") as progress:
-        command = ["conquer", *sys.argv[1:]]
-        text = run_votes(data, out=out, publish=publish, command=command, progress=progress, vectors=vectors)
-    typer.echo(text)
-
-
-@measure.command()
-@filled(BoardsSpec)
-def boards(
-    given: dict[str, Any],
-    jobs: Jobs = 2,
-    cluster: Cluster = None,
-    out: Out = Path("boards"),
-    publish: Publish = None,
-) -> None:
-    """How often boards claim what is false when one looks after every answer, and how few answers an order takes."""
-    need("study")
-    if cluster:
-        need("cluster")
-    from conquer.study.boards.run import run_boards
-
-    run_boards(BoardsSpec(**given), jobs=jobs, cluster=cluster, out=out, publish=publish)
 
 
 @data.command("list")

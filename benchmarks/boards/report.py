@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.boards import figures
+from benchmarks.boards.run import RACE, STOP, WATCH
+from benchmarks.boards.spec import DESIGNS, PER_ITEM, RULES, BoardsSpec
 from conquer.boards.widths import INTERVALS
-from conquer.study.boards.run import RACE, STOP, WATCH
-from conquer.study.boards.spec import DESIGNS, PER_ITEM, RULES, BoardsSpec
 from conquer.study.output import markdown, write_text
-from conquer.study.plots import boards as figures
 from conquer.study.plots.canvas import palette_of, save
 from conquer.study.runner import Row
 from conquer.types import Floats, Ints

@@ -1,19 +1,20 @@
 """The study of boards: replays beside the learner's own board, designs, worlds, tables and the command."""
 
 import gzip
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import typer
 from scipy.stats import binom
+from typer.testing import CliRunner
 
-from conquer import cli
+import benchmarks.boards.__main__ as boards_command
+from benchmarks.boards.report import Rate, all_tables, false_rates, share_needed
+from benchmarks.boards.run import cells_of, endings, false_claims, looks_of, measure, taus
+from benchmarks.boards.spec import BoardsSpec
+from benchmarks.boards.worlds import compared, designed, duels_of, read_votes, world_of
 from conquer.registry import make
-from conquer.study.boards.report import Rate, all_tables, false_rates, share_needed
-from conquer.study.boards.run import cells_of, endings, false_claims, looks_of, measure, taus
-from conquer.study.boards.spec import BoardsSpec
-from conquer.study.boards.worlds import compared, designed, duels_of, read_votes, world_of
 from conquer.study.runner import run_cells
 from conquer.types import Choice, Query
 
@@ -129,7 +130,7 @@ def test_blocks_add_up_and_nothing_is_computed_twice(tmp_path):
     assert set(all_tables(rows)) == {"claims"}
 
 
-def test_the_command_writes_tables_and_figures(tmp_path, monkeypatch, capsys):
+def test_the_command_writes_tables_and_figures(tmp_path):
     options = [
         "--worlds",
         "linear,equal",
@@ -146,11 +147,13 @@ def test_the_command_writes_tables_and_figures(tmp_path, monkeypatch, capsys):
     ]
     options += ["--algorithms", "sep,gnc", "--watched", "random", "--jobs", "1", "--tolerance", "3"]
     places = ["--out", str(tmp_path / "out"), "--publish", str(tmp_path / "docs")]
-    monkeypatch.setattr(sys, "argv", ["conquer", "measure", "boards", *options, *places])
-    assert cli.main() == 0
+    command = typer.Typer()
+    command.command()(boards_command.main)
+    found = CliRunner().invoke(command, [*options, *places])
+    assert found.exit_code == 0, found.output
     names = {"claims.md", "answers.md", "stopping.md", "claims.png", "orders.png"}
     assert {path.name for path in (tmp_path / "docs").iterdir()} == names
-    assert "5 tables and figures" in capsys.readouterr().out
+    assert "5 tables and figures" in found.output
 
 
 @pytest.mark.parametrize(

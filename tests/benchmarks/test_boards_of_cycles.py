@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from conquer.study.boards.run import false_claims, looks_of
-from conquer.study.boards.worlds import BoardWorld, Resampled, duels_of
+from benchmarks.boards.run import false_claims, looks_of
+from benchmarks.boards.worlds import BoardWorld, Resampled, duels_of
 
 A, B, C = range(3)
 # b beats a in 60 % and c in 55 %, but a always beats c: by mean votes a is best.

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from benchmarks.boards.spec import DESIGNS, PER_ITEM, BoardsSpec
+from benchmarks.boards.worlds import PENALTIES, BoardWorld, duels_of, world_of
 from conquer.boards.widths import INTERVALS, Interval, Width
-from conquer.study.boards.spec import DESIGNS, PER_ITEM, BoardsSpec
-from conquer.study.boards.worlds import PENALTIES, BoardWorld, duels_of, world_of
 from conquer.study.command import run_command
 from conquer.study.runner import Row, key
 from conquer.tickets import stream
@@ -232,8 +232,8 @@ def run_boards(
     out: str | Path = "boards",
     publish: str | Path | None = None,
 ) -> None:
-    """What `conquer measure boards` does: run the study in `out`, and copy its tables and figures to `publish`."""
-    from conquer.study.boards import report
+    """Run the measurement in `out`, and copy its tables and figures to `publish`."""
+    from benchmarks.boards import report
 
     if "votes" in spec.worlds:
         world_of("votes", min(spec.items), spec.seed, 0, spec.data)  # a file that is not votes is refused first

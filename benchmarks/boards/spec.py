@@ -12,7 +12,7 @@ PER_ITEM = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardsSpec:
-    """One study; the fields are the options of `conquer measure boards`.
+    """One study; the fields are the options of `python -m benchmarks.boards`.
 
     `runs`, `looks` and `races` have one number for each of `items`.
 

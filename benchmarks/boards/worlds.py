@@ -6,12 +6,12 @@ from functools import cache
 
 import numpy as np
 
+from benchmarks.boards.spec import DESIGNS
 from conquer.data import votes
 from conquer.judges import LawJudge
 from conquer.registry import find
 from conquer.rows import Rounds
 from conquer.simulation import simulate
-from conquer.study.boards.spec import DESIGNS
 from conquer.tickets import Draws, draw_ticket, stream, ticket
 from conquer.types import Choice, Floats, Ints, Judge, Query
 

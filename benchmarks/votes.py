@@ -1,16 +1,17 @@
-"""`conquer measure votes`: a fit of real votes beside Bradley-Terry, and arguments of unseen topics, as one page."""
+"""`python -m benchmarks.votes`: a fit of real votes beside Bradley-Terry, and arguments of unseen topics."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
-from conquer.data.votes import Vote, read_votes
-from conquer.fitting import fit
-from conquer.study.arguments import (
+from benchmarks.arguments import (
     Products,
     Topic,
     TopicResult,
@@ -20,6 +21,10 @@ from conquer.study.arguments import (
     read_vectors,
     words_and_length,
 )
+from conquer.cli.progress import showing
+from conquer.cli.study import Publish
+from conquer.data.votes import Vote, read_votes
+from conquer.fitting import fit
 from conquer.study.output import write_text
 from conquer.types import Floats
 
@@ -245,3 +250,20 @@ def _share(rows: list[TopicResult]) -> float:
 
 def _mean(rows: list[TopicResult]) -> float:
     return sum(row.right / row.votes for row in rows) / len(rows)
+
+
+def main(
+    data: Annotated[Path, typer.Argument(help="A folder with llmfao and ukpconvarg.")],
+    vectors: Annotated[Path | None, typer.Option(help="An .npz file: `texts`, and vectors of them by name.")] = None,
+    out: Annotated[Path, typer.Option(help="Where the page goes.")] = Path("votes"),
+    publish: Publish = None,
+) -> None:
+    """Fit real votes beside Bradley-Terry, and rank arguments of unseen topics."""
+    command = ["python", "-m", "benchmarks.votes", *sys.argv[1:]]
+    with showing("measuring votes") as progress:
+        text = run_votes(data, out=out, publish=publish, command=command, progress=progress, vectors=vectors)
+    typer.echo(text)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -4,9 +4,7 @@ import choix
 import numpy as np
 import pytest
 
-from conquer.fitting.vote_sums import PairCounts
-from conquer.models.full import Full
-from conquer.study.arguments import (
+from benchmarks.arguments import (
     TextVectors,
     Topic,
     TopicResult,
@@ -16,7 +14,9 @@ from conquer.study.arguments import (
     read_vectors,
     words_and_length,
 )
-from conquer.study.crowd_votes import ARGUMENTS, CROWD, crowd, page, strengths
+from benchmarks.votes import ARGUMENTS, CROWD, crowd, page, strengths
+from conquer.fitting.vote_sums import PairCounts
+from conquer.models.full import Full
 
 
 def test_strengths_are_those_of_choix():
@@ -60,7 +60,7 @@ def test_a_fit_orders_models_as_bradley_terry_does(shared_data):
     assert found.tau >= 0.98
     assert found.fit_without_ties >= 0.88
     half, both = ([TopicResult("t", 2, right, 1.0, 0)] * 2 for right in (1, 2))
-    text = page(found, {"words and length": half, "length alone": both}, "conquer measure votes")
+    text = page(found, {"words and length": half, "length alone": both}, "python -m benchmarks.votes")
     assert "0.500" in text
 
 
