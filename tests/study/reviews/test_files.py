@@ -38,7 +38,7 @@ def test_a_folder_of_reviews(folder: Path, tmp_path: Path) -> None:
     finished = study(spec, tmp_path)
     books = finished.domains["books"]
     assert (books["unreadable"], books["duplicates"], books["reviews"], books["balanced"]) == (1, 7, 240, True)
-    assert books["problems"][0].endswith("books.jsonl, line 248: expected a number of stars from 1 to 5, got 6")
+    assert books["problems"][0].endswith("books.jsonl, line 248: expected a rating from 1 to 5, got 6")
     assert finished.domains["rated"]["balanced"] is False
     assert list(finished.left_out) == ["few"]
     page = report.write(finished, "conquer study --data reviews").read_text()

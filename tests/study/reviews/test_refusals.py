@@ -47,8 +47,8 @@ def refused(tmp_path: Path, *options: str) -> tuple[str, list[str]]:
     [
         ("--data nope", "conquer: no such file or folder nope; data may be synthetic, digits, a folder or a file"),
         ("--data empty", "conquer: no review files in empty"),
-        ("--data shops --domains nix", "conquer: no domain nix in shops; there are meta, shop"),
-        ("--data shops --domains meta", "conquer: shops/meta.csv, line 1: the header"),
+        ("--data shops --domains nix", "conquer: unknown domain nix in shops; domains are meta, shop"),
+        ("--data shops --domains meta", "conquer: shops/meta.csv: no text column"),
         ("--data shops --text x", "conquer: shops/meta.csv"),
         ("--jobs 0", "conquer: jobs must be at least 1, got 0"),
         ("--items 5,x", "conquer: items must be numbers separated by commas, got '5,x'"),

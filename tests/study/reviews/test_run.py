@@ -186,7 +186,7 @@ def test_an_error_with_digits_is_a_wrong_label(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"algorithms": ("nobody",)}, "got 'nobody'"),
+        ({"algorithms": ("nobody",)}, "unknown algorithm 'nobody'"),
         ({"domains": ("nowhere",)}, "unknown domain nowhere in synthetic"),
         ({"items": (50,)}, "too few for rounds of 50 items in every part"),
         ({"judge": "raters"}, "no individual ratings"),
