@@ -24,7 +24,7 @@ from benchmarks.arguments import (
 from conquer.cli.progress import showing
 from conquer.cli.study import Publish
 from conquer.data.votes import Vote, read_votes
-from conquer.fitting import fit
+from conquer.fitting.warm_start import fit
 from conquer.study.output import write_text
 from conquer.types import Floats
 

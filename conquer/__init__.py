@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from conquer import reference
     from conquer.boards import Board, BoardSettings, Stop
     from conquer.features.featurizer import Featurizer, featurize
-    from conquer.fitting import fit
+    from conquer.fitting.warm_start import fit
     from conquer.policies import Policy
     from conquer.registry import algorithms, make
     from conquer.rows import Rounds, SparseRows
@@ -38,7 +38,7 @@ _HOMES = {
     "Trace": "simulation",
     "algorithms": "registry",
     "featurize": "features.featurizer",
-    "fit": "fitting",
+    "fit": "fitting.warm_start",
     "load": "session",
     "make": "registry",
     "replay": "session",

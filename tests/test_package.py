@@ -80,7 +80,7 @@ def test_algorithms_are_listed(monkeypatch, capsys):
 def test_the_default_algorithm_is_the_same_everywhere():
     from conquer.cli.votes import fit as fit_command
     from conquer.client import Client
-    from conquer.fitting import fit
+    from conquer.fitting.warm_start import fit
     from conquer.service.http.schemas import ModelSettings
 
     calls = (fit, Client.create, fit_command)

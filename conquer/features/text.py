@@ -14,70 +14,18 @@ _MOUTHS = {**dict.fromkeys(")]", "🙂"), **dict.fromkeys("([", "🙁"), **dict.
 _MOUTHS |= {"d": "😀", "p": "😛", "o": "😮"}
 _FACES = {"(:": "🙂", "(-:": "🙂", "^^": "🙂", "^_^": "🙂", "-_-": "😕", "<3": "❤", "</3": "💔"}
 
-_CONTRACTED = {
-    "can't": "can not",
-    "won't": "will not",
-    "shan't": "shall not",
-    "ain't": "is not",
-    "let's": "let us",
-    "cannot": "can not",
-    "gonna": "going to",
-    "wanna": "want to",
-    "gotta": "got to",
-    "gimme": "give me",
-    "lemme": "let me",
-    "kinda": "kind of",
-    "sorta": "sort of",
-    "im": "i am",
-    "ive": "i have",
-    "youre": "you are",
-    "youve": "you have",
-    "theyre": "they are",
-    "theyve": "they have",
-    "thats": "that is",
-    "whats": "what is",
-    "theres": "there is",
-}
-_SHORT = {
-    "w/": "with",
-    "w/o": "without",
-    "b/c": "because",
-    "n/a": "not available",
-    "cuz": "because",
-    "bcoz": "because",
-    "bcz": "because",
-    "u": "you",
-    "ur": "your",
-    "r": "are",
-    "plz": "please",
-    "pls": "please",
-    "thx": "thanks",
-    "thnx": "thanks",
-    "tks": "thanks",
-    "ppl": "people",
-    "btw": "by the way",
-    "imo": "in my opinion",
-    "imho": "in my humble opinion",
-    "asap": "as soon as possible",
-    "aka": "also known as",
-    "fyi": "for your information",
-    "idk": "do not know",
-    "omg": "oh my god",
-    "tho": "though",
-    "thru": "through",
-    "abt": "about",
-    "qty": "quantity",
-    "approx": "approximately",
-    "vs": "versus",
-    "etc": "et cetera",
-    "govt": "government",
-    "dept": "department",
-    "hrs": "hours",
-    "mins": "minutes",
-    "yrs": "years",
-}
-# Written without the apostrophe; the words "wont" and "cant" are rare enough to ignore.
-_WITHOUT_APOSTROPHE = {"cant": "can not", "wont": "will not", "aint": "is not"}
+_SHORT_FORMS = """
+can't: can not, cant: can not, cannot: can not, won't: will not, wont: will not, shan't: shall not, ain't: is not,
+aint: is not, let's: let us, gonna: going to, wanna: want to, gotta: got to, gimme: give me, lemme: let me,
+kinda: kind of, sorta: sort of, im: i am, ive: i have, youre: you are, youve: you have, theyre: they are,
+theyve: they have, thats: that is, whats: what is, theres: there is,
+w/: with, w/o: without, b/c: because, n/a: not available, cuz: because, bcoz: because, bcz: because, u: you, ur: your,
+r: are, plz: please, pls: please, thx: thanks, thnx: thanks, tks: thanks, ppl: people, btw: by the way,
+imo: in my opinion, imho: in my humble opinion, asap: as soon as possible, aka: also known as,
+fyi: for your information, idk: do not know, omg: oh my god, tho: though, thru: through, abt: about, qty: quantity,
+approx: approximately, vs: versus, etc: et cetera, govt: government, dept: department, hrs: hours, mins: minutes,
+yrs: years
+"""
 _NEGATED = re.findall(r"\w+", "do does did is are was were has have had could would should must need might")
 # After these words 's means "is"; after any other it marks a possessive and is dropped.
 _WITH_IS = re.findall(r"\w+", "it he she that this there here what where who how when why everything nothing something")
@@ -86,10 +34,8 @@ ENDINGS = {"s": "", "t": "not", "m": "am", "d": "would", "ve": "have", "ll": "wi
 """What follows an apostrophe, and the word it is short for."""
 
 ABBREVIATIONS: dict[str, str] = {
-    **_CONTRACTED,
-    **_SHORT,
+    **dict(pair.strip().split(": ") for pair in _SHORT_FORMS.split(",")),
     **{f"{word}nt": f"{word} not" for word in _NEGATED},
-    **_WITHOUT_APOSTROPHE,
     **{f"{word}'s": f"{word} is" for word in _WITH_IS},
 }
 """Short forms and the words they abbreviate, never more words than letters: "don't", "dont" and "do not" are equal."""
@@ -97,14 +43,7 @@ ABBREVIATIONS: dict[str, str] = {
 _CODES = 0x110000
 _ASSIGNED = 0x20000
 """Above this code point there are only ideographs, variation selectors and private use."""
-_UNSPACED = (
-    (0x3041, 0x30FF),
-    (0x31F0, 0x31FF),
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
-)
+_UNSPACED = ("3041-30ff", "31f0-31ff", "3400-4dbf", "4e00-9fff", "f900-faff", "20000-3ffff")
 """Chinese characters and Japanese syllables, written without spaces: each is a token."""
 
 # A bounded, closed form only: `html.unescape` raises on a number of thousands of digits.
@@ -129,8 +68,8 @@ def _classes(size: int) -> NDArray[np.uint8]:
             table[code] = _WORD
         elif category == "So":
             table[code] = _ALONE
-    for first, last in _UNSPACED:
-        part = table[first : last + 1]
+    for first, last in (span.split("-") for span in _UNSPACED):
+        part = table[int(first, 16) : int(last, 16) + 1]
         part[part == _WORD] = _ALONE
     return table.astype(np.uint8)
 

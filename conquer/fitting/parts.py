@@ -7,11 +7,10 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conquer.answers import RESERVED
 from conquer.data.compression import DataError
-from conquer.data.contradictions import Repeats, find_clash
+from conquer.data.contradictions import RECORD, Records, find_clash, records_of
 from conquer.data.tables import FilePart
 from conquer.data.votes import VoteBlock, VoteReading, VoteTally
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker
@@ -49,14 +48,14 @@ class PartSum:
 
     sums: PairCounts | Moments
     tally: VoteTally = field(default_factory=VoteTally)
-    records: list[NDArray[Any]] = field(default_factory=list)
+    records: list[Records] = field(default_factory=list)
     seen: dict[str, Any] = field(default_factory=dict)
 
 
 def sum_part(task: PartTask, report: Callable[[int], None] | None = None) -> PartSum:
     """Read a part and sum it; `report` is called with the number of votes so far."""
-    reading, repeats = task.reading(), Repeats()
-    result = PartSum(task.empty_sums(), reading.tally, repeats.records)
+    reading = task.reading()
+    result = PartSum(task.empty_sums(), reading.tally)
     for block in reading.blocks():
         if isinstance(result.sums, Moments):
             assert task.maker is not None
@@ -65,36 +64,32 @@ def sum_part(task: PartTask, report: Callable[[int], None] | None = None) -> Par
         else:
             result.sums.add_block(block)
         if not task.contradictions:
-            repeats.add(block)
+            result.records.append(records_of(block))
         if report is not None:
             report(reading.tally.votes)
     return result
 
 
-def merge(tasks: list[PartTask], results: Iterable[tuple[int, PartSum]]) -> PartSum:
-    """The sum over all parts, added in the order of the parts whatever the order of the results."""
+def merge(tasks: list[PartTask], results: Iterable[PartSum]) -> PartSum:
+    """The sum over all parts, added in their order."""
     total = PartSum(tasks[0].empty_sums())
-    waiting: dict[int, PartSum] = {}
-    records: list[list[NDArray[Any]]] = []
-    for place, result in results:
-        waiting[place] = result
-        while len(records) in waiting:
-            part = waiting.pop(len(records))
-            records.append(part.records)
-            total.sums.add(part.sums)  # type: ignore[arg-type]  # parts of one fit have one kind of sums
-            total.tally.add(part.tally)
-            for name, item in part.seen.items():
-                if len(total.seen) <= MOST_LISTED:
-                    total.seen.setdefault(name, item)
+    records: list[list[Records]] = []
+    for part in results:
+        records.append(part.records)
+        total.sums.add(part.sums)  # type: ignore[arg-type]  # parts of one fit have one kind of sums
+        total.tally.add(part.tally)
+        for name, item in part.seen.items():
+            if len(total.seen) <= MOST_LISTED:
+                total.seen.setdefault(name, item)
     check_contradictions(tasks, records)
     if not total.tally.votes:
         raise DataError(f"there is no vote to learn from: {total.tally}")
     return total
 
 
-def check_contradictions(tasks: list[PartTask], records: list[list[NDArray[Any]]]) -> None:
-    """A DataError where one voter has answered one question in two ways."""
-    clash = find_clash(records)
+def check_contradictions(tasks: list[PartTask], records: list[list[Records]]) -> None:
+    """A DataError where one voter has answered one question in two ways; `records` are those of each task."""
+    clash = find_clash([np.concatenate(some) if some else np.empty(0, RECORD) for some in records])
     if clash is not None:
         (one, line), (two, later) = clash
         raise DataError(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from conquer.data.compression import DataError, name_of
-from conquer.data.contradictions import Repeats
+from conquer.data.contradictions import Records, records_of
 from conquer.data.items import Content, ItemReader, items_from_rows, read_items
 from conquer.data.tables import PART_BYTES, FilePart, cut, sniff
 from conquer.data.votes import Vote, VoteBlock, VoteReading, VoterKind, VoteTally
@@ -265,13 +265,13 @@ def _sum(tasks: list[PartTask], report: Progress, jobs: int, cluster: str | None
     def report_votes(votes: int) -> None:
         report(f"reading votes ({before + votes:,})", len(tasks), done)
 
-    def results() -> Iterator[tuple[int, PartSum]]:
+    def results() -> Iterator[PartSum]:
         nonlocal done, before
         run = (lambda task: sum_part(task, report_votes)) if here else sum_part
-        for place, result in spread(run, tasks, jobs=jobs, cluster=cluster):
+        for result in spread(run, tasks, jobs=jobs, cluster=cluster):
             done, before = done + 1, before + result.tally.votes
             report_votes(0)
-            yield place, result
+            yield result
 
     return merge(tasks, results())
 
@@ -310,30 +310,30 @@ def _in_order(
 ) -> Session:
     """Votes between texts, dicts or vectors, learnt one by one as they are read."""
     seen: dict[str, Any] = {}
-    repeats: list[Repeats] = []
-    learn_items(learner, _blocks(tasks, repeats, seen, tally, report), maker)
-    check_contradictions(tasks, [each.records for each in repeats])
+    records: list[list[Records]] = []
+    learn_items(learner, _blocks(tasks, records, seen, tally, report), maker)
+    check_contradictions(tasks, records)
     return _session(recipe, learner, maker, _listed(seen, maker))
 
 
 def _blocks(
     tasks: list[PartTask],
-    repeats: list[Repeats],
+    records: list[list[Records]],
     seen: dict[str, Any],
     tally: VoteTally,
     report: Progress,
     total: int = 0,
 ) -> Iterator[tuple[Where, VoteBlock]]:
-    """The blocks of all parts in their order, with what names their lines; fills `repeats`, `seen` and `tally`."""
+    """The blocks of all parts in their order, with what names their lines; fills `records`, `seen` and `tally`."""
     done = 0
     for task in tasks:
         reading = task.reading()
-        repeats.append(Repeats())
+        records.append([])
         for block in reading.blocks():
             if task.maker is not None:
                 list_items(seen, block)
                 if not task.contradictions:
-                    repeats[-1].add(block)
+                    records[-1].append(records_of(block))
             yield reading.at, block
             done += int(block.numbers.sum())
             report("learning votes", max(total, done), done)

@@ -54,18 +54,6 @@ def state(session):
     return model.weights().tobytes(), model.inverse.tobytes(), model.stats.tobytes(), session.catalog.names
 
 
-def test_parts_give_the_same_bits_in_any_order_of_arrival(log):
-    tasks = [PartTask(source, {"content": "ids"}) for source in parts_of(log, 2_000)]
-    assert len(tasks) > 9
-    results = list(enumerate(map(sum_part, tasks)))
-    expected = merge(tasks, iter(results))
-    for order in (reversed(results), [results[k] for k in np.random.default_rng(0).permutation(len(results))]):
-        found = merge(tasks, iter(order))
-        assert found.sums.squares.tobytes() == expected.sums.squares.tobytes()
-        assert found.sums.gains.tobytes() == expected.sums.gains.tobytes()
-        assert found.tally == expected.tally
-
-
 def test_the_sum_of_parts_is_that_of_the_whole(log):
     whole, parts = conquer.fit(log), fit_in_parts(2_000, log)
     np.testing.assert_allclose(whole.learner.model.inverse, parts.learner.model.inverse, atol=1e-9)
