@@ -19,7 +19,6 @@ from conquer.tickets import FULL_RANGE, draw_ticket
 from conquer.types import Choice, Floats, Ints, Learner, Query, Source
 
 ASK = {
-    "pair": kernel.PAIR,
     "gnc": kernel.GNC,
     "margin": kernel.MARGIN,
     "confusion": kernel.CONFUSION,
@@ -33,11 +32,10 @@ SCALE = {"edge": 0, "tree": 1}
 class EdgeRule:
     """How to ask and how to learn.
 
-    `ask`: "confusion" (the widest pair), "margin" (the smallest margin), "gnc" (the most likely challenger), "pair"
-    (gnc with a preference for pairs that lead the third candidate, so that fewer answers are "neither") or "random".
-    `neither`: an answer of 0 is skipped, learnt as a tie, or as a coin toss. `scale`: the size of a step, "edge", or
-    "tree" (divided by the sentence's length). `silent`: ask nothing when the tree's edge leads by more than the width
-    sqrt(eta c).
+    `ask`: "confusion" (the widest pair), "margin" (the smallest margin), "gnc" (the most likely challenger) or
+    "random". `neither`: an answer of 0 is skipped, learnt as a tie, or as a coin toss. `scale`: the size of a step,
+    "edge", or "tree" (divided by the sentence's length). `silent`: ask nothing when the tree's edge leads by more than
+    the width sqrt(eta c).
     """
 
     ask: str = "gnc"

@@ -80,7 +80,7 @@ def _parse() -> TaskRow:
     return TaskRow(
         parse_learner.build,
         parse_learner.check_settings,
-        parse_learner.with_prior,
+        lambda settings, open_belief: settings,
         parse_learner.warm,
         read_sentences,
         evaluation.measure,

@@ -47,7 +47,7 @@ def scores(gold, system, heads="tree"):
 
 
 def test_from_treebank_to_scores(tmp_path, bank):
-    said = train(bank, tmp_path / "model", ask="pair", passes=3, **SMALL)
+    said = train(bank, tmp_path / "model", passes=3, **SMALL)
     assert "80 sentences with" in said
     predict(tmp_path / "model", bank, tmp_path / "out.conllu.gz")
     found = scores(bank, tmp_path / "out.conllu.gz")

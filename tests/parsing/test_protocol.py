@@ -112,11 +112,11 @@ def test_a_choice_of_an_earlier_version_is_learnt_as_before(neither):
 @pytest.mark.parametrize("update", ["implicit", "margin"])
 @pytest.mark.parametrize("neither", list(NEITHER))
 def test_the_compiled_loop_and_a_session_learn_the_same_bits(neither, update):
-    rule, person, seed, count = EdgeRule(ask="pair", neither=neither), Annotator(0.2, 0.2), 6, len(BANK)
+    rule, person, seed, count = EdgeRule(neither=neither), Annotator(0.2, 0.2), 6, len(BANK)
     recipe = Recipe(rule=rule, annotator=person, lam=0.5, update=update, replay=0, punctuation=True)
     training = Training(encode(BANK), FEATURES, recipe, seed)
     training.visit(count)
-    learner = fresh(lam=0.5, update=update, ask="pair", neither=neither)
+    learner = fresh(lam=0.5, update=update, neither=neither)
     session = Session(learner, seed=seed, ledger=MemoryLedger())
     judge = tickets.tickets(tickets.stream("judge", seed), 0, count)
     for ticket, place in zip(judge.tolist(), training.order(0, count).tolist(), strict=True):

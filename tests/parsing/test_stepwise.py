@@ -39,7 +39,7 @@ def drawn(training, visits):
     [
         Recipe(rule=EdgeRule(ask="gnc"), replay=2, questions=2),
         Recipe(rule=EdgeRule(**LISTING, scale="tree"), replay=0, update="implicit", punctuation=True),
-        Recipe(rule=EdgeRule(ask="pair", silent=True), annotator=Annotator(0.3, 0.2), replay=3, questions=3),
+        Recipe(rule=EdgeRule(silent=True), annotator=Annotator(0.3, 0.2), replay=3, questions=3),
     ],
     ids=lambda recipe: recipe.rule.ask,
 )

@@ -63,7 +63,7 @@ RECIPES += [
     Recipe(rule=EdgeRule(ask="gnc", neither="tie", scale="tree"), questions=2, replay=0, update="implicit"),
     Recipe(rule=EdgeRule(ask="gnc", neither="coin", several_roots=True), update="coordinate", replay=1, lam=2.0),
     Recipe(rule=EdgeRule(ask="margin", silent=True, eta=3.0), annotator=Annotator(0.3, 0.2), replay=3, questions=3),
-    Recipe(rule=EdgeRule(ask="pair"), replay=1),
+    Recipe(replay=1),
 ]
 
 

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from conquer.data.treebank import parse
-from conquer.service.http.schemas import ModelSettings
-from conquer.service.parser.parse_learner import ParseLearner
 
 from .conftest import run
 
@@ -102,33 +100,6 @@ def test_questions_teach_a_parser(local):
             assert not app.server.writer.models
 
     run(go())
-
-
-def test_new_models_start_from_rules_over_tags(local):
-    """First questions are worth a person's time: the head is among the two. Other settings stay what they were."""
-
-    async def go():
-        async with local().running() as client:
-            neither = {}
-            for prior, given in (("upos", {}), ("none", {"prior": "none"})):
-                new = {**MADE, "believe": None, "parameters": {"bits": 14, **given}}
-                made = await client.post("/v1/models", json=new)
-                assert made.json()["settings"]["parameters"] == {"bits": 14, "prior": prior}
-                await client.post("/v1/models/p/items", content=TREEBANK.encode())
-                neither[prior] = await answer_all(client, "ann", 8)
-                await client.delete("/v1/models/p")
-            assert neither["upos"] == 0 < neither["none"]
-            wrong = await client.post("/v1/models", json={**MADE, "parameters": {"prior": "xpos"}})
-            assert wrong.status_code == 422
-            assert "prior must be one of" in wrong.text
-
-    run(go())
-
-
-def test_stored_settings_without_a_prior_start_from_nothing():
-    settings = {"algorithm": "parser", "task": "parse"}
-    assert not ParseLearner(ModelSettings(**settings)).learner.model.weights().any()
-    assert ParseLearner(ModelSettings(**settings, parameters={"prior": "upos"})).learner.model.weights().any()
 
 
 def test_undoing_gives_the_word_back(local):

@@ -20,14 +20,12 @@ from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.choice import pick
 
-CONFUSION, MARGIN, GNC, RANDOM, PAIR = range(5)
-WITH_WIDTHS = (CONFUSION, GNC, PAIR)
+CONFUSION, MARGIN, GNC, RANDOM = range(4)
+WITH_WIDTHS = (CONFUSION, GNC)
 SKIP, TIE, COIN = range(3)
 FIRST, SECOND, NEITHER, REFUSED = range(4)
 COIN_DRAW, ERROR_DRAW, OTHER_DRAW, REFUSE_DRAW = (np.uint64(k) for k in range(4))
 WRONG = -math.inf
-LEAD = 0.3
-"""The value to PAIR of a lead of one over the third candidate."""
 
 
 @part
@@ -59,12 +57,12 @@ def width_words(state, source, line, scores, heads, asked, rule, eta, silent, wi
     one with the smallest margin.
     """
     size = heads.size
-    most = math.sqrt(eta * 4.000001 / state.constants.lam) + LEAD
+    most = math.sqrt(eta * 4.000001 / state.constants.lam)
     prune = not silent and rule != CONFUSION
     first, closest = 0, WRONG
     for j in range(1, size):
         if not asked[j]:
-            best, _ = runners_up(scores, j, heads[j])
+            best = runner_up(scores, j, heads[j])
             if best >= 0 and (first == 0 or scores[j, best] - scores[j, heads[j]] > closest):
                 first, closest = j, scores[j, best] - scores[j, heads[j]]
     if first == 0:
@@ -74,46 +72,35 @@ def width_words(state, source, line, scores, heads, asked, rule, eta, silent, wi
         j = first if turn == 0 else turn
         if asked[j] or (turn == first and turn > 0):
             continue
-        best, second = runners_up(scores, j, heads[j])
+        best = runner_up(scores, j, heads[j])
         if prune and scores[j, best] - scores[j, heads[j]] + most < reached:
             widths[j, :] = 0.0
             continue
         widths_of(state, source, j, heads[j], line, widths)
         for i in range(size):
             if i not in (j, heads[j]):
-                reached = max(reached, worth(rule, eta, scores, widths, j, i, heads[j], best, second))
+                reached = max(reached, worth(rule, eta, scores, widths, j, i, heads[j]))
 
 
 @part
-def runners_up(scores, j, head):
-    """The two best heads of word j other than `head`, -1 where there are none."""
-    best = second = -1
+def runner_up(scores, j, head):
+    """The best head of word j other than `head`, -1 if there is none."""
+    best = -1
     for i in range(scores.shape[0]):
-        if i != j and i != head:
-            if best < 0 or scores[j, i] > scores[j, best]:
-                best, second = i, best
-            elif second < 0 or scores[j, i] > scores[j, second]:
-                second = i
-    return best, second
+        if i != j and i != head and (best < 0 or scores[j, i] > scores[j, best]):
+            best = i
+    return best
 
 
 @part
-def worth(rule, eta, scores, widths, j, i, head, best, second):
+def worth(rule, eta, scores, widths, j, i, head):
     """The rule's value of asking whether i is a better head of word j than `head`."""
     if rule == RANDOM:
         return 0.0
     if rule == CONFUSION:
         return math.sqrt(eta * widths[j, i])
     gap = scores[j, i] - scores[j, head]
-    if rule == MARGIN:
-        return gap
-    value = gap + math.sqrt(eta * widths[j, i])
-    if rule == PAIR:
-        # "Neither" is not learnt: prefer pairs that lead the third candidate.
-        third = second if i == best else best
-        lead = 1.0 if third < 0 else max(scores[j, head], scores[j, i]) - scores[j, third]
-        value += LEAD * min(1.0, lead)
-    return value
+    return gap if rule == MARGIN else gap + math.sqrt(eta * widths[j, i])
 
 
 @jit
@@ -122,12 +109,11 @@ def question(rule, eta, silent, scores, widths, heads, asked, values, ticket):
     size = heads.size
     count = 0
     for j in range(1, size):
-        best, second = runners_up(scores, j, heads[j])
         for i in range(size):
             if asked[j] or i == j or i == heads[j]:
                 values[count] = WRONG
             else:
-                values[count] = worth(rule, eta, scores, widths, j, i, heads[j], best, second)
+                values[count] = worth(rule, eta, scores, widths, j, i, heads[j])
             count += 1
     if count == 0:
         return 0, 0

@@ -16,7 +16,6 @@ from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner, EdgeRule
 from conquer.parsing.parser import Parser
-from conquer.parsing.prior import begin
 from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
@@ -64,18 +63,16 @@ class ParseLearner:
             "update": "margin",
             "features": "standard",
             "bits": 14,
-            "prior": "none",
             **settings.parameters,
         }
-        unknown = set(given) - {*_RULE, *_MODEL, "features", "bits", "prior"}
+        unknown = set(given) - {*_RULE, *_MODEL, "features", "bits"}
         if unknown:
-            takes = ", ".join((*_RULE, *_MODEL, "features", "bits"))
-            raise ValueError(f"a parser takes {takes} and prior; got {sorted(unknown)}")
+            takes = ", ".join((*_RULE, *_MODEL, "features"))
+            raise ValueError(f"a parser takes {takes} and bits; got {sorted(unknown)}")
         self.settings = settings
         self.features = Features(given["features"], given["bits"])
         rule = EdgeRule(**{name: given[name] for name in _RULE if name in given})
         model = Diagonal(self.features.dim, **{name: given[name] for name in _MODEL})
-        begin(model, self.features, given["prior"])
         self.learner = EdgeLearner(model, rule, features=self.features)
 
     @property
@@ -182,11 +179,6 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ParseLearner, st
     except (ValueError, TypeError) as error:
         raise invalid(str(error)) from None
     return learner, None if data is None else learner.restore(data)
-
-
-def with_prior(settings: ModelSettings, open_belief: bool = False) -> ModelSettings:
-    """A new model's settings: it starts from rules over tags unless they say otherwise. Stored ones never change."""
-    return msgspec.structs.replace(settings, parameters={"prior": "upos", **settings.parameters})
 
 
 def check_settings(settings: ModelSettings) -> None:

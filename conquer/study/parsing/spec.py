@@ -17,7 +17,7 @@ class ParsingSpec:
 
     treebank: Path = field(metadata={"help": "A folder with the train, dev and test files of a treebank."})
     ask: tuple[str, ...] = field(
-        default=("pair", "gnc", "margin", "confusion", "random"), metadata={"help": "Rules, comma-separated."}
+        default=("gnc", "margin", "confusion", "random"), metadata={"help": "Rules, comma-separated."}
     )
     questions: int = field(default=1, metadata={"help": "Questions per sentence."})
     passes: int = field(default=1, metadata={"help": "Passes over the sentences."})
@@ -50,10 +50,6 @@ class ParsingSpec:
         default=None,
         metadata={"help": "sequential (the paper's listing) or exact: keep the scores of all edges within [-1, 1]."},
     )
-    prior: tuple[str, ...] = field(
-        default=("none",),
-        metadata={"help": "Initial weights: none, or upos, rules over tags; comma-separated."},
-    )
     lam: float | None = field(default=None, metadata={"help": "The start of A; 1 in the paper.  [0.3]"})
     bits: int = field(
         default=16, metadata={"help": "Features are hashed into blocks of 2^bits columns, or an eighth of that."}
@@ -67,7 +63,7 @@ class ParsingSpec:
         for name in ("questions", "passes", "seeds", "points"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("ask", "error", "refusal", "prior"):
+        for name in ("ask", "error", "refusal"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must name at least one, got nothing")
         if self.longest is not None and self.longest < 1:

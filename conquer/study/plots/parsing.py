@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 _STYLE = {
-    "pair": ("#CC79A7", "P"),
     "gnc": ("#0072B2", "o"),
     "margin": ("#E69F00", "s"),
     "confusion": ("#D55E00", "D"),

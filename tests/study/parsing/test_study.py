@@ -48,24 +48,13 @@ def test_numbers_hang_together(tmp_path, folder):
     assert (ends["questions"] <= ends["visits"]).all()
     assert ends["share"].max() < 1
     assert frame["uas"].is_between(0, 1).all()
+    assert frame.filter(pl.col("ask") != CEILING)["early"].is_between(0, 1).all()
     assert set(table(frame)["ask"]) == {"gnc", "random", CEILING}
-
-
-def test_priors_side_by_side(tmp_path, folder):
-    alone = study_parsing(spec(folder, ask=("gnc",)), tmp_path / "out")
-    both = study_parsing(spec(folder, ask=("gnc",), prior=("none", "upos")), tmp_path / "out")
-    assert set(table(both)["ask"]) == {"gnc", "gnc+upos", CEILING}
-    assert both.filter(pl.col("ask") != "gnc+upos").equals(alone), "the same cells, found again"
-    assert both.filter(pl.col("ask") != CEILING)["early"].is_between(0, 1).all()
-    mean = dict(both.group_by("ask").agg(pl.col("uas_nopunct").mean()).rows())
-    assert mean["gnc"] != mean["gnc+upos"]
-    with pytest.raises(ValueError, match="prior must be one of"):
-        run.cells_of(spec(folder, prior=("tags",)))
 
 
 def test_report(tmp_path, folder):
     out = tmp_path / "out"
-    small = spec(folder, ask=("pair", "margin"), seeds=1, passes=1, points=12, error=(0.0, 0.2), refusal=(0.0, 0.5))
+    small = spec(folder, ask=("gnc", "margin"), seeds=1, passes=1, points=12, error=(0.0, 0.2), refusal=(0.0, 0.5))
     run_parsing_study(small, out=out, command=["conquer", "parse", "study"])
     names = {path.name for path in out.iterdir()}
     assert {"report.md", "table.csv", "results.parquet", "curves.png", "curves.pdf"} <= names
@@ -74,7 +63,7 @@ def test_report(tmp_path, folder):
     assert "full-supervision" in page
     assert "Annotators who err 20% and refuse 0%" in page
     assert "Annotators who err 0% and refuse 50%" in page
-    frame = pl.read_parquet(out / "results.parquet").filter(pl.col("ask") == "pair")
+    frame = pl.read_parquet(out / "results.parquet").filter(pl.col("ask") == "gnc")
     assert frame.select("error", "refusal").unique().sort("error", "refusal").rows() == [(0, 0), (0, 0.5), (0.2, 0)]
     assert frame.filter(refusal=0.5)["refused"].mean() > 0.3
     assert frame.filter(refusal=0)["refused"].max() == 0
