@@ -149,8 +149,10 @@ def groups() -> Mapping[str, tuple[str, ...]]:
 
     Contextual rivals take new items in every round and any number of features.
     """
+    from conquer.rivals.table import FIXED_ARMS
+
     rivals = tuple(name for name in table() if name not in _FAMILY)
-    anywhere = (name for name in rivals if table()[name].largest is None and "arms" not in table()[name].takes)
+    anywhere = (name for name in rivals if table()[name].largest is None and name not in FIXED_ARMS)
     return {"paper": tuple(_FAMILY), "rivals": rivals, "contextual": tuple(anywhere), "all": tuple(table())}
 
 

@@ -194,8 +194,8 @@ class Trainer:
     >>> trainer = Trainer(TrainSpec(bits=8))
     >>> question = trainer.ask(sentence)
     >>> question.asks
-    "Which is the head of 'Dogs': 'bark' or the root?"
-    >>> trainer.tell(question, "first")
+    "Which is the head of 'Dogs': the root or 'bark'?"
+    >>> trainer.tell(question, "second")
     >>> trainer.parser().parse([sentence])[0].heads
     (2, 0)
     """

@@ -26,9 +26,9 @@ def rival(
 ) -> Algorithm:
     """A row of the table. `where` is the module and function of `conquer.rivals` that makes the method.
 
-    >>> row = rival("rucb", "Relative UCB", "arms.rucb:build", (Parameter("arms", "position", ""),), ({},))
+    >>> row = rival("rucb", "Relative UCB", "arms.rucb:build", (Parameter("alpha", 0.51, ""),), ({},))
     >>> row.models, row.takes
-    (('diagonal', 'full'), ('arms',))
+    (('diagonal', 'full'), ('alpha',))
     """
     build = partial(_build, where, largest)
     return Algorithm(name, description, build, parameters, points, models, largest, published=published)
@@ -326,9 +326,6 @@ _SINGLE = (
     ),
 )
 
-_ARMS = Parameter(
-    "arms", "position", "'position' (item i of each round is arm i) or 'features' (equal rows, equal arm)"
-)
 _ALPHA = Parameter("alpha", 0.51, "a number above 0: widths are sqrt(alpha ln t/n)")
 _ALPHA_GRID = grid(alpha=(0.05, 0.1, 0.2, 0.3, 0.51, 0.7, 1.0, 2.0))
 _FIXED_ARMS = (
@@ -336,7 +333,7 @@ _FIXED_ARMS = (
         "interleaved-filter",
         "Interleaved Filter, fixed arms: a champion meets the others in turn and eliminates those it beats",
         "arms.interleaved_filter:build",
-        (HORIZON, Parameter("prune", "yes", "'yes' (variant 2) or 'no'"), _ARMS),
+        (HORIZON, Parameter("prune", "yes", "'yes' (variant 2) or 'no'")),
         grid(horizon=(10, 100, 2000, 20_000), prune=("yes", "no")),
         ("diagonal",),
         published=Published({"prune": "yes"}, "variant 2, delta = 1/(T K^2)", ("horizon",)),
@@ -345,7 +342,7 @@ _FIXED_ARMS = (
         "beat-the-mean",
         "Beat the Mean, fixed arms: the least played arm meets a random one; the worst is eliminated",
         "arms.beat_the_mean:build",
-        (HORIZON, Parameter("gamma", 1.0, "a number above 0: scales the widths, 1 for strong transitivity"), _ARMS),
+        (HORIZON, Parameter("gamma", 1.0, "a number above 0: scales the widths, 1 for strong transitivity")),
         grid(gamma=(0.2, 0.4, 0.7, 1.0), horizon=(100, 2000)),
         ("diagonal",),
         published=Published(
@@ -358,7 +355,7 @@ _FIXED_ARMS = (
         "rucb",
         "Relative UCB, fixed arms: an arm that may beat all others, against the one most likely to beat it",
         "arms.rucb:build",
-        (_ALPHA, _ARMS),
+        (_ALPHA,),
         _ALPHA_GRID,
         ("diagonal",),
         published=Published({"alpha": 0.51}, "alpha = 0.51; that silent time is skipped is ours"),
@@ -367,7 +364,7 @@ _FIXED_ARMS = (
         "rmed1",
         "RMED1, fixed arms: the arms that may be the winner take turns",
         "arms.rmed1:build",
-        (Parameter("margin", 0.3, "a number of at least 0: f(K) = margin K^1.01"), _ARMS),
+        (Parameter("margin", 0.3, "a number of at least 0: f(K) = margin K^1.01"),),
         grid(margin=(0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)),
         ("diagonal",),
         published=Published({"margin": 0.3}, "f(K) = 0.3 K^1.01; that silent time is skipped is ours"),
@@ -376,7 +373,7 @@ _FIXED_ARMS = (
         "double-thompson",
         "Double Thompson sampling, fixed arms: a sampled champion and its sampled challenger",
         "arms.double_thompson:build",
-        (_ALPHA, _ARMS),
+        (_ALPHA,),
         _ALPHA_GRID,
         ("diagonal",),
         published=Published({"alpha": 0.51}, "alpha = 0.51; that time counts answers is ours"),
@@ -436,4 +433,6 @@ _SEVERAL = (
     ),
 )
 
+FIXED_ARMS = tuple(row.name for row in _FIXED_ARMS)
+"""The rivals that know items by their position: every round must hold the same ones."""
 ROWS = (*_CONTEXTUAL, *_SINGLE, *_FIXED_ARMS, *_SEVERAL)

@@ -107,7 +107,6 @@ def test_robust_weights_limit_what_one_answer_can_do():
         ("rank-breaking", {"model": "full", "estimator": "probit", "robust": 0.3}),
         ("maxminlcb", {"model": "kernel", "estimator": "mle", "kernel": "poly", "scale": 2.0}),
         ("ucb-mnl", {"model": "full", "estimator": "mle"}),
-        ("rucb", {"arms": "features"}),
     ],
 )
 def test_options_survive_a_file(name, parameters):
@@ -138,7 +137,6 @@ def test_options_survive_a_file(name, parameters):
         ("maxinp", {"warmup": -1}, "warmup must be"),
         ("toptwo", {"forget": 0.9}, "forget=0.9 needs estimator='linear', got 'logistic'"),
         ("vacdb", {"alpha": 0.0}, "alpha must be"),
-        ("rucb", {"arms": "colour"}, "arms must be one of"),
         ("ucb-mnl", {"show": 1}, "show must be"),
         ("ucb-mnl", {"estimator": "mle"}, "estimator='mle' needs model='full', got 'diagonal'"),
         ("ucb-mnl", {"estimator": "other"}, "estimator must be one of"),

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from conquer.checks import positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.arms.method import fixed_arms
+from conquer.rivals.arms.method import ArmRule, fixed_arms
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
-from conquer.types import Floats, Ints
+from conquer.types import Floats
 
 
-class BeatTheMean:
+class BeatTheMean(ArmRule):
     """The least played arm meets a random one; the worst arm is eliminated once its interval lies below the best's.
 
     Yisong Yue and Thorsten Joachims: Beat the mean bandit, 2011. Widths are 3 gamma^2 sqrt(ln(2 T K)/n*), n* the fewest
@@ -45,25 +45,25 @@ class BeatTheMean:
             self.alive = np.concatenate([self.alive, np.ones(count - old, bool)])
             self.met, self.won = (np.pad(array, (0, count - old)) for array in (self.met, self.won))
 
-    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
-        alive = here[self.alive[here]]
-        notes = {"count": int(here.size)}
+    def choose(self, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
+        alive = np.flatnonzero(self.alive[: len(wins)])
+        notes = {"count": len(wins)}
         if alive.size < 2:
-            last = int(alive[0]) if alive.size else int(here[0])
+            last = int(alive[0]) if alive.size else 0
             return last, last, notes
         first = draws.largest(-self.met[alive].sum(axis=1))
         others = np.delete(alive, first)
         return int(alive[first]), int(others[draws.below(0, others.size)]), notes
 
-    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
-        count = notes.get("count")
-        if not isinstance(count, int) or count < 2:
-            raise ValueError(f"the choice must keep the number of arms in its notes, got {count!r}")
+    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, count: int) -> None:
+        met = notes.get("count")
+        if not isinstance(met, int) or met < 2:
+            raise ValueError(f"the choice must keep the number of arms in its notes, got {met!r}")
         if not (self.alive[first] and self.alive[second]):
             return  # the answer came after one of them was eliminated
         self.met[first, second] += 1.0
         self.won[first, second] += 0.5 * (1.0 + answer)
-        self._drop(count)
+        self._drop(met)
 
     def _drop(self, count: int) -> None:
         alive = np.flatnonzero(self.alive)

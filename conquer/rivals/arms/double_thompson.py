@@ -4,16 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conquer.checks import positive
-from conquer.rivals.arms.method import fixed_arms, shares_and_bonus
-from conquer.rivals.learner import Arrays
+from conquer.rivals.arms.method import ArmRule, fixed_arms, shares_and_bonus
 from conquer.tickets import Draws
-from conquer.types import Floats, Ints
+from conquer.types import Floats
 
 
-class DoubleThompson:
+class DoubleThompson(ArmRule):
     """A champion by sampled preferences among the optimistic Copeland winners, then its challenger.
 
     Huasen Wu and Xin Liu: Double Thompson sampling for dueling bandits, 2016.
@@ -33,14 +31,11 @@ class DoubleThompson:
     def __init__(self, *, alpha: float) -> None:
         self.alpha = alpha
 
-    def grow(self, count: int) -> None:
-        pass
-
-    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
+    def choose(self, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
         from scipy.special import betaincinv
 
-        W, count = wins[np.ix_(here, here)], here.size
-        share, bonus = shares_and_bonus(W, self.alpha, clock)
+        count = len(wins)
+        share, bonus = shares_and_bonus(wins, self.alpha, clock)
         upper, lower = share + bonus, share - bonus
         np.fill_diagonal(upper, 0.5)
         np.fill_diagonal(lower, 0.5)
@@ -48,23 +43,14 @@ class DoubleThompson:
         rows, columns = np.triu_indices(count, 1)
         uniforms = draws.uniforms(rows.size + count)
         sampled = np.full((count, count), 0.5)
-        sampled[rows, columns] = betaincinv(W[rows, columns] + 1, W[columns, rows] + 1, uniforms[: rows.size])
+        sampled[rows, columns] = betaincinv(wins[rows, columns] + 1, wins[columns, rows] + 1, uniforms[: rows.size])
         sampled[columns, rows] = 1.0 - sampled[rows, columns]
         beaten = np.where(copeland == copeland.max(), (sampled > 0.5).sum(axis=1), -1)
         champion = draws.largest(beaten.astype(np.float64))
-        column = betaincinv(W[:, champion] + 1, W[champion] + 1, uniforms[rows.size :])
+        column = betaincinv(wins[:, champion] + 1, wins[champion] + 1, uniforms[rows.size :])
         column[champion] = 0.5
         column[lower[:, champion] > 0.5] = -1.0
-        return int(here[champion]), int(here[draws.largest(np.asarray(column, np.float64), tie=1)]), {}
-
-    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
-        pass
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {}
-
-    def restore(self, arrays: Arrays, count: int) -> None:
-        pass
+        return champion, draws.largest(np.asarray(column, np.float64), tie=1), {}
 
 
 build = fixed_arms(lambda values: DoubleThompson(alpha=positive("alpha", values["alpha"])))

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from conquer.checks import one_of, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
-from conquer.rivals.arms.method import fixed_arms
+from conquer.rivals.arms.method import ArmRule, fixed_arms
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
 from conquer.types import Floats, Ints
 
 
-class InterleavedFilter:
+class InterleavedFilter(ArmRule):
     """The champion meets the others in turn; after each sweep the beaten are eliminated, and a better arm takes over.
 
     Yisong Yue, Josef Broder, Robert Kleinberg and Thorsten Joachims: The K-armed dueling bandits problem, 2009, 2012.
@@ -42,23 +42,21 @@ class InterleavedFilter:
         self.alive = np.concatenate([self.alive, np.ones(more, bool)])
         self.met, self.won = (np.concatenate([array, np.zeros(more)]) for array in (self.met, self.won))
 
-    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
-        champion = self.champion if self.champion >= 0 else int(here[draws.below(0, here.size)])
-        notes = {"champion": champion, "count": int(here.size)}
-        others = [int(arm) for arm in here if self.alive[arm] and arm != champion]
-        if champion not in here:
-            # Only where the arms change from round to round: nothing can be learnt about the champion.
-            return int(here[0]), int(others[0] if others and others[0] != here[0] else here[-1]), {"champion": -1}
+    def choose(self, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
+        count = len(wins)
+        champion = self.champion if self.champion >= 0 else draws.below(0, count)
+        if champion >= count:  # in a round of fewer arms nothing can be learnt about the champion
+            return 0, 1, {"champion": -1}
+        notes = {"champion": champion, "count": count}
+        others = [arm for arm in range(count) if self.alive[arm] and arm != champion]
         if not others:
             return champion, champion, notes
         return champion, min(others, key=lambda arm: self.met[arm]), notes
 
-    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
-        champion, count = notes.get("champion"), notes.get("count", 0)
-        if not isinstance(champion, int) or not isinstance(count, int):
-            raise ValueError(
-                f"the choice must keep its champion and count in its notes, got {champion!r} and {count!r}"
-            )
+    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, count: int) -> None:
+        champion, met = notes.get("champion"), notes.get("count", 0)
+        if not isinstance(champion, int) or not isinstance(met, int):
+            raise ValueError(f"the choice must keep its champion and count in its notes, got {champion!r} and {met!r}")
         if self.champion < 0 and champion == first:
             self.champion = champion
         if champion != self.champion or first != champion or not self.alive[second]:
@@ -67,7 +65,7 @@ class InterleavedFilter:
         self.won[second] += 0.5 * (1.0 + answer)
         others = np.flatnonzero(self.alive & (np.arange(self.alive.size) != champion))
         if self.met[second] == self.met[others].min():  # the last of its sweep
-            self._sweep(others, max(count, 2))
+            self._sweep(others, max(met, 2))
 
     def _sweep(self, others: Ints, count: int) -> None:
         n = self.met[others]

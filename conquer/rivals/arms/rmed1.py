@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from conquer.checks import number
 from conquer.files import adopt
-from conquer.rivals.arms.method import LATEST, fixed_arms, wake
+from conquer.rivals.arms.method import LATEST, ArmRule, fixed_arms, wake
 from conquer.rivals.learner import Arrays
 from conquer.tickets import Draws
-from conquer.types import Floats, Ints
+from conquer.types import Floats
 
 
-class RMED1:
+class RMED1(ArmRule):
     """Arms whose divergence from being the winner is at most ln t + f(K) take turns.
 
     Junpei Komiyama, Junya Honda, Hisashi Kashima and Hiroshi Nakagawa: Regret lower bound and optimal algorithm in
@@ -38,40 +38,36 @@ class RMED1:
         self.remaining: list[int] = []
         self.coming: list[int] = []
 
-    def grow(self, count: int) -> None:
-        pass
-
-    def choose(self, here: Ints, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
-        W, count = wins[np.ix_(here, here)], here.size
+    def choose(self, wins: Floats, clock: float, draws: Draws) -> tuple[int, int, Mapping[str, Any]]:
+        count = len(wins)
         for i in range(count):
             for j in range(i + 1, count):
-                if W[i, j] + W[j, i] == 0:
-                    return int(here[i]), int(here[j]), {"clock": clock, "remaining": [], "coming": []}
-        mean, divergence = divergences(W)
+                if wins[i, j] + wins[j, i] == 0:
+                    return i, j, {"clock": clock, "remaining": [], "coming": []}
+        mean, divergence = divergences(wins)
         winner = int(divergence.argmin())
-        place = {int(arm): k for k, arm in enumerate(here)}
-        remaining = [place[arm] for arm in self.remaining if arm in place] or list(range(count))
-        coming = [place[arm] for arm in self.coming if arm in place]
+        remaining = [arm for arm in self.remaining if arm < count] or list(range(count))
+        coming = [arm for arm in self.coming if arm < count]
         time, silent = clock, 0.0
         while True:
             arm = remaining[0]
             opponent = self._opponent(arm, winner, mean)
             remaining, coming = self._turn(remaining, coming, divergence, time, count)
-            notes = {"clock": time, "remaining": here[remaining].tolist(), "coming": here[coming].tolist()}
+            notes = {"clock": time, "remaining": remaining, "coming": coming}
             if opponent != arm:
                 break
             if remaining == [winner]:
                 # Alone on the list: the next arm returns when ln t has grown to its divergence.
                 away = np.delete(divergence, winner).min() - divergence[winner] - self._allowance(count)
                 if away >= math.log(LATEST):
-                    return int(here[winner]), int(here[winner]), {**notes, "clock": clock}
+                    return winner, winner, {**notes, "clock": clock}
                 at = max(math.ceil(math.exp(away)), time + 1)
                 silent, time = silent + (at - time), at
             else:
                 silent, time = silent + 1, time + 1
         if silent and not wake(0.0, silent + 1, draws, 0):
-            return int(here[winner]), int(here[winner]), notes
-        return int(here[arm]), int(here[opponent]), notes
+            return winner, winner, notes
+        return arm, opponent, notes
 
     def _allowance(self, count: int) -> float:
         return self.margin * math.pow(count, 1.01)
@@ -97,11 +93,11 @@ class RMED1:
         coming = coming + fresh
         return (remaining, coming) if remaining else (sorted(coming), [])
 
-    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, wins: Floats) -> None:
+    def learn(self, notes: Mapping[str, Any], first: int, second: int, answer: float, count: int) -> None:
         lists = notes.get("remaining"), notes.get("coming")
         for found in lists:
-            if not isinstance(found, list | tuple) or not all(isinstance(k, int) and 0 <= k < len(wins) for k in found):
-                raise ValueError(f"the lists must hold arms in [0, {len(wins)}), got {lists!r}")
+            if not isinstance(found, list | tuple) or not all(isinstance(k, int) and 0 <= k < count for k in found):
+                raise ValueError(f"the lists must hold arms in [0, {count}), got {lists!r}")
         self.remaining, self.coming = list(lists[0] or ()), list(lists[1] or ())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
