@@ -7,9 +7,8 @@ from pathlib import Path
 EXTRAS = {
     "study": ("jinja2", "matplotlib", "polars", "sklearn", "zstandard"),
     "cluster": ("distributed",),
-    "serve": ("conllu", "itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "uvicorn"),
+    "serve": ("itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "uvicorn"),
     "postgres": ("psycopg",),
-    "parse": ("conllu",),
 }
 """The import names of the packages that the commands of an extra use."""
 

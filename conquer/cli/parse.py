@@ -28,7 +28,7 @@ def study(
     overwrite: Overwrite = False,
 ) -> None:
     """Accuracy against the number of questions, for every rule, beside full supervision."""
-    need("parse", "study", *(["cluster"] if cluster else []))
+    need("study", *(["cluster"] if cluster else []))
     from conquer.study.parsing.run import run_parsing_study
 
     spec, typed = ParsingSpec(**given), ["conquer", *sys.argv[1:]]
@@ -43,7 +43,6 @@ def train(
     model: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Train a parser from a treebank's simulated answers, or from recorded ones."""
-    need("parse")
     spec = TrainSpec(**given)
     check_writable(model)
     with showing("reading and compiling") as progress:
@@ -61,7 +60,6 @@ def predict(
     model: Annotated[Path, typer.Option(help="A file that train wrote.")],
 ) -> None:
     """Parse a CoNLL-U file: HEAD and DEPREL (root, dep) are filled, the rest stays."""
-    need("parse")
     from conquer import parsing
 
     parser = parsing.load(model)
@@ -74,7 +72,6 @@ def predict(
 @commands.command("evaluate")
 def evaluate(gold: Path, system: Path, several_roots: bool = False) -> None:
     """Attachment scores of SYSTEM against GOLD."""
-    need("parse")
     from conquer import parsing
 
     heads: Literal["tree", "forest"] = "forest" if several_roots else "tree"

@@ -44,7 +44,10 @@ def stream_orders(lines: Iterable[str]) -> Iterator[tuple[int, list[str], int, l
             continue
         if count == 0:
             raise OrderError(f"line {line_number}: '# NUMBER ALTERNATIVES' must come before the orders")
-        names = names or [known.get(k + 1, str(k + 1)) for k in range(count)]
+        if not names:
+            names = [known.get(k + 1, str(k + 1)) for k in range(count)]
+            if len({*names}) < count:
+                raise OrderError(f"line {line_number}: two alternatives have the same name; rename one of them")
         yield line_number, names, *_order(line, line_number, count)
 
 

@@ -1,4 +1,4 @@
-"""Files as chunks of rows, streamed: delimited tables, JSON lines, JSON arrays and Parquet, compressed or not.
+"""Files as chunks of rows: delimited tables, JSON lines, JSON arrays and Parquet, compressed or not.
 
 `sniff` finds out from the first bytes how a file is written, `chunks` reads it. A row that cannot be read is listed in
 its chunk with the reason, so that the caller may refuse the file or count the row.
@@ -39,16 +39,14 @@ LATIN = "cp1252"
 """What programs for Windows write; it contains all of Latin-1 that is used in practice."""
 _DELIMITERS = (",", ";", "\t", "|")
 _LOOK = 1 << 20
-_PIECE = 4 << 20
 _LONGEST_CELL = (1 << 24) + (1 << 10)
-_LONGEST_ROW = 64 << 20
+_LARGEST_ARRAY = 1 << 30
 _FIRST_ROWS = 256
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _LEDGER = re.compile(rb'"kind"\s*:\s*"open"')
 _QUOTED = re.compile(r'"[^"]*"(\t"[^"]*")*')
 _PREFLIB = re.compile(rb"#\s*(FILE NAME|TITLE|NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.IGNORECASE)
-_BETWEEN = re.compile(r"[\s,]*")
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
 Form = Literal["table", "jsonl", "json", "ledger", "parquet", "preflib"]
@@ -79,7 +77,7 @@ class FilePart(NamedTuple):
 
     def at(self, line: int) -> str:
         """The place of a row, for messages."""
-        return f"{name_of(self.source)}, {'row' if self.form == 'parquet' else 'line'} {line}"
+        return f"{name_of(self.source)}, {'row' if self.form in ('json', 'parquet') else 'line'} {line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +182,11 @@ def chunks(part: FilePart) -> Iterator[Chunk]:
     """The rows of a part of a file, up to 16,384 at a time."""
     if part.form == "parquet":
         return _parquet(part.source)
-    if part.form in ("json", "jsonl", "ledger"):
+    if part.form == "json":
+        return from_rows(_array(part))
+    if part.form in ("jsonl", "ledger"):
         meter = _Meter()
-        return from_rows((_array if part.form == "json" else _json_lines)(part, meter), meter)
+        return from_rows(_json_lines(part, meter), meter)
     return _table(part)
 
 
@@ -195,8 +195,6 @@ def cut(part: FilePart, size: int = PART_BYTES) -> list[FilePart]:
 
     A file stays whole that is small, compressed or not made of lines, and a table with a cell of several lines.
     """
-    import numpy as np  # readers of reviews do without
-
     path = part.source
     assert isinstance(path, Path)
     total = path.stat().st_size
@@ -204,30 +202,14 @@ def cut(part: FilePart, size: int = PART_BYTES) -> list[FilePart]:
         return [part]
     header = tuple(_header(part, _reader(part, _Meter()))) if part.form == "table" else ()
     quoted = part.form == "table" and part.quoted
-    parts, start, line, seen, number = [], 0, 1, 0, 1
-    open_quotes = 0
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            codes = np.frombuffer(piece, np.uint8)
-            ends = np.flatnonzero(codes == 10)
-            if quoted:
-                quotes = np.cumsum(codes == 34)
-                if ((quotes[ends] + open_quotes) % 2).any():
-                    return [part]
-                open_quotes = (open_quotes + int(quotes[-1])) % 2
-            goal = start + size - seen
-            while ends.size and goal < len(piece):
-                place = int(np.searchsorted(ends, max(goal - 1, 0)))
-                if place == ends.size:
-                    break
-                stop, after = seen + int(ends[place]) + 1, number + place + 1
-                if stop >= total:
-                    break
-                parts.append(part._replace(start=start, stop=stop, line=line, header=header if start else ()))
-                start, line = stop, after
-                goal = start + size - seen
-            seen, number = seen + len(piece), number + ends.size
-    parts.append(part._replace(start=start, stop=total, line=line, header=header if start else ()))
+    parts, start, line, stop = [], 0, 1, 0
+    for number, text in enumerate(lines(path), 2):
+        if quoted and text.count(b'"') % 2:
+            return [part]
+        stop += len(text)
+        if stop - start >= size or stop == total:
+            parts.append(part._replace(start=start, stop=stop, line=line, header=header if start else ()))
+            start, line = stop, number
     return parts
 
 
@@ -284,58 +266,20 @@ def _object(line: bytes) -> Any:
             return ValueError(f"not a JSON object ({error!s:.100})")
 
 
-def _array(part: FilePart, meter: _Meter) -> Iterator[tuple[int, Any]]:
-    """(line, row) of a JSON array, with room for its longest row; after a syntax error no row can be found."""
-    decoder = json.JSONDecoder(parse_int=_integer)
-    texts = _decoded_pieces(part)
-    first = next(texts, "")
-    line, more = 1 + first.count("\n", 0, first.index("[")), True
-    text, at = first, first.index("[") + 1
-    while True:
-        between = _BETWEEN.match(text, at)
-        end = between.end() if between else at
-        line, at = line + text.count("\n", at, end), end
-        if at < len(text) and text[at] == "]":
-            if text[at + 1 :].strip() or any(rest.strip() for rest in texts):
-                raise DataError(f"{part.at(line)}: something follows the end of the JSON array")
-            return
-        row, after = None, -1
-        problem: Exception | None = None
-        if at < len(text):
-            try:
-                row, after = decoder.raw_decode(text, at)
-            except (ValueError, RecursionError) as error:
-                problem = error
-        # A number at the very end may continue in the next piece; everything else has an end of its own.
-        if after >= 0 and (after < len(text) or not more):
-            meter.bytes += after - at
-            yield line, row
-            line, at = line + text.count("\n", at, after), after
-            continue
-        if not more:
-            reason = problem or "it ends without a closing bracket"
-            raise DataError(f"{part.at(line)}: the JSON array is broken here ({reason!s:.100})")
-        if len(text) - at > _LONGEST_ROW:
-            raise DataError(f"{part.at(line)}: a row longer than {_LONGEST_ROW} characters")
-        # The text doubles each time, so that a long row is not parsed again for every small piece of it.
-        text, at = text[at:], 0
-        goal = 2 * len(text) + 1
-        while more and len(text) < goal:
-            piece = next(texts, None)
-            more = piece is not None
-            text += piece or ""
-
-
-def _decoded_pieces(part: FilePart) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder(part.encoding)("strict" if part.encoding == UTF8 else "replace")
-    line = 1
+def _array(part: FilePart) -> Iterator[tuple[int, Any]]:
+    """(number, row) of a JSON array, which is read as one."""
+    parts, size = [], 0
+    for piece in pieces(part.source):
+        parts.append(piece)
+        size += len(piece)
+        if size > _LARGEST_ARRAY:
+            raise DataError(f"{name_of(part.source)}: a JSON array of more than 1 GB; save it as JSON lines")
     try:
-        for piece in pieces(part.source):
-            yield decoder.decode(piece)
-            line += piece.count(b"\n")
-        yield decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name_of(part.source)}, about line {line}: not UTF-8 ({error.reason})") from None
+        text = b"".join(parts).decode(part.encoding, "strict" if part.encoding == UTF8 else "replace")
+        rows = json.loads(text.removeprefix("\ufeff"), parse_int=_integer)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name_of(part.source)}: the JSON array is broken ({error!s:.100})") from None
+    return iter(enumerate(rows, 1))
 
 
 def _integer(digits: str) -> int | float:

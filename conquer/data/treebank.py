@@ -3,14 +3,11 @@
 import gzip
 import lzma
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
-
-from conllu.exceptions import ParseException
-from conllu.parser import parse_id_value, parse_int_value
 
 from conquer.data.compression import DataError, content
 from conquer.files import write_atomically
@@ -21,8 +18,9 @@ Heads = Literal["tree", "forest", "ignore"]
 COLUMNS = 10
 HEAD, DEPREL = 6, 7
 """Columns of CoNLL-U, from 0."""
-_LONGEST_NUMBER = 12
-"""Characters of an id or a head."""
+_ID = re.compile(r"(0|[1-9][0-9]{0,11})(?:([-.])(0|[1-9][0-9]{0,11}))?")
+"""The id of a word, of a range of words (3-4) or of an empty node (3.1)."""
+_HEAD = re.compile("0|[1-9][0-9]{0,11}")
 
 
 class TreebankError(ValueError):
@@ -69,18 +67,6 @@ class Sentence:
         return replace(self, lines=tuple(lines), heads=tuple(int(head) for head in heads), deprels=relations)
 
 
-@lru_cache(maxsize=4096)
-def _number(text: str) -> int | tuple[int, str, int] | None:
-    parsed: int | tuple[int, str, int] | None = parse_id_value(text)
-    return parsed
-
-
-@lru_cache(maxsize=4096)
-def _head(text: str) -> int | None:
-    parsed: int | None = parse_int_value(text)
-    return parsed
-
-
 class _Place:
     """The place in a file, for messages."""
 
@@ -107,24 +93,20 @@ def _sentence(lines: Sequence[str], first: int, name: str, ordinal: int, check: 
             raise place.error(first + number, f"expected {COLUMNS} columns separated by tabs, got {len(columns)}")
         if "" in columns:
             raise place.error(first + number, f"column {columns.index('') + 1} is empty; write _ for an unknown value")
-        if len(columns[0]) > 2 * _LONGEST_NUMBER:
+        found = _ID.fullmatch(columns[0])
+        if found is None:
             raise place.error(first + number, f"bad ID: {columns[0]!r:.30} is not the id of a word")
-        try:
-            key_ = _number(columns[0])
-        except ParseException as problem:
-            raise place.error(first + number, f"bad ID: {problem}") from None
-        if key_ is None or key_ == 0:
-            raise place.error(first + number, f"word ids must start at 1, got {columns[0]!r}")
-        if isinstance(key_, int):
-            if key_ != len(words) + 1:
-                raise place.error(first + number, f"expected word {len(words) + 1}, got {key_}")
+        start, mark, end = int(found[1]), found[2], found[3]
+        if mark is None:
+            if start != len(words) + 1:
+                raise place.error(first + number, f"expected word {len(words) + 1}, got {start}")
             at.append(number)
             words.append(columns)
-        elif key_[1] == "-":
-            if key_[0] != len(words) + 1:
+        elif mark == "-":
+            if start != len(words) + 1 or int(end) < start:
                 raise place.error(first + number, f"expected a range starting at {len(words) + 1}, got {columns[0]}")
-            spans.append((first + number, key_[2]))
-        elif key_[0] != len(words):
+            spans.append((first + number, int(end)))
+        elif start != len(words):
             raise place.error(first + number, f"expected an empty node {len(words)}.x, got {columns[0]}")
     if not words:
         raise place.error(first, "no words")
@@ -172,12 +154,9 @@ def tree_fault(heads: Sequence[int], several_roots: bool = False) -> tuple[int, 
 def _heads(words: Sequence[Sequence[str]], lines: Sequence[int], place: _Place, check: Heads) -> tuple[int, ...]:
     heads: list[int] = []
     for word, (columns, line) in enumerate(zip(words, lines, strict=True), start=1):
-        try:
-            head = _head(columns[HEAD]) if len(columns[HEAD]) <= _LONGEST_NUMBER else -1
-        except ParseException:
-            head = -1
-        if head is None:
+        if columns[HEAD] == "_":
             raise place.error(line, f"word {word} has no head")
+        head = int(columns[HEAD]) if _HEAD.fullmatch(columns[HEAD]) else -1
         if not 0 <= head <= len(words) or head == word:
             raise place.error(
                 line, f"the head of word {word} must be another word up to {len(words)} or 0, got {columns[HEAD]!r:.30}"
@@ -212,7 +191,7 @@ def parse(text: str, name: str = "text", heads: Heads = "tree") -> list[Sentence
 
 
 def read(path: str | os.PathLike[str], heads: Heads = "tree") -> list[Sentence]:
-    """All sentences of a CoNLL-U file , plain or compressed with gzip, xz or zstandard.
+    """All sentences of a CoNLL-U file, plain or compressed with gzip, xz or zstandard.
 
     A byte order mark and carriage returns are dropped; the last blank line may be missing.
     """

@@ -4,19 +4,15 @@
 """
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
 from conquer.checks import is_real
-from conquer.data.columns import (
-    VoteColumns,
-    check_extension,
-    vote_columns,
-)
+from conquer.data.columns import VoteColumns, check_extension, vote_columns
 from conquer.data.compression import DataError, lines, name_of
 from conquer.data.items import LONGEST_NAME, Content, ItemReader, checked_content, content_of
 from conquer.data.ledgers import is_ledger, ledger_rows
@@ -33,7 +29,6 @@ _KINDS: dict[str, VoterKind] = {
     **dict.fromkeys(("judge", "llm", "ai", "model", "machine"), JUDGE),
 }
 _LISTED_PROBLEMS = 20
-_PAIRS = 1 << 14
 _CACHED_TYPES = {str, int, type(None)}
 
 
@@ -207,8 +202,6 @@ class VoteReading:
             if self.content not in (None, "ids"):
                 raise DataError(f"{name_of(part.source)}: PrefLib's alternatives are ids, got content={self.content!r}")
             self.content = "ids"
-            yield from _order_blocks(part, ItemReader("ids", self.known))
-            return
         reader: _BlockReader | None = None
         names: dict[str, None] = {}
         for chunk in self._chunks():
@@ -224,6 +217,8 @@ class VoteReading:
     def _chunks(self) -> Iterator[Chunk]:
         source = self.source
         if isinstance(source, FilePart):
+            if source.form == "preflib":
+                return from_rows(_order_rows(source))
             if source.form != "ledger":
                 return chunks(source)
             return from_rows(self._ledger(lambda: (row for chunk in chunks(source) for row in chunk.rows())))
@@ -446,46 +441,18 @@ def _winner(winner: Any, first: Any, second: Any) -> Any:
     return Strength(winner)
 
 
-def _order_blocks(part: FilePart, items: ItemReader) -> Iterator[VoteBlock]:
-    """The orders of a PrefLib file as votes: a person who ranks one item above another has voted for it.
+def _order_rows(part: FilePart) -> Iterator[tuple[int, Any]]:
+    """The orders of a PrefLib file as rows: a person who ranks one item above another has voted for it.
 
     Equals are ties; what is not ranked is not compared.
     """
-    first: list[ItemId] = []
-    second: list[ItemId] = []
-    rest: list[tuple[float, int, int]] = []
-    checked: list[str] = []
     try:
         for line, names, people, groups in stream_orders(raw.decode(part.encoding) for raw in lines(part.source)):
-            if names is not checked:
-                twice = next((name for name, times in Counter(names).items() if times > 1), None)
-                if twice is not None:
-                    raise OrderError(f"line {line}: two alternatives are called {twice!r:.60}; rename one of them")
-                checked = names
-            try:
-                ids = [[items.ids.get(names[k]) or items.read(names[k]) for k in group] for group in groups]
-            except ValueError as error:
-                raise OrderError(f"line {line}: {error}") from None
-            for place, group in enumerate(ids):
-                for k, one in enumerate(group):
-                    later = [(two, 0.0) for two in group[k + 1 :]]
-                    later += [(two, 1.0) for below in ids[place + 1 :] for two in below]
-                    for two, value in later:
-                        first.append(one)
-                        second.append(two)
-                        rest.append((value, line, people))
-                    if len(first) >= _PAIRS:
-                        yield _order_block(first, second, rest)
-                        first, second, rest = [], [], []
+            ranked = [(place, names[k]) for place, group in enumerate(groups) for k in group]
+            for (place, one), (later, two) in combinations(ranked, 2):
+                yield line, {"first": one, "second": two, "answer": float(later > place), "count": people}
     except (OrderError, UnicodeDecodeError) as error:
         raise DataError(f"{name_of(part.source)}, {error}") from None
-    if first:
-        yield _order_block(first, second, rest)
-
-
-def _order_block(first: list[ItemId], second: list[ItemId], rest: list[tuple[float, int, int]]) -> VoteBlock:
-    values, numbers, people = (np.array(column) for column in zip(*rest, strict=True))
-    return VoteBlock(first, second, values, numbers.astype(np.int64), counts=people.astype(np.int64))
 
 
 def read_votes(

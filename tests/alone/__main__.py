@@ -16,7 +16,7 @@ from tests.alone.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "out" / "alone"
-_ALL = "study,serve,parse,client"
+_ALL = "study,serve,client"
 
 
 def lower_bounds() -> str:

@@ -30,8 +30,8 @@ def test_every_extra_brings_what_its_commands_import():
 
 def test_a_clone_is_installed_from_its_folder(monkeypatch):
     monkeypatch.chdir(ROOT)
-    line = shlex.split(extras.pip_line("serve", "parse"))
-    assert line[1:] == ["-m", "pip", "install", "-e", f"{ROOT}[serve,parse]"]
+    line = shlex.split(extras.pip_line("serve", "study"))
+    assert line[1:] == ["-m", "pip", "install", "-e", f"{ROOT}[serve,study]"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_package_is_installed_from_where_it_came(monkeypatch, tmp_path, url, w
 
 
 def test_a_missing_package_is_one_line_with_its_extra(monkeypatch, capsys):
-    monkeypatch.setitem(extras.EXTRAS, "serve", ("conllu", "no_such_package"))
+    monkeypatch.setitem(extras.EXTRAS, "serve", ("msgspec", "no_such_package"))
     monkeypatch.setattr("sys.argv", ["conquer", "serve"])
     assert cli.main() == 2
     said = capsys.readouterr().err
@@ -64,7 +64,7 @@ def test_a_missing_package_is_one_line_with_its_extra(monkeypatch, capsys):
 
 
 def test_an_import_that_fails_on_the_way_names_its_extra():
-    lost = ModuleNotFoundError("No module named 'conllu.parser'", name="conllu.parser")
-    assert extras.remedy(lost).startswith("conllu not installed; run: ")
+    lost = ModuleNotFoundError("No module named 'msgspec.json'", name="msgspec.json")
+    assert extras.remedy(lost).startswith("msgspec not installed; run: ")
     other = ModuleNotFoundError("No module named 'elsewhere'", name="elsewhere")
     assert extras.remedy(other) == "No module named 'elsewhere'"

@@ -61,5 +61,5 @@ def test_two_alternatives_of_one_name_are_refused(tmp_path):
     path = tmp_path / "some.soc"
     names = "# ALTERNATIVE NAME 1: tea\n# ALTERNATIVE NAME 2: mug\n# ALTERNATIVE NAME 3: tea\n"
     path.write_text(f"# NUMBER ALTERNATIVES: 3\n{names}2: 1,2\n")
-    with pytest.raises(DataError, match=r"some.soc, line 5: two alternatives are called 'tea'"):
+    with pytest.raises(DataError, match=r"some.soc, line 5: two alternatives have the same name"):
         conquer.fit(path)

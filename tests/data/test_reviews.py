@@ -156,7 +156,7 @@ def test_arrays_of_objects(tmp_path: Path, indent: int | None, pack) -> None:
     assert list(reading) == PLAIN
     assert reading.unreadable == 3
     path.write_text(json.dumps(rows, indent=0)[:-30])
-    with pytest.raises(DataError, match=r"array.json, line 10: the JSON array is broken here"):
+    with pytest.raises(DataError, match=r"array.json: the JSON array is broken"):
         list(read(path))
     path.write_text("[]")
     with pytest.raises(NoReviewsError, match="there are no rows"):

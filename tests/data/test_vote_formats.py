@@ -219,19 +219,17 @@ def test_a_table_with_cells_of_several_lines_stays_whole(tmp_path):
     assert [vote.line for vote in read_votes(path, strict=False)][:2] == [2, 5]
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_many_rows_are_streamed(form, tmp_path):
     """50 MB of votes are never in memory at once."""
     row = {"left": "tea", "right": "mug", "winner": "left", "note": "x" * 1000}
     line = ",".join(row.values()).encode() if form == "csv" else json.dumps(row).encode()
-    begin, joint, end = {"csv": (b",".join(map(str.encode, row)) + b"\n", b"\n", b"\n"), "jsonl": (b"", b"\n", b""),
-                         "json": (b"[", b",\n", b"]")}[form]  # fmt: skip
+    header = b",".join(map(str.encode, row)) + b"\n" if form == "csv" else b""
     path = tmp_path / f"votes.{form}.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(begin + line)
+        file.write(header + line + b"\n")
         for _ in range(50):
-            file.write(joint + joint.join([line] * 1000))
-        file.write(end)
+            file.write((line + b"\n") * 1000)
     tracemalloc.start()
     reading = read_votes(path)
     assert sum(len(block) for block in reading.blocks()) == 50_001
