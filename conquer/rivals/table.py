@@ -26,7 +26,7 @@ def rival(
 ) -> Algorithm:
     """A row of the table. `where` is the module and function of `conquer.rivals` that makes the method.
 
-    >>> row = rival("rucb", "Relative UCB", "arms.rucb:build", (Parameter("alpha", 0.51, ""),), ({},))
+    >>> row = rival("rucb", "Relative UCB", "arms:rucb", (Parameter("alpha", 0.51, ""),), ({},))
     >>> row.models, row.takes
     (('diagonal', 'full'), ('alpha',))
     """
@@ -245,7 +245,7 @@ _SINGLE = (
     rival(
         "newtron",
         "Newtron: one item from a softmax of an online Newton step; is it the best?",
-        "single.newtron:build",
+        "single:newtron",
         (
             Parameter("alpha", 10.0, "a number above 0: the sharpness of the softmax"),
             Parameter("beta", 0.01, "a number above 0: the curvature of the losses"),
@@ -262,7 +262,7 @@ _SINGLE = (
     rival(
         "soba",
         "SOBA: one item, explored at rate gamma, for a second-order perceptron; is it the best?",
-        "single.soba:build",
+        "single:soba",
         (_GAMMA, _ITEM_LAM),
         grid(gamma=(0.02, 0.05, 0.1, 0.2), lam=(1.0, 10.0)),
         published=Published(
@@ -274,7 +274,7 @@ _SINGLE = (
     rival(
         "epoch-greedy",
         "Epoch-greedy: a random item, then greedy ones in growing number; is it the best?",
-        "single.ridge:epoch_greedy",
+        "single:epoch_greedy",
         (
             Parameter("pace", 3.0, "a number above 0: greedy rounds per explored one are pace sqrt(n/K)"),
             _ITEM_LAM,
@@ -291,7 +291,7 @@ _SINGLE = (
     rival(
         "kwik",
         "KWIK: asks about the least certain item until all are certain, then shows the best and asks nothing",
-        "single.ridge:kwik",
+        "single:kwik",
         (
             Parameter("threshold", 0.3, "a number above 0: the width below which an item is certain"),
             _ITEM_LAM,
@@ -308,7 +308,7 @@ _SINGLE = (
     rival(
         "partial-feedback",
         "Multilabel partial feedback: the set of items with the least estimated ranking loss; which is right?",
-        "single.partial_feedback:build",
+        "single:partial_feedback",
         (
             Parameter("eta", 0.1, "a number of at least 0: widths are sqrt(eta v)"),
             Parameter("a", 0.5, "a number in [0, 1): the cost of a right item that is not shown"),
@@ -332,7 +332,7 @@ _FIXED_ARMS = (
     rival(
         "interleaved-filter",
         "Interleaved Filter, fixed arms: a champion meets the others in turn and eliminates those it beats",
-        "arms.interleaved_filter:build",
+        "arms:interleaved_filter",
         (HORIZON, Parameter("prune", "yes", "'yes' (variant 2) or 'no'")),
         grid(horizon=(10, 100, 2000, 20_000), prune=("yes", "no")),
         ("diagonal",),
@@ -341,7 +341,7 @@ _FIXED_ARMS = (
     rival(
         "beat-the-mean",
         "Beat the Mean, fixed arms: the least played arm meets a random one; the worst is eliminated",
-        "arms.beat_the_mean:build",
+        "arms:beat_the_mean",
         (HORIZON, Parameter("gamma", 1.0, "a number above 0: scales the widths, 1 for strong transitivity")),
         grid(gamma=(0.2, 0.4, 0.7, 1.0), horizon=(100, 2000)),
         ("diagonal",),
@@ -354,7 +354,7 @@ _FIXED_ARMS = (
     rival(
         "rucb",
         "Relative UCB, fixed arms: an arm that may beat all others, against the one most likely to beat it",
-        "arms.rucb:build",
+        "arms:rucb",
         (_ALPHA,),
         _ALPHA_GRID,
         ("diagonal",),
@@ -363,7 +363,7 @@ _FIXED_ARMS = (
     rival(
         "rmed1",
         "RMED1, fixed arms: the arms that may be the winner take turns",
-        "arms.rmed1:build",
+        "arms:rmed1",
         (Parameter("margin", 0.3, "a number of at least 0: f(K) = margin K^1.01"),),
         grid(margin=(0.0, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0)),
         ("diagonal",),
@@ -372,7 +372,7 @@ _FIXED_ARMS = (
     rival(
         "double-thompson",
         "Double Thompson sampling, fixed arms: a sampled champion and its sampled challenger",
-        "arms.double_thompson:build",
+        "arms:double_thompson",
         (_ALPHA,),
         _ALPHA_GRID,
         ("diagonal",),
@@ -386,7 +386,7 @@ _SEVERAL = (
     rival(
         "rank-breaking",
         "Rank breaking: the best mean and the next upper bounds; the picked one of k beats each other shown",
-        "several.rank_breaking:build",
+        "several:rank_breaking",
         (_SHOW, _WIDTH, *ESTIMATION),
         _GRID,
         MODELS,
@@ -394,7 +394,7 @@ _SEVERAL = (
     rival(
         "ucb-mnl",
         'UCB for the multinomial logit: the k best upper bounds; "none of these" is an answer',
-        "several.ucb_mnl:build",
+        "several:ucb_mnl",
         (
             _SHOW,
             _WIDTH,
@@ -415,7 +415,7 @@ _SEVERAL = (
     rival(
         "cppl",
         "Plackett-Luce bandit: the k best by worth and width, averaged gradient steps",
-        "several.cppl:build",
+        "several:cppl",
         (
             _SHOW,
             Parameter("omega", 0.1, "a number of at least 0: the factor of the widths"),

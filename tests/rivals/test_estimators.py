@@ -12,7 +12,7 @@ from conquer.models.kernel import Kernel
 from conquer.rivals.estimators.estimator import Linear, Robust
 from conquer.rivals.estimators.likelihood import KernelLikelihood, Likelihood
 from conquer.rivals.estimators.online import Forgetting, Logistic, Probit
-from conquer.rivals.several.multinomial import fit
+from conquer.rivals.several import fit
 from conquer.rows import as_rows
 
 

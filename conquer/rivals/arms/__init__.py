@@ -1,1 +1,0 @@
-"""Rivals for fixed arms without features."""

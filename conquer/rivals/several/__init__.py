@@ -1,1 +1,0 @@
-"""Rivals that can show more than two items."""
