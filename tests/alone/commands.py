@@ -64,7 +64,7 @@ def library(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
 
 def what_is_missing(programs: Path, room: Path, environ: Mapping[str, str]) -> Fault:
     """Every command of an extra that is not there names it, in one line."""
-    for words, extra in ((("serve",), "serve"), (("study",), "study"), (("parse", "study"), "parse,study")):
+    for words, extra in ((("serve",), "serve"), (("study",), "study"), (("parse", "study"), "study")):
         status, said = _run(
             programs, room, environ, "conquer", *words, *(("--treebank", "x") if words[0] == "parse" else ())
         )

@@ -17,7 +17,7 @@ from conquer.study.reviews.tables import by_pass, equal_pairs
 if TYPE_CHECKING:
     from polars import DataFrame
 
-HOLDS, FAILS, PARTLY, OPEN = "holds", "does not hold", "holds in part", "cannot be said"
+HOLDS, FAILS, PARTLY, OPEN = "holds", "does not hold", "holds in part", "undecided"
 THEIRS = ("ttg", "gnr", "gnu", "gnc", "ttu", "unr")
 """The paper's duelling rules."""
 RELATED = ("confidit", "banditron")
