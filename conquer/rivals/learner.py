@@ -49,10 +49,7 @@ def drawn(chances: Floats, u: float) -> int:
 
 
 def finite(*values: Any) -> None:
-    """Raise a FloatingPointError unless all values are finite: methods call it before they change their state.
-
-    >>> finite(np.zeros(2), 1.0)
-    """
+    """Raise a FloatingPointError unless all values are finite: methods call it before they change their state."""
     if not all(np.isfinite(value).all() for value in values):
         raise FloatingPointError("a value that is not finite")
 
@@ -93,22 +90,9 @@ class Rival:
     def __init__(self, method: Method, *, dim: int, name: str, parameters: Mapping[str, Any] | None = None) -> None:
         self.model, self.dim, self.name = method, dim, name
         self.parameters: Mapping[str, Any] = dict(parameters or {})
+        self.duels, self.shows = method.duels, method.shows
+        self.fixed_arms = bool(getattr(method, "fixed_arms", False))
         self.answers = 0
-
-    @property
-    def duels(self) -> bool:
-        """Whether it needs at least two items."""
-        return self.model.duels
-
-    @property
-    def shows(self) -> int:
-        """The most items it shows."""
-        return self.model.shows
-
-    @property
-    def fixed_arms(self) -> bool:
-        """Whether items are identified by their position, so that every round must hold the same ones."""
-        return bool(getattr(self.model, "fixed_arms", False))
 
     @property
     def fresh(self) -> bool:
@@ -127,7 +111,7 @@ class Rival:
 
     def check(self, choice: Choice, count: int) -> tuple[int, ...]:
         """The shown positions, or a ValueError if this choice cannot be learnt from `count` items."""
-        shown, most = choice.shown, max(self.model.shows, 2 if self.duels else 1)
+        shown, most = choice.shown, max(self.shows, 2 if self.duels else 1)
         expected = Query.BEST if not self.duels and len(shown) == 1 else Query.DUEL
         if choice.query != expected:
             raise ValueError(

@@ -12,7 +12,7 @@ from conquer.checks import number, one_of, positive, whole
 from conquer.files import adopt
 from conquer.learners.algorithm import Values
 from conquer.rivals.estimators.build import estimator_of
-from conquer.rivals.estimators.covariance import SPREADS, Spread, all_features, rolled_back
+from conquer.rivals.estimators.covariance import Posterior, all_features, rolled_back
 from conquer.rivals.estimators.estimator import Estimator
 from conquer.rivals.estimators.likelihood import minimise
 from conquer.rivals.learner import Arrays, Method, Pick, finite
@@ -33,11 +33,7 @@ def top(values: Floats, count: int, draws: Draws) -> tuple[int, ...]:
 
 
 def outside_chances(utilities: Floats) -> Floats:
-    """e^u/(1 + sum e^u): the chance of each item where "none of these" is an answer.
-
-    >>> outside_chances(np.zeros(3)).tolist()
-    [0.25, 0.25, 0.25]
-    """
+    """e^u/(1 + sum e^u): the chance of each item where "none of these" is an answer."""
     most = max(float(utilities.max()), 0.0)
     weights = np.exp(utilities - most)
     return np.asarray(weights / (math.exp(-most) + weights.sum()))
@@ -47,9 +43,6 @@ def fit(items: Floats, shares: Floats, lam: float, start: Floats) -> Floats:
     """(D,): the minimiser of lam |theta|^2/2 - sum_n ln p(picked), by damped Newton steps.
 
     `items` (n, k, D) has a row of NaN for an empty place; `shares` (n, k) sum to the chance that an item was picked.
-
-    >>> fit(np.array([[[1.0]]]), np.array([[1.0]]), 1.0, np.zeros(1)).round(4).tolist()
-    [0.4011]
     """
     there = ~np.isnan(items[:, :, 0])
     X = np.where(there[:, :, None], items, 0.0)
@@ -130,7 +123,7 @@ def rank_breaking(dim: int, model: str, values: Values) -> Method:
     return RankBreaking(estimator, show=show_of(values), eta=number("eta", values["eta"], 0.0))
 
 
-class UCBMNL:
+class UCBMNL(Posterior):
     """The top k of theta.x + eta |x| under p(i|S) = e^(theta.x_i)/(1 + sum_S e^(theta.x)).
 
     Min-hwan Oh and Garud Iyengar: Multinomial logit contextual bandits: provable optimality and practicality, 2021.
@@ -153,9 +146,8 @@ class UCBMNL:
     def __init__(
         self, dim: int, *, model: str, show: int, eta: float, lam: float, curve: float, refit: bool = False
     ) -> None:
-        self.dim, self.shows, self.eta, self.lam, self.curve, self.refit = dim, show, eta, lam, curve, refit
-        self.spread: Spread = SPREADS[model](dim, lam)
-        self.theta: Floats = np.zeros(dim)
+        super().__init__(dim, lam=lam, model=model)
+        self.shows, self.eta, self.lam, self.curve, self.refit = show, eta, lam, curve, refit
         self.items: Floats = np.zeros((0, show, dim))
         self.shares: Floats = np.zeros((0, show))
 
@@ -184,19 +176,14 @@ class UCBMNL:
         row[0, : len(items)], picked[0, : len(items)] = items, shares
         return np.concatenate([self.items, row]), np.concatenate([self.shares, picked])
 
-    def scores(self, X: SparseRows) -> Floats:
-        columns, items = self.spread.local(X)
-        return np.asarray(items @ self.theta[columns])
-
     def arrays(self) -> dict[str, NDArray[Any]]:
-        own = {"theta": self.theta, **self.spread.arrays()}
         # Files hold no NaN: the number of items shown tells which places are empty.
         shown = (~np.isnan(self.items[:, :, 0])).sum(axis=1)
         history = {"items": np.nan_to_num(self.items), "shares": self.shares, "shown": shown.astype(np.int64)}
-        return {**own, **history} if self.refit else own
+        return super().arrays() | (history if self.refit else {})
 
     def restore(self, arrays: Arrays) -> None:
-        (theta,) = adopt(arrays, {"theta": (self.dim,)})
+        items, shares = self.items, self.shares
         if self.refit:
             items, shares = adopt(arrays, {"items": (-1, self.shows, self.dim), "shares": (-1, self.shows)})
             (shown,) = adopt(arrays, {"shown": (-1,)}, np.int64)
@@ -205,9 +192,8 @@ class UCBMNL:
             if shares.size and not (shares.min() >= 0 and shares.sum(axis=1).max() <= 1):
                 raise ValueError("the shares of a round must be in [0, 1] and sum to at most 1")
             items[np.arange(self.shows) >= shown[:, None]] = np.nan
-            self.items, self.shares = items, shares
-        self.spread.restore(arrays)
-        self.theta = theta
+        super().restore(arrays)
+        self.items, self.shares = items, shares
 
 
 def ucb_mnl(dim: int, model: str, values: Values) -> Method:

@@ -14,10 +14,9 @@ from conquer.models.model import CompiledModel
 from conquer.rivals.estimators.build import item_model
 from conquer.rivals.estimators.covariance import (
     LARGEST_RATIO,
-    SPREADS,
     TOO_LARGE,
     Columns,
-    Spread,
+    Posterior,
     all_features,
     over_features,
     rolled_back,
@@ -138,7 +137,7 @@ def newtron(dim: int, model: str, values: Values) -> Method:
     )
 
 
-class SOBA:
+class SOBA(Posterior):
     """Second-order Banditron. Draw 0 is the item.
 
     Alina Beygelzimer, Francesco Orabona and Chicheng Zhang: Efficient online bandit multiclass learning with
@@ -162,15 +161,8 @@ class SOBA:
     shows = 1
 
     def __init__(self, dim: int, *, model: str, gamma: float, lam: float) -> None:
-        self.dim, self.gamma = dim, gamma
-        self.spread: Spread = SPREADS[model](dim, lam)
-        self.theta: Floats = np.zeros(dim)
-        self.taken = 0.0
-
-    def _weights(self, columns: Columns) -> Floats:
-        if isinstance(columns, slice):
-            return self.spread.times(self.theta, columns)
-        return self.spread.times(self.theta[columns], columns)
+        super().__init__(dim, lam=lam, model=model)
+        self.gamma, self.taken = gamma, 0.0
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
         count = len(X)
@@ -186,7 +178,7 @@ class SOBA:
         if answer < 0 or len(X) < 2:
             return
         columns, items = self.spread.local(X)
-        w = self._weights(columns)
+        w = self.spread.times(self.theta[columns], columns)
         values = items @ w
         shown = choice.shown[0]
         values[shown] = -math.inf
@@ -203,15 +195,15 @@ class SOBA:
 
     def scores(self, X: SparseRows) -> Floats:
         columns, items = self.spread.local(X)
-        return np.asarray(items @ self._weights(columns))
+        return np.asarray(items @ self.spread.times(self.theta[columns], columns))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"theta": self.theta, "taken": np.array([self.taken]), **self.spread.arrays()}
+        return {"taken": np.array([self.taken]), **super().arrays()}
 
     def restore(self, arrays: Arrays) -> None:
-        theta, taken = adopt(arrays, {"theta": (self.dim,), "taken": (1,)})
-        self.spread.restore(arrays)
-        self.theta, self.taken = theta, float(taken[0])
+        (taken,) = adopt(arrays, {"taken": (1,)})
+        super().restore(arrays)
+        self.taken = float(taken[0])
 
 
 def soba(dim: int, model: str, values: Values) -> Method:
@@ -219,7 +211,7 @@ def soba(dim: int, model: str, values: Values) -> Method:
     return SOBA(dim, model=model, gamma=gamma, lam=positive("lam", values["lam"]))
 
 
-class PartialFeedback:
+class PartialFeedback(Posterior):
     """Shows the set of items with the least estimated ranking loss and asks which one is right.
 
     Claudio Gentile and Francesco Orabona: On multilabel classification and ranking with partial feedback, 2012, and
@@ -244,15 +236,14 @@ class PartialFeedback:
     def __init__(
         self, dim: int, *, model: str, eta: float, a: float, lam: float, loss: str, curve: float, show: int
     ) -> None:
-        self.dim, self.eta, self.a, self.curve, self.shows = dim, eta, a, curve, show
+        super().__init__(dim, lam=lam, model=model)
+        self.eta, self.a, self.curve, self.shows = eta, a, curve, show
         self.logistic = loss == "logistic"
-        self.spread: Spread = SPREADS[model](dim, lam)
-        self.w: Floats = np.zeros(dim)
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
         columns, items = self.spread.local(X)
         widths = np.sqrt(self.eta * self.spread.variances(items, columns))
-        margins = np.clip(items @ self.w[columns] + widths, -1.0, 1.0)
+        margins = np.clip(items @ self.theta[columns] + widths, -1.0, 1.0)
         p = 1.0 / (1.0 + np.exp(-margins)) if self.logistic else 0.5 * (1.0 + margins)
         # Draws of the ticket break ties.
         order = np.lexsort((draws.uniforms(len(X)), -p))[: self.shows]
@@ -270,7 +261,7 @@ class PartialFeedback:
     def learn(self, X: SparseRows, choice: Choice, answer: float) -> None:
         shares = shares_of(answer, len(choice.shown))
         columns, items = self.spread.local(X.take(list(choice.shown)))
-        w = self.w[columns].copy()
+        w = self.theta[columns].copy()
         with rolled_back(self.spread, columns):
             for x, share in zip(items, shares, strict=False):
                 side, margin = 2.0 * share - 1.0, float(w @ x)
@@ -278,19 +269,7 @@ class PartialFeedback:
                 gain = 0.5 * (1.0 + side) - float(sigmoid(margin)) if self.logistic else side - margin
                 w += (gain / self.curve) * self.spread.times(x, columns)
                 finite(w)
-        self.w[columns] = w
-
-    def scores(self, X: SparseRows) -> Floats:
-        columns, items = self.spread.local(X)
-        return np.asarray(items @ self.w[columns])
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"w": self.w, **self.spread.arrays()}
-
-    def restore(self, arrays: Arrays) -> None:
-        (w,) = adopt(arrays, {"w": (self.dim,)})
-        self.spread.restore(arrays)
-        self.w = w
+        self.theta[columns] = w
 
 
 def partial_feedback(dim: int, model: str, values: Values) -> Method:

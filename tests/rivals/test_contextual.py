@@ -204,6 +204,7 @@ def test_vacdb_follows_its_layers():
 
 def test_practice_is_the_papers_choice():
     learner = make("colstim", dim=10, model="full", eta="practice", warmup="practice")
-    assert learner.model.select.eta == learner.model.select.clip == math.sqrt(10 * math.log(2000))
-    assert learner.model.select.scale == 10 * math.log(10 * 2000)
-    assert learner.model.warmup(30) == 300
+    options = learner.model.select.keywords
+    assert options["eta"] == options["clip"] == math.sqrt(10 * math.log(2000))
+    assert options["scale"] == 10 * math.log(10 * 2000)
+    assert (learner.model.warmup, learner.model.per_item) == (0, 10)  # D random rounds per item

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -115,20 +115,13 @@ def aurora(view: View, eta: float, draws: Draws) -> int | None:
 
     Ayush Sekhari, Karthik Sridharan, Wen Sun and Runzhe Wu: Contextual bandits and imitation learning via
     preference-based active queries, 2023.
-
-    >>> [aurora(View(np.array([m, 0.0]), np.ones(2), 0.2 - 0.2 * np.eye(2)), 1.0, Draws(7)) for m in (0.1, 9.0)]
-    [None, 0]
     """
     candidates = np.flatnonzero(plausible(view, eta**0.5, strict=False))
     return None if candidates.size > 1 else int(candidates[0]) if candidates.size else draws.largest(view.mean)
 
 
 def confident(view: View, eta: float, draws: Draws) -> int | None:
-    """GNC's gate: asks unless the best mean leads its most likely challenger by more than the width of the two.
-
-    >>> [confident(View(np.array([m, 0.0]), np.ones(2), 0.2 - 0.2 * np.eye(2)), 1.0, Draws(7)) for m in (0.1, 9.0)]
-    [None, 0]
-    """
+    """GNC's gate: asks unless the best mean leads its most likely challenger by more than the width of the two."""
     best = draws.largest(view.mean)
     widths = eta**0.5 * view.pairwidth[best]
     other = draws.largest(view.mean + widths, tie=1, skip=best)
@@ -140,9 +133,6 @@ def selective(view: View, eta: float, draws: Draws) -> int | None:
 
     Ofer Dekel, Claudio Gentile and Karthik Sridharan: Selective sampling and active learning from single and multiple
     teachers, 2012.
-
-    >>> [selective(View(np.array([m, 0.0]), np.ones(2), 0.2 - 0.2 * np.eye(2)), 1.0, Draws(7)) for m in (0.1, 9.0)]
-    [None, 0]
     """
     best = draws.largest(view.mean)
     other = draws.largest(view.mean, tie=1, skip=best)
@@ -153,12 +143,8 @@ def selective(view: View, eta: float, draws: Draws) -> int | None:
 GATES: dict[str | None, Gate | None] = {None: None, "aurora": aurora, "gnc": confident, "selective": selective}
 
 
-Warmup = Callable[[int], int]
-"""K -> the number of random rounds at the start."""
-
-
 class Contextual:
-    """`warmup(K)` random pairs, then the selector's pairs, unless the gate asks nothing."""
+    """`warmup + per_item * K` random pairs, then the selector's pairs, unless the gate asks nothing."""
 
     duels = True
     shows = 2
@@ -168,16 +154,17 @@ class Contextual:
         estimator: Estimator,
         select: Selector,
         *,
-        warmup: Warmup,
-        gate: str | None = None,
-        gate_eta: float = 1.0,
+        warmup: int,
+        per_item: int,
+        gate: Gate | None,
+        gate_eta: float,
     ) -> None:
-        self.estimator, self.select, self.warmup = estimator, select, warmup
-        self.gate, self.gate_eta = GATES[gate], gate_eta
+        self.estimator, self.select, self.warmup, self.per_item = estimator, select, warmup, per_item
+        self.gate, self.gate_eta = gate, gate_eta
         self.count = 0
 
     def pick(self, X: SparseRows, draws: Draws) -> Pick:
-        random = self.warmup(len(X))
+        random = self.warmup + self.per_item * len(X)
         if self.count < random:
             return random_pair(len(X), draws)
         view = look(self.estimator, X, self.count - random)
@@ -208,11 +195,13 @@ def contextual(select: Callable[[int, Values], Selector]) -> MethodBuilder:
 
     def build(dim: int, model: str, values: Values) -> Method:
         one_of("gate", values["gate"], dict.fromkeys(GATES, 0))
+        practice = values["warmup"] == "practice"
         return Contextual(
             estimator_of(dim, model, values),
             select(dim, values),
-            warmup=_warmup(dim, values["warmup"]),
-            gate=values["gate"],
+            warmup=0 if practice else whole("warmup", values["warmup"], 0),
+            per_item=dim if practice else 0,
+            gate=GATES[values["gate"]],
             gate_eta=number("gate_eta", values["gate_eta"], 0.0),
         )
 
@@ -228,13 +217,3 @@ def eta_of(dim: int, values: Values) -> float:
 def practice(dim: int, values: Values) -> float:
     """sqrt(D ln T): the width factor of MaxInP's and CoLSTIM's experiments."""
     return math.sqrt(dim * math.log(whole("horizon", values["horizon"], 2)))
-
-
-def _warmup(dim: int, value: Any) -> Warmup:
-    if value == "practice":
-        return dim.__mul__
-    return partial(_always, whole("warmup", value, 0))
-
-
-def _always(rounds: int, count: int) -> int:
-    return rounds

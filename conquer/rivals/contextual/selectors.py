@@ -1,13 +1,15 @@
 """The selectors, one per paper: which pair to play, given means and widths from any estimator."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from conquer.checks import number, whole
 from conquer.learners.algorithm import Values
 from conquer.rivals.contextual.method import (
+    Selector,
     View,
     better_first,
     contextual,
@@ -17,13 +19,12 @@ from conquer.rivals.contextual.method import (
     plausible,
     practice,
 )
-from conquer.rivals.learner import Pick, duel
+from conquer.rivals.learner import MethodBuilder, Pick, duel
 from conquer.tickets import Draws
 from conquer.types import Floats
 
 
-@dataclass(frozen=True)
-class MaxInP:
+def select_maxinp(view: View, draws: Draws, *, eta: float) -> Pick:
     """Among the items that no other item beats by more than eta |z|, the pair with the largest |z|.
 
     Aadirupa Saha: Optimal algorithms for stochastic contextual preference bandits, 2021.
@@ -31,22 +32,17 @@ class MaxInP:
     `eta`: the factor of the widths.
 
     >>> view = View(np.array([1.0, 0.9, -9.0]), np.ones(3), 2.0 - 2.0 * np.eye(3))
-    >>> MaxInP(eta=1.0)(view, Draws(7)).shown
+    >>> select_maxinp(view, Draws(7), eta=1.0).shown
     (0, 1)
     """
-
-    eta: float
-
-    def __call__(self, view: View, draws: Draws) -> Pick:
-        candidates = np.flatnonzero(plausible(view, self.eta))
-        if candidates.size < 2:
-            return only_plausible(view, candidates, draws)
-        i, j = largest_pair(view.pairwidth[np.ix_(candidates, candidates)], draws)
-        return better_first(view, int(candidates[i]), int(candidates[j]))
+    candidates = np.flatnonzero(plausible(view, eta))
+    if candidates.size < 2:
+        return only_plausible(view, candidates, draws)
+    i, j = largest_pair(view.pairwidth[np.ix_(candidates, candidates)], draws)
+    return better_first(view, int(candidates[i]), int(candidates[j]))
 
 
-@dataclass(frozen=True)
-class CoLSTIM:
+def select_colstim(view: View, draws: Draws, *, eta: float, clip: float, scale: float) -> Pick:
     """The best mean under random noise, and its strongest challenger.
 
     Viktor Bengs, Aadirupa Saha and Eyke Hüllermeier: Stochastic contextual dueling bandits under linear stochastic
@@ -59,21 +55,15 @@ class CoLSTIM:
     stays independent.
 
     >>> view = View(np.array([1.0, 0.0, -1.0]), np.ones(3), 2.0 - 2.0 * np.eye(3))
-    >>> CoLSTIM(eta=1.0, clip=0.0, scale=1.0)(view, Draws(7)).shown
+    >>> select_colstim(view, Draws(7), eta=1.0, clip=0.0, scale=1.0).shown
     (0, 1)
     """
-
-    eta: float
-    clip: float
-    scale: float
-
-    def __call__(self, view: View, draws: Draws) -> Pick:
-        uniforms = draws.uniforms(len(view) + 1)
-        own = uniforms[0] < min(1.0, self.scale / math.sqrt(view.answers + 1))
-        noise = gumbel(uniforms[1:] if own else np.full(len(view), uniforms[1]))
-        first = draws.largest(view.mean + np.clip(noise, -self.clip, self.clip) * view.width)
-        second = draws.largest(view.lead[:, first] + self.eta * view.pairwidth[first], tie=1, skip=first)
-        return duel(first, second)
+    uniforms = draws.uniforms(len(view) + 1)
+    own = uniforms[0] < min(1.0, scale / math.sqrt(view.answers + 1))
+    noise = gumbel(uniforms[1:] if own else np.full(len(view), uniforms[1]))
+    first = draws.largest(view.mean + np.clip(noise, -clip, clip) * view.width)
+    second = draws.largest(view.lead[:, first] + eta * view.pairwidth[first], tie=1, skip=first)
+    return duel(first, second)
 
 
 def gumbel(uniforms: Floats) -> Floats:
@@ -81,8 +71,7 @@ def gumbel(uniforms: Floats) -> Floats:
     return np.asarray(-np.log(-np.log(np.maximum(uniforms, 2.0**-60))))
 
 
-@dataclass(frozen=True)
-class PairUCB:
+def select_pairucb(view: View, draws: Draws, *, eta: float) -> Pick:
     """The pair with the largest mean_i + mean_j + eta |z_ij|.
 
     The last step of VACDB (Qiwei Di et al.: Variance-aware regret bounds for stochastic contextual dueling bandits,
@@ -90,19 +79,14 @@ class PairUCB:
 
     `eta`: the factor of the widths.
 
-    >>> PairUCB(eta=0.1)(View(np.array([0.0, 2.0, 1.0]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7)).shown
+    >>> select_pairucb(View(np.array([0.0, 2.0, 1.0]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7), eta=0.1).shown
     (1, 2)
     """
-
-    eta: float
-
-    def __call__(self, view: View, draws: Draws) -> Pick:
-        values = view.mean[:, None] + view.mean[None, :] + self.eta * view.pairwidth
-        return better_first(view, *largest_pair(values, draws))
+    values = view.mean[:, None] + view.mean[None, :] + eta * view.pairwidth
+    return better_first(view, *largest_pair(values, draws))
 
 
-@dataclass(frozen=True)
-class TwoTS:
+def select_twots(view: View, draws: Draws, *, eta: float) -> Pick:
     """The argmaxes of two independent draws from N(theta, eta V^-1); normals 0 to K - 1 and K to 2 K - 1.
 
     The draws are of differences from the first item, which suffice for an argmax: a value that all items share cancels
@@ -112,17 +96,13 @@ class TwoTS:
     `eta`: the factor of the variance.
 
     >>> view = View(np.array([0.0, 1.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3))
-    >>> TwoTS(eta=0.0)(view, Draws(7)).shown, TwoTS(eta=9.0)(view, Draws(7)).shown
+    >>> select_twots(view, Draws(7), eta=0.0).shown, select_twots(view, Draws(7), eta=9.0).shown
     ((1,), (2, 0))
     """
-
-    eta: float
-
-    def __call__(self, view: View, draws: Draws) -> Pick:
-        count = len(view)
-        noise = math.sqrt(self.eta) * factor(view.relative) @ draws.normals(2 * count).reshape(2, count).T
-        sampled = view.mean[:, None] + noise
-        return duel(draws.largest(sampled[:, 0]), draws.largest(sampled[:, 1], tie=1))
+    count = len(view)
+    noise = math.sqrt(eta) * factor(view.relative) @ draws.normals(2 * count).reshape(2, count).T
+    sampled = view.mean[:, None] + noise
+    return duel(draws.largest(sampled[:, 0]), draws.largest(sampled[:, 1], tie=1))
 
 
 def factor(gram: Floats) -> Floats:
@@ -142,8 +122,7 @@ def factor(gram: Floats) -> Floats:
     return F
 
 
-@dataclass(frozen=True)
-class MaxMinLCB:
+def select_maxminlcb(view: View, draws: Draws, *, eta: float) -> Pick:
     """A Stackelberg game between plausible items on the lower bound of the first's lead.
 
     Barna Pásztor, Parnian Kassraie and Andreas Krause: Bandits with preference feedback: a Stackelberg game
@@ -151,25 +130,20 @@ class MaxMinLCB:
 
     `eta`: the factor of the widths.
 
-    >>> MaxMinLCB(eta=2.0)(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7)).shown
+    >>> select_maxminlcb(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7), eta=2.0).shown
     (0, 2)
     """
-
-    eta: float
-
-    def __call__(self, view: View, draws: Draws) -> Pick:
-        candidates = np.flatnonzero(plausible(view, self.eta))
-        if candidates.size < 2:
-            return only_plausible(view, candidates, draws)
-        lower = (view.lead - self.eta * view.pairwidth)[np.ix_(candidates, candidates)]
-        np.fill_diagonal(lower, np.inf)
-        first = draws.largest(lower.min(axis=1))
-        second = draws.largest(-lower[first], tie=1, skip=first)
-        return duel(int(candidates[first]), int(candidates[second]))
+    candidates = np.flatnonzero(plausible(view, eta))
+    if candidates.size < 2:
+        return only_plausible(view, candidates, draws)
+    lower = (view.lead - eta * view.pairwidth)[np.ix_(candidates, candidates)]
+    np.fill_diagonal(lower, np.inf)
+    first = draws.largest(lower.min(axis=1))
+    second = draws.largest(-lower[first], tie=1, skip=first)
+    return duel(int(candidates[first]), int(candidates[second]))
 
 
-@dataclass(frozen=True)
-class NDB:
+def select_ndb(view: View, draws: Draws, *, eta: float) -> Pick:
     """The best mean, and its most likely challenger by mean + eta |z|.
 
     Arun Verma, Zhongxiang Dai, Xiaoqiang Lin, Patrick Jaillet and Bryan Kian Hsiang Low: Neural dueling bandits:
@@ -178,41 +152,39 @@ class NDB:
 
     `eta`: the factor of the widths.
 
-    >>> NDB(eta=1.0)(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 3.0 - 3.0 * np.eye(3)), Draws(7)).shown
+    >>> select_ndb(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 3.0 - 3.0 * np.eye(3)), Draws(7), eta=1.0).shown
     (0, 2)
     """
-
-    eta: float
-
-    def __call__(self, view: View, draws: Draws) -> Pick:
-        first = draws.largest(view.mean)
-        return duel(first, draws.largest(view.mean + self.eta * view.pairwidth[first], tie=1, skip=first))
+    first = draws.largest(view.mean)
+    return duel(first, draws.largest(view.mean + eta * view.pairwidth[first], tie=1, skip=first))
 
 
 def top_two(view: View, draws: Draws) -> Pick:
-    """The two best means: ttg's rule, without a paper or parameters of its own.
-
-    >>> top_two(View(np.array([1.0, 0.0, 0.5]), np.ones(3), 2.0 - 2.0 * np.eye(3)), Draws(7)).shown
-    (0, 2)
-    """
+    """The two best means: ttg's rule, without a paper or parameters of its own."""
     first = draws.largest(view.mean)
     return duel(first, draws.largest(view.mean, tie=1, skip=first))
 
 
-def _colstim(dim: int, values: Values) -> CoLSTIM:
+def _colstim(dim: int, values: Values) -> Selector:
     clip, scale, eta = values["clip"], values["coupling"], eta_of(dim, values)
     horizon = whole("horizon", values["horizon"], 2)
-    return CoLSTIM(
-        eta,
-        practice(dim, values) if clip is None else number("clip", clip, 0.0),
-        dim * math.log(dim * horizon) if scale is None else number("coupling", scale, 0.0),
+    return partial(
+        select_colstim,
+        eta=eta,
+        clip=practice(dim, values) if clip is None else number("clip", clip, 0.0),
+        scale=dim * math.log(dim * horizon) if scale is None else number("coupling", scale, 0.0),
     )
 
 
-maxinp = contextual(lambda dim, values: MaxInP(eta_of(dim, values)))
+def _by_width(select: Callable[..., Pick]) -> MethodBuilder:
+    """The builder of a rival whose selector has the factor of the widths as its only parameter."""
+    return contextual(lambda dim, values: partial(select, eta=eta_of(dim, values)))
+
+
+maxinp = _by_width(select_maxinp)
 colstim = contextual(_colstim)
-pairucb = contextual(lambda dim, values: PairUCB(eta_of(dim, values)))
-twots = contextual(lambda dim, values: TwoTS(eta_of(dim, values)))
-maxminlcb = contextual(lambda dim, values: MaxMinLCB(eta_of(dim, values)))
-ndb = contextual(lambda dim, values: NDB(eta_of(dim, values)))
+pairucb = _by_width(select_pairucb)
+twots = _by_width(select_twots)
+maxminlcb = _by_width(select_maxminlcb)
+ndb = _by_width(select_ndb)
 toptwo = contextual(lambda dim, values: top_two)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
+from conquer.rivals.estimators.estimator import Measured
 from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
@@ -183,6 +184,32 @@ Spread = FullSpread | DiagonalSpread
 SPREADS: dict[str, type[FullSpread] | type[DiagonalSpread]] = {"full": FullSpread, "diagonal": DiagonalSpread}
 
 
+class Posterior:
+    """theta (D,) beside its spread V^-1, which starts at I/lam: scores, widths and files."""
+
+    def __init__(self, dim: int, *, lam: float, model: str) -> None:
+        self.dim = dim
+        self.theta: Floats = np.zeros(dim)
+        self.spread: Spread = SPREADS[model](dim, lam)
+
+    def scores(self, X: SparseRows) -> Floats:
+        columns, items = self.spread.local(X)
+        return np.asarray(items @ self.theta[columns])
+
+    def measure(self, X: SparseRows) -> Measured:
+        columns, items = self.spread.local(X)
+        squares = between(items, lambda Z: self.spread.variances(Z, columns))
+        return items @ self.theta[columns], self.spread.variances(items, columns), squares
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"theta": self.theta, **self.spread.arrays()}
+
+    def restore(self, arrays: Arrays) -> None:
+        (theta,) = adopt(arrays, {"theta": (self.dim,)})
+        self.spread.restore(arrays)
+        self.theta = theta
+
+
 @contextmanager
 def rolled_back(spread: Spread, columns: Columns) -> Iterator[None]:
     """Undo the block's changes of the spread at these columns if it ends in an ArithmeticError."""
@@ -201,11 +228,7 @@ def _check_positive(diagonal: Floats) -> None:
 
 
 def inverse(V: Floats, lam: float) -> Floats:
-    """(n, n): the symmetric V^-1 of a V that is at least lam I; an ArithmeticError where rounding would lose lam.
-
-    >>> inverse(np.diag([1.0, 2.0]), 1.0).tolist()
-    [[1.0, 0.0], [0.0, 0.5]]
-    """
+    """(n, n): the symmetric V^-1 of a V that is at least lam I; an ArithmeticError where rounding would lose lam."""
     finite(V)
     if V.diagonal().sum() > LARGEST_RATIO * lam:
         raise ArithmeticError(TOO_LARGE.format(float(V.diagonal().max() ** 0.5)))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import FullSpread, all_features, between, inverse, pairs
+from conquer.rivals.estimators.covariance import Posterior, all_features, inverse, pairs
 from conquer.rivals.estimators.estimator import Measured, sigmoid
 from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
@@ -22,9 +22,6 @@ def minimise(start: Floats, loss: Callable[[Floats], float], step: Callable[[Flo
 
     A step that would raise the loss is halved. Raises an ArithmeticError, which names the estimate, where the steps do
     not converge.
-
-    >>> minimise(np.zeros(1), lambda x: float((x - 3.0) @ (x - 3.0)), lambda x: x - 3.0, "square").tolist()
-    [3.0]
     """
     x, value = start, loss(start)
     for _ in range(STEPS):
@@ -42,11 +39,7 @@ def minimise(start: Floats, loss: Callable[[Floats], float], step: Callable[[Flo
 
 
 def fit(Z: Floats, targets: Floats, weights: Floats, lam: float, start: Floats) -> Floats:
-    """(D,): the root of lam theta = sum_s weights_s (targets_s - sigma(theta.z_s)) z_s, by damped Newton steps.
-
-    >>> fit(np.array([[1.0]]), np.array([1.0]), np.array([1.0]), 1.0, np.zeros(1)).round(4).tolist()
-    [0.4011]
-    """
+    """(D,): the root of lam theta = sum_s weights_s (targets_s - sigma(theta.z_s)) z_s, by damped Newton steps."""
 
     def loss(theta: Floats) -> float:
         margins = Z @ theta
@@ -64,7 +57,7 @@ def fit(Z: Floats, targets: Floats, weights: Floats, lam: float, start: Floats) 
     return minimise(start, loss, step, "logistic")
 
 
-class Likelihood:
+class Likelihood(Posterior):
     """Bradley-Terry by maximum likelihood with the penalty lam |theta|^2/2, refitted after every answer.
 
     Widths come from V = lam I + sum z z' as in the papers that use it, or with `curved` from the Hessian
@@ -74,30 +67,17 @@ class Likelihood:
     >>> from conquer.rows import as_rows
     >>> estimator, X = Likelihood(2, lam=1.0), as_rows(np.eye(2), 2)
     >>> estimator.learn(X, 0, 1, +1.0)
-    >>> estimator.weights().round(3).tolist()
+    >>> estimator.theta.round(3).tolist()
     [0.337, -0.337]
     """
 
     def __init__(self, dim: int, *, lam: float, curved: bool = False, penalty: float | None = None) -> None:
-        self.dim, self.lam, self.curved = dim, lam, curved
+        super().__init__(dim, lam=lam, model="full")
+        self.lam, self.curved = lam, curved
         self.penalty = lam if penalty is None else penalty
-        self.theta: Floats = np.zeros(dim)
-        self.spread = FullSpread(dim, lam)
         self.Z: Floats = np.zeros((0, dim))
         self.targets: Floats = np.zeros(0)
         self.shares: Floats = np.zeros(0)
-
-    def weights(self) -> Floats:
-        """(D,): a copy of theta."""
-        return self.theta.copy()
-
-    def scores(self, X: SparseRows) -> Floats:
-        return np.asarray(self.spread.local(X)[1] @ self.theta)
-
-    def measure(self, X: SparseRows) -> Measured:
-        columns, items = self.spread.local(X)
-        squares = between(items, lambda Z: self.spread.variances(Z, columns))
-        return items @ self.theta, self.spread.variances(items, columns), squares
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         items = self.spread.local(X.take([i, j]))[1]
@@ -115,20 +95,21 @@ class Likelihood:
         self.Z, self.targets, self.shares, self.theta = Z, targets, shares, theta
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        own = {"theta": self.theta, "Z": self.Z, "targets": self.targets, "shares": self.shares}
-        return {**own, **self.spread.arrays()}
+        return {"Z": self.Z, "targets": self.targets, "shares": self.shares, **super().arrays()}
 
     def restore(self, arrays: Arrays) -> None:
-        shapes = {"theta": (self.dim,), "Z": (-1, self.dim), "targets": (-1,), "shares": (-1,)}
-        theta, Z, targets, shares = adopt(arrays, shapes)
-        if not len(Z) == targets.size == shares.size:
-            raise ValueError(
-                f"expected one target and one weight per difference, got {len(Z)}, {targets.size} and {shares.size}"
-            )
-        if targets.size and not (targets.min() >= 0 and targets.max() <= 1 and shares.min() >= 0):
-            raise ValueError("targets must be in [0, 1] and weights not negative")
-        self.spread.restore(arrays)
-        self.theta, self.Z, self.targets, self.shares = theta, Z, targets, shares
+        (Z,) = adopt(arrays, {"Z": (-1, self.dim)})
+        targets, shares = _adopt_answers(arrays, len(Z))
+        super().restore(arrays)
+        self.Z, self.targets, self.shares = Z, targets, shares
+
+
+def _adopt_answers(arrays: Arrays, count: int) -> tuple[Floats, Floats]:
+    """The targets and weights of `count` answers."""
+    targets, shares = adopt(arrays, {"targets": (count,), "shares": (count,)})
+    if targets.size and not (targets.min() >= 0 and targets.max() <= 1 and shares.min() >= 0):
+        raise ValueError("targets must be in [0, 1] and weights not negative")
+    return targets, shares
 
 
 class KernelLikelihood:
@@ -236,13 +217,8 @@ class KernelLikelihood:
         return {"pairs": self.pairs, "targets": self.targets, "shares": self.shares, "a": self.a}
 
     def restore(self, arrays: Arrays) -> None:
-        shapes = {"pairs": (-1, 2, self.dim), "targets": (-1,), "shares": (-1,), "a": (-1,)}
-        pairs, targets, shares, a = adopt(arrays, shapes)
-        if not len(pairs) == targets.size == shares.size == a.size:
-            raise ValueError(
-                f"expected one target, weight and coefficient per pair, got {len(pairs)}, {targets.size}, {a.size}"
-            )
-        if targets.size and not (targets.min() >= 0 and targets.max() <= 1 and shares.min() >= 0):
-            raise ValueError("targets must be in [0, 1] and weights not negative")
-        self.pairs, self.targets, self.shares, self.a = pairs, targets, shares, a
+        (pairs,) = adopt(arrays, {"pairs": (-1, 2, self.dim)})
+        (a,) = adopt(arrays, {"a": (len(pairs),)})
+        self.targets, self.shares = _adopt_answers(arrays, len(pairs))
+        self.pairs, self.a = pairs, a
         self._prepare()

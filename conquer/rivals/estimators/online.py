@@ -7,33 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conquer.files import adopt
-from conquer.rivals.estimators.covariance import SPREADS, Columns, Spread, between, inverse
-from conquer.rivals.estimators.estimator import Measured, sigmoid
+from conquer.rivals.estimators.covariance import Columns, Posterior, inverse
+from conquer.rivals.estimators.estimator import sigmoid
 from conquer.rivals.learner import Arrays, finite
 from conquer.rows import SparseRows
 from conquer.types import Floats
 
 
-class Online:
-    """A theta over a spread: what these estimators have in common."""
-
-    def __init__(self, dim: int, *, lam: float, model: str) -> None:
-        self.dim = dim
-        self.theta: Floats = np.zeros(dim)
-        self.spread: Spread = SPREADS[model](dim, lam)
-
-    def weights(self) -> Floats:
-        """(D,): a copy of theta."""
-        return self.theta.copy()
-
-    def scores(self, X: SparseRows) -> Floats:
-        columns, items = self.spread.local(X)
-        return np.asarray(items @ self.theta[columns])
-
-    def measure(self, X: SparseRows) -> Measured:
-        columns, items = self.spread.local(X)
-        squares = between(items, lambda Z: self.spread.variances(Z, columns))
-        return items @ self.theta[columns], self.spread.variances(items, columns), squares
+class Online(Posterior):
+    """An estimator that takes one step per answer."""
 
     def learn(self, X: SparseRows, i: int, j: int, answer: float, weight: float = 1.0) -> None:
         columns, items = self.spread.local(X.take([i, j]))
@@ -42,14 +24,6 @@ class Online:
     def step(self, z: Floats, columns: Columns, answer: float, weight: float) -> None:
         """Learn the answer to a pair whose difference is z at these columns, 0 elsewhere."""
         raise NotImplementedError
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"theta": self.theta, **self.spread.arrays()}
-
-    def restore(self, arrays: Arrays) -> None:
-        (theta,) = adopt(arrays, {"theta": (self.dim,)})
-        self.spread.restore(arrays)
-        self.theta = theta
 
 
 class Logistic(Online):
@@ -61,7 +35,7 @@ class Logistic(Online):
     >>> from conquer.rows import as_rows
     >>> estimator, X = Logistic(2, lam=1.0, model="full"), as_rows(np.eye(2), 2)
     >>> estimator.learn(X, 0, 1, +1.0)
-    >>> estimator.weights().round(3).tolist()
+    >>> estimator.theta.round(3).tolist()
     [0.333, -0.333]
     """
 
@@ -84,7 +58,7 @@ class Probit(Online):
     >>> from conquer.rows import as_rows
     >>> estimator, X = Probit(2, lam=1.0, model="full"), as_rows(np.eye(2), 2)
     >>> estimator.learn(X, 0, 1, +1.0)
-    >>> estimator.weights().round(3).tolist()
+    >>> estimator.theta.round(3).tolist()
     [0.461, -0.461]
     """
 
@@ -123,7 +97,7 @@ class Forgetting(Online):
     >>> estimator, X = Forgetting(2, lam=1.0, model="full", forget=0.5), as_rows(np.eye(2), 2)
     >>> estimator.learn(X, 0, 1, +1.0)
     >>> estimator.learn(X, 1, 0, +1.0)
-    >>> estimator.weights().round(3).tolist()
+    >>> estimator.theta.round(3).tolist()
     [-0.25, 0.25]
     """
 
