@@ -8,8 +8,8 @@ import urllib.error
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from conquer.files import write_atomically
@@ -26,25 +26,13 @@ _TEMPORARY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
-    """One file of a data set. Without a published `sha256` that of the first download is recorded."""
-
-    url: str
-    sha256: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.url.rsplit("/", 1)[1]
-
-
-@dataclass(frozen=True, slots=True)
 class Dataset:
-    """A data set; `reviews` is the published number of reviews where known."""
+    """A data set; `files` are addresses, `reviews` is the published number of reviews where known."""
 
     name: str
     description: str
     licence: str
-    files: tuple[Remote, ...]
+    files: tuple[str, ...]
     reviews: int | None = None
 
 
@@ -98,12 +86,12 @@ def datasets() -> dict[str, Dataset]:
         ("2023", "Amazon reviews to 2023 (Hou, McAuley)", _MCAULEY, dict.fromkeys(_2023)),
     )
     found = [
-        Dataset(f"amazon-{year}/{category}", about, _RESEARCH, (Remote(url.format(category)),), reviews)
+        Dataset(f"amazon-{year}/{category}", about, _RESEARCH, (url.format(category),), reviews)
         for year, about, url, categories in amazon
         for category, reviews in categories.items()
     ]
     for treebank, prefix, licence in _TREEBANKS:
-        files = tuple(Remote(_UD.format(treebank, prefix, part)) for part in ("train", "dev", "test"))
+        files = tuple(_UD.format(treebank, prefix, part) for part in ("train", "dev", "test"))
         found.append(Dataset(f"ud/{treebank}", "Universal Dependencies 2.14 treebank", licence, files))
     return {dataset.name: dataset for dataset in found}
 
@@ -115,8 +103,8 @@ class DownloadError(OSError):
 def find(name: str) -> Dataset:
     """The data set of this name; the error lists near names.
 
-    >>> find("ud/English-EWT").files[0].name
-    'en_ewt-ud-train.conllu'
+    >>> find("ud/English-EWT").licence
+    'CC BY-SA 4.0'
     """
     known = datasets()
     if name not in known:
@@ -142,10 +130,9 @@ def details(name: str) -> Iterator[tuple[str, str]]:
     yield "licence", dataset.licence
     if dataset.reviews:
         yield "reviews", f"{dataset.reviews:,}"
-    for remote in dataset.files:
-        yield "file", remote.url
-        yield "size", _size(remote)
-        yield "sha256", remote.sha256 or "not published; recorded at the first download and checked from then on"
+    for url in dataset.files:
+        yield "file", url
+        yield "size", _size(url)
 
 
 def _silent(name: str, done: int, total: int | None) -> None:
@@ -155,133 +142,95 @@ def _silent(name: str, done: int, total: int | None) -> None:
 def get(name: str, folder: str | Path, progress: Progress = _silent, *, delay: float = _DELAY) -> list[Path]:
     """Download all files of a data set into `folder` and return their paths; existing files are checked."""
     target, files = Path(folder), find(name).files
-    with _local(target):
-        target.mkdir(parents=True, exist_ok=True)
-    return [fetch(remote, target, progress, delay=delay) for remote in files]
+    target.mkdir(parents=True, exist_ok=True)
+    return [fetch(url, target, progress, delay=delay) for url in files]
 
 
-def fetch(remote: Remote, folder: Path, progress: Progress = _silent, *, delay: float = _DELAY) -> Path:
+def fetch(url: str, folder: Path, progress: Progress = _silent, *, delay: float = _DELAY) -> Path:
     """Download one file, resuming `<name>.part` if it exists; the complete file appears at once.
 
     After a failure it waits `delay` seconds, then twice as long, and so on, until five attempts in a row bring nothing.
+    The checksum of the first download is recorded, and later ones must have the same.
     """
-    path, part = folder / remote.name, folder / (remote.name + ".part")
-    record = folder / (remote.name + ".sha256")
-    with _local(folder):
-        recorded = record.read_text(errors="replace").split() if record.exists() else []
-        expected = remote.sha256 or (recorded[0] if recorded else None)
-        if path.exists():
-            _check(path, expected, f"delete {path} and run the same command again")
-            return path
-        _arrive(remote, part, progress, delay)
-        remedy = f"the download is kept as {part}; delete it to start again"
-        if fault := _fault(part):
-            raise DownloadError(f"{remote.url} is not a complete gzip file ({fault}); {remedy}")
-        if remote.sha256 is None:
-            remedy += f", and {record} as well if the publisher changed the file since that was recorded"
-        digest = _check(part, expected, remedy)
-        write_atomically(record, f"{digest}  {remote.name}\n".encode())
-        part.replace(path)  # the partial file is kept until here, so that the next command can resume it
-        _validator(part).unlink(missing_ok=True)
-    return path
-
-
-def _arrive(remote: Remote, part: Path, progress: Progress, delay: float) -> None:
-    """Connect until `part` is complete."""
+    name = url.rsplit("/", 1)[1]
+    path, part, record = (folder / (name + ending) for ending in ("", ".part", ".sha256"))
+    expected = record.read_text(errors="replace").split() if record.exists() else []
+    if path.exists():
+        _check(path, expected, f"delete {path} and run the same command again")
+        return path
     failures, before = 0, -1
-    while True:
-        try:
-            complete = _transfer(remote, part, progress)
-            if complete or (complete is None and not _fault(part)):
-                return
-            reason = "the connection broke. Is this machine online?"
-        except urllib.error.HTTPError as error:
-            with error:
-                reason = f"the server answered {error.code} {error.reason}."
-            if error.code not in _TEMPORARY:
-                raise DownloadError(f"{remote.url}: {reason[:-1]}") from None
-        except (urllib.error.URLError, http.client.HTTPException) as error:
-            reason = f"{getattr(error, 'reason', None) or error or type(error).__name__}. Is this machine online?"
+    while reason := _transfer(url, part, progress):
         kept = part.stat().st_size if part.exists() else 0
         failures = 1 if kept > before else failures + 1
         before = max(before, kept)
         if failures >= _ATTEMPTS:
             onward = "go on from there" if _validator(part).exists() else "start again"
             raise DownloadError(
-                f"could not download {remote.url}: {reason} "
+                f"could not download {url}: {reason}; "
                 f"{kept:,} bytes are kept in {part}; run the same command again to {onward}"
             )
         time.sleep(delay * 2 ** (failures - 1))
-
-
-@contextmanager
-def _local(place: Path) -> Iterator[None]:
-    """Errors in here concern the files of this machine."""
-    try:
-        yield
-    except DownloadError:
-        raise
-    except OSError as error:
-        raise DownloadError(f"cannot keep the download in {place}: {error}") from error
-
-
-@contextmanager
-def _network() -> Iterator[None]:
-    """Errors in here concern the connection, though Python raises an OSError for both."""
-    try:
-        yield
-    except urllib.error.URLError:
-        raise
-    except OSError as error:
-        raise urllib.error.URLError(error) from error
+    remedy = f"the download is kept as {part}; delete it to start again"
+    if fault := _fault(part):
+        raise DownloadError(f"{url} is not a complete gzip file ({fault}); {remedy}")
+    changed = f", and {record} as well if the publisher changed the file since that was recorded"
+    digest = _check(part, expected, remedy + changed)
+    write_atomically(record, f"{digest}  {name}\n".encode())
+    part.replace(path)  # the partial file is kept until here, so that the next command can resume it
+    _validator(part).unlink(missing_ok=True)
+    return path
 
 
 def _validator(part: Path) -> Path:
     return part.with_suffix(".etag")
 
 
-def _transfer(remote: Remote, part: Path, progress: Progress) -> bool | None:
-    """Read from one connection; True when the file is complete, None where the server does not say."""
+def _transfer(url: str, part: Path, progress: Progress) -> str:
+    """Read from one connection; empty when the file is complete, else why it is not."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "conquer", "Accept-Encoding": "identity"}
     # Without a validator the rest of a changed file might be appended to the old beginning.
     if have and _validator(part).exists():
         headers |= {"Range": f"bytes={have}-", "If-Range": _validator(part).read_text()}
     try:
-        with _network():
-            response = urllib.request.urlopen(urllib.request.Request(remote.url, headers=headers), timeout=_TIMEOUT)
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT) as response:
+            return _receive(response, part, have, partial(progress, part.stem))
     except urllib.error.HTTPError as error:
-        if error.code != 416 or "Range" not in headers:
-            raise
         with error:
             whole = error.headers.get("Content-Range", "").rpartition("/")[2]
-        if whole == str(have):
-            return True
-        part.unlink()
-        return False
-    with response:
-        answer = response.headers
-        resumed = response.status == 206 and answer.get("Content-Range", "").startswith(f"bytes {have}-")
-        if response.status == 206 and not resumed:
+            if error.code == 416 and whole == str(have):
+                return ""
+            reason = f"the server answered {error.code} {error.reason}"
+        if error.code == 416:
             part.unlink(missing_ok=True)
-            return False
-        have = have if resumed else 0
-        length = answer.get("Content-Length", "")
-        total = have + int(length) if length.isdecimal() else None
-        with part.open("ab" if resumed else "wb") as file:
-            if not resumed:
-                # After the old bytes are gone, so that the new tag never vouches for them.
-                _remember(part, answer.get("ETag", ""), answer.get("Last-Modified", ""))
-            while chunk := _read(response):
-                file.write(chunk)
-                have += len(chunk)
-                progress(remote.name, have, total)
-    return None if total is None else have == total
+        elif error.code not in _TEMPORARY:
+            raise DownloadError(f"{url}: {reason}") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = f"{getattr(error, 'reason', None) or error or type(error).__name__}"
+    return reason
 
 
-def _read(response: http.client.HTTPResponse) -> bytes:
-    with _network():
-        return response.read(_CHUNK)
+def _receive(
+    response: http.client.HTTPResponse, part: Path, have: int, progress: Callable[[int, int | None], None]
+) -> str:
+    answer = response.headers
+    resumed = response.status == 206 and answer.get("Content-Range", "").startswith(f"bytes {have}-")
+    if response.status == 206 and not resumed:
+        part.unlink(missing_ok=True)
+        return "the server sent another range than the one requested"
+    have = have if resumed else 0
+    length = answer.get("Content-Length", "")
+    total = have + int(length) if length.isdecimal() else None
+    with part.open("ab" if resumed else "wb") as file:
+        if not resumed:
+            # After the old bytes are gone, so that the new tag never vouches for them.
+            _remember(part, answer.get("ETag", ""), answer.get("Last-Modified", ""))
+        while chunk := response.read(_CHUNK):
+            file.write(chunk)
+            have += len(chunk)
+            progress(have, total)
+    complete = have == total if total is not None else not _fault(part)
+    return "" if complete else "the connection broke"
 
 
 def _remember(part: Path, tag: str, modified: str) -> None:
@@ -308,16 +257,16 @@ def _fault(part: Path) -> str | None:
     return None
 
 
-def _check(path: Path, expected: str | None, remedy: str) -> str:
+def _check(path: Path, expected: list[str], remedy: str) -> str:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if expected is not None and digest != expected:
-        raise DownloadError(f"{path} has SHA-256 {digest}, expected {expected}; {remedy}")
+    if expected and digest != expected[0]:
+        raise DownloadError(f"{path} has SHA-256 {digest}, expected {expected[0]}; {remedy}")
     return digest
 
 
-def _size(remote: Remote) -> str:
-    request = urllib.request.Request(remote.url, method="HEAD", headers={"User-Agent": "conquer"})
+def _size(url: str) -> str:
+    request = urllib.request.Request(url, method="HEAD", headers={"User-Agent": "conquer"})
     try:
         with urllib.request.urlopen(request, timeout=5) as response:
             length = response.headers.get("Content-Length")

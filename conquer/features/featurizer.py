@@ -20,7 +20,6 @@ from conquer.features.hashing import (
     hash_dicts,
     hash_texts,
     hash_vector,
-    hash_with_context,
     hashed,
     named_features,
     signed_column,
@@ -217,9 +216,6 @@ class Featurizer:
                 kind, values = "vectors", encoded(self.encoder, values)
         if has_vectors(kind, values):
             return self._vectors(values, context, most)
-        if kind == "dicts" and type(context) is dict and not has_parts(context):
-            grams, about = hash_with_context(values, context, seed=self.seed, binary=KINDS[self.kind].presence)
-            return self._finished(*self._columns(grams), about, most)
         return self._finished(*self._columns(self._grams(kind, values)), self._context(context), most)
 
     def _vectors(self, values: Any, context: Item | None, most: int) -> tuple[SparseRows, int]:

@@ -272,29 +272,6 @@ def _finite(value: Any, name: str, number: int) -> float:
     return weight
 
 
-def _read_item(item: Mapping[str, Any], number: int, binary: bool, names: list[Feature], weights: list[float]) -> None:
-    """Append the item's `named_features`, without a call for each where values have the common types.
-
-    Names are not checked to be strings here, nor weights to be finite.
-    """
-    values = item.values()
-    if _NUMBERS.issuperset(map(type, values)):
-        names.extend(item)
-        weights.extend(values)
-        return
-    for name, value in item.items():
-        if type(value) is str:
-            names.append((WORD, name, value))
-            weights.append(1.0)
-        elif type(value) in _NUMBERS:
-            names.append(name)
-            weights.append(value)
-        else:
-            for feature, weight in named_features({name: value}, number, binary):
-                names.append(feature)
-                weights.append(weight)
-
-
 def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: bool = False, first: int = 0) -> Grams:
     """The `named_features` of each dict, in the order of their hashes: that of names and of words does not matter.
 
@@ -303,38 +280,13 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
     >>> sorted(hash_dicts([{"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": False}]).weights.tolist())
     [1.0, 1.0, 1.0, 3.5]
     """
-    names: list[Feature] = []
-    values: list[float] = []
-    ends = [0]
-    for number, item in enumerate(items, first):
-        _read_item(item, number, binary, names, values)
-        ends.append(len(names))
-    indptr = np.array(ends)
-    try:
-        weights = np.fromiter(values, np.float64, len(values))
-        hashes = np.frombuffer(_feature_memo(seed).read(names), np.uint64).copy()
-    except (TypeError, OverflowError):
-        _check_features(items, first)
-        raise
-    if not kernels.in_order(indptr, hashes, weights):
-        _check_features(items, first)
+    found = [list(named_features(item, number, binary)) for number, item in enumerate(items, first)]
+    indptr = np.cumsum([0, *map(len, found)])
+    weights = np.array([weight for features in found for _, weight in features], np.float64)
+    names = [feature for features in found for feature, _ in features]
+    hashes = np.frombuffer(_feature_memo(seed).read(names), np.uint64).copy()
+    kernels.in_order(indptr, hashes, weights)
     return Grams(indptr, hashes[: indptr[-1]], weights[: indptr[-1]])
-
-
-def _check_features(items: Sequence[Mapping[str, Any]], first: int) -> None:
-    """A TypeError or ValueError that names a feature with a wrong name or value."""
-    for number, item in enumerate(items, first):
-        list(named_features(item, number))
-
-
-def hash_with_context(
-    items: Sequence[Mapping[str, Any]], context: Mapping[str, Any], *, seed: int, binary: bool
-) -> tuple[Grams, Grams]:
-    """`hash_dicts` of the items and of their context, in one call."""
-    both = hash_dicts([context, *items], seed=seed, binary=binary, first=-1)
-    end = int(both.indptr[1])
-    own = Grams(both.indptr[1:] - end, both.hashes[end:], both.weights[end:])
-    return own, Grams(both.indptr[:2], both.hashes[:end], both.weights[:end])
 
 
 def hash_vector(vector: SparseRows, *, seed: int = 0) -> Grams:

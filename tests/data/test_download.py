@@ -13,7 +13,7 @@ from types import MappingProxyType
 import pytest
 
 from conquer.data import download
-from conquer.data.download import Dataset, Remote
+from conquer.data.download import Dataset
 
 BODY = bytes(i * 31 % 251 for i in range(300_000))
 fetch = partial(download.fetch, delay=0)
@@ -88,12 +88,12 @@ def server() -> Iterator[tuple[type[Flaky], str]]:
 def test_broken_connections_are_resumed(server, tmp_path: Path) -> None:
     handler, url = server
     seen = []
-    path = fetch(Remote(url), tmp_path, lambda name, done, total: seen.append((done, total)))
+    path = fetch(url, tmp_path, lambda name, done, total: seen.append((done, total)))
     assert path.read_bytes() == BODY
     assert handler.requests == 3
     assert seen[-1] == (len(BODY), len(BODY))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file.bin", "file.bin.sha256"]
-    assert fetch(Remote(url), tmp_path) == path
+    assert fetch(url, tmp_path) == path
     assert handler.requests == 3
 
 
@@ -101,17 +101,17 @@ def test_a_second_command_goes_on_where_the_first_stopped(server, tmp_path: Path
     handler, url = server
     (tmp_path / "file.bin.part").write_bytes(BODY[:250_000])
     (tmp_path / "file.bin.etag").write_text(strong(BODY))
-    fetch(Remote(url), tmp_path)
+    fetch(url, tmp_path)
     assert handler.requests == 1
     (tmp_path / "file.bin").rename(tmp_path / "file.bin.part")
-    assert fetch(Remote(url), tmp_path).read_bytes() == BODY
+    assert fetch(url, tmp_path).read_bytes() == BODY
 
 
 def test_a_server_without_ranges_is_read_from_the_start(server, tmp_path: Path) -> None:
     handler, url = server
     handler.ranges, handler.burst = False, len(BODY)
     (tmp_path / "file.bin.part").write_bytes(b"something else")
-    assert fetch(Remote(url), tmp_path).read_bytes() == BODY
+    assert fetch(url, tmp_path).read_bytes() == BODY
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_bytes_of_two_versions_are_never_joined(server, tmp_path: Path, validato
         folder = tmp_path / str(len(begun))
         folder.mkdir()
         handler.body = BODY
-        assert not download._transfer(Remote(url), folder / "file.bin.part", lambda *_: None)
+        assert download._transfer(url, folder / "file.bin.part", lambda *_: None)
         handler.body, handler.burst = body, len(BODY)
         sizes.clear()
-        assert fetch(Remote(url), folder, lambda name, done, total: sizes.append(done)).read_bytes() == body
+        assert fetch(url, folder, lambda name, done, total: sizes.append(done)).read_bytes() == body
         begun.append(sizes[0] > 200_000)
         handler.burst = 200_000
     assert begun == [resumes, False]
@@ -145,9 +145,9 @@ def test_bytes_of_two_versions_are_never_joined(server, tmp_path: Path, validato
 def test_a_range_other_than_the_one_asked_for(server, tmp_path: Path) -> None:
     handler, url = server
     handler.shift = 7
-    assert not download._transfer(Remote(url), tmp_path / "file.bin.part", lambda *_: None)
+    assert download._transfer(url, tmp_path / "file.bin.part", lambda *_: None)
     handler.burst = len(BODY)
-    assert fetch(Remote(url), tmp_path).read_bytes() == BODY
+    assert fetch(url, tmp_path).read_bytes() == BODY
 
 
 def test_a_cut_body_of_unknown_length_is_not_taken_for_whole(server, tmp_path: Path) -> None:
@@ -155,12 +155,12 @@ def test_a_cut_body_of_unknown_length_is_not_taken_for_whole(server, tmp_path: P
     noise = hashlib.shake_128(b"noise").digest(250_000)
     handler.body, handler.length = gzip.compress(noise), False
     url = url.replace("file.bin", "file.json.gz")
-    assert gzip.decompress(fetch(Remote(url), tmp_path).read_bytes()) == noise
+    assert gzip.decompress(fetch(url, tmp_path).read_bytes()) == noise
     assert handler.requests == 3
     (tmp_path / "file.json.gz").unlink()
     handler.ranges = False
     with pytest.raises(download.DownloadError, match=r"the connection broke.* 100,000 bytes are kept"):
-        fetch(Remote(url), tmp_path)
+        fetch(url, tmp_path)
     assert not (tmp_path / "file.json.gz").exists()
 
 
@@ -169,58 +169,57 @@ def test_a_complete_answer_that_is_no_gzip_file(server, tmp_path: Path, body: by
     handler, url = server
     handler.body = body
     with pytest.raises(download.DownloadError, match=r"x.gz is not a complete gzip file .*; .*x.gz.part; delete it"):
-        fetch(Remote(url.replace("file.bin", "x.gz")), tmp_path)
+        fetch(url.replace("file.bin", "x.gz"), tmp_path)
     assert not (tmp_path / "x.gz.sha256").exists()
 
 
 def test_a_busy_server_is_asked_again(server, tmp_path: Path) -> None:
     handler, url = server
     handler.busy, handler.burst = 3, len(BODY)
-    assert fetch(Remote(url), tmp_path).read_bytes() == BODY
+    assert fetch(url, tmp_path).read_bytes() == BODY
     assert handler.requests == 4
     handler.busy = 100
-    with pytest.raises(download.DownloadError, match=r"answered 503 Service Unavailable. 0 bytes .* to start again"):
-        fetch(Remote(url.replace("file", "other")), tmp_path)
+    with pytest.raises(download.DownloadError, match=r"answered 503 Service Unavailable; 0 bytes .* to start again"):
+        fetch(url.replace("file", "other"), tmp_path)
     assert handler.requests == 9
 
 
-def test_local_faults_are_not_blamed_on_the_network(server, tmp_path: Path) -> None:
+def test_local_faults_are_named(server, tmp_path: Path) -> None:
     _, url = server
     (tmp_path / "file.bin.part").mkdir()
-    with pytest.raises(download.DownloadError, match=r"cannot keep the download in .*Is a directory"):
-        fetch(Remote(url), tmp_path)
+    with pytest.raises(download.DownloadError, match="Is a directory"):
+        fetch(url, tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file.bin.part").symlink_to("/dev/full")
-    with pytest.raises(download.DownloadError, match=r"cannot keep the download in .*No space left"):
-        fetch(Remote(url), tmp_path / "full")
+    with pytest.raises(download.DownloadError, match="No space left"):
+        fetch(url, tmp_path / "full")
     (tmp_path / "plain").touch()
-    with pytest.raises(download.DownloadError, match=r"cannot keep the download in .*plain"):
+    with pytest.raises(OSError, match="plain"):
         download.get("ud/English-EWT", tmp_path / "plain")
 
 
 def test_following_the_advice_after_the_publisher_changed_a_file(server, tmp_path: Path) -> None:
     handler, url = server
     handler.burst = len(BODY)
-    path = fetch(Remote(url), tmp_path)
+    path = fetch(url, tmp_path)
     handler.body = BODY[::-1]
     path.unlink()
     with pytest.raises(download.DownloadError, match=r"delete it .*, and .*file.bin.sha256 as well") as caught:
-        fetch(Remote(url), tmp_path)
+        fetch(url, tmp_path)
     for name in ("file.bin.part", "file.bin.sha256"):
         assert name in str(caught.value)
         (tmp_path / name).unlink()
-    assert fetch(Remote(url), tmp_path).read_bytes() == BODY[::-1]
+    assert fetch(url, tmp_path).read_bytes() == BODY[::-1]
     (tmp_path / "file.bin.sha256").write_bytes(b"")
-    assert fetch(Remote(url), tmp_path) == path
+    assert fetch(url, tmp_path) == path
 
 
 def test_a_file_that_changed_meanwhile_is_fetched_anew(server, tmp_path: Path) -> None:
     handler, url = server
     handler.burst = 1000
-    stuck = download._transfer(Remote(url), tmp_path / "file.bin.part", lambda *_: None)
-    assert not stuck
+    assert download._transfer(url, tmp_path / "file.bin.part", lambda *_: None)
     handler.body, handler.burst = BODY[::-1], len(BODY)
-    assert fetch(Remote(url), tmp_path).read_bytes() == BODY[::-1]
+    assert fetch(url, tmp_path).read_bytes() == BODY[::-1]
 
 
 def test_no_progress_is_an_error_that_keeps_the_bytes(server, tmp_path: Path) -> None:
@@ -228,34 +227,35 @@ def test_no_progress_is_an_error_that_keeps_the_bytes(server, tmp_path: Path) ->
     (tmp_path / "file.bin.part").write_bytes(BODY[:1000])
     (tmp_path / "file.bin.etag").write_text(strong(BODY))
     handler.burst = 0
-    with pytest.raises(download.DownloadError, match=r"online\? 1,000 bytes are kept in .*file.bin.part; .* to go on"):
-        fetch(Remote(url), tmp_path)
+    with pytest.raises(download.DownloadError, match=r"broke; 1,000 bytes are kept in .*file.bin.part; .* to go on"):
+        fetch(url, tmp_path)
     assert (tmp_path / "file.bin.part").stat().st_size == 1000
 
 
 def test_checksums(server, tmp_path: Path) -> None:
     handler, url = server
     handler.burst = len(BODY)
+    (tmp_path / "file.bin.sha256").write_text("00ff  file.bin")
     with pytest.raises(download.DownloadError, match="expected 00ff"):
-        fetch(Remote(url, "00ff"), tmp_path)
+        fetch(url, tmp_path)
     assert not (tmp_path / "file.bin").exists()
-    good = hashlib.sha256(BODY).hexdigest()
-    path = fetch(Remote(url, good), tmp_path)
+    (tmp_path / "file.bin.sha256").unlink()
+    path = fetch(url, tmp_path)
     path.write_bytes(b"edited")
     with pytest.raises(download.DownloadError, match="delete"):
-        fetch(Remote(url), tmp_path)
+        fetch(url, tmp_path)
 
 
 def test_offline_and_absent(server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, url = server
     with pytest.raises(download.DownloadError, match="answered 404"):
-        fetch(Remote(url.replace("file.bin", "absent.bin")), tmp_path)
+        fetch(url.replace("file.bin", "absent.bin"), tmp_path)
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{closed.getsockname()[1]}/x.bin"
-    with pytest.raises(download.DownloadError, match="Is this machine online"):
-        fetch(Remote(dead), tmp_path)
-    known = {"made/up": Dataset("made/up", "d", "l", (Remote(url), Remote(dead)), 3)}
+    with pytest.raises(download.DownloadError, match="could not download .*Connection refused"):
+        fetch(dead, tmp_path)
+    known = {"made/up": Dataset("made/up", "d", "l", (url, dead), 3)}
     monkeypatch.setattr(download, "datasets", lambda: known)
     assert ("size", "unknown (could not ask: [Errno 111] Connection refused)") in list(download.details("made/up"))
     assert list(download.listing()) == [("made/up", "3", "d")]
@@ -269,4 +269,4 @@ def test_the_catalogue_is_complete() -> None:
     assert len(known) == 24 + 29 + 34 + 3
     for dataset in known.values():
         assert dataset.licence
-        assert all(file.url.startswith("http") and file.name for file in dataset.files)
+        assert all(url.startswith("http") for url in dataset.files)
