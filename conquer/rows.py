@@ -127,7 +127,7 @@ class SparseRows:
         if isinstance(data.base, np.ndarray) and 5 * used < 4 * data.base.size:
             indices, data = indices.copy(), data.copy()  # do not keep much unused memory
         rows.indptr, rows.indices, rows.data, rows.dim = indptr, indices, data, dim
-        rows.rows = _first(indptr.size - 1)
+        rows.rows = read_only(np.arange(indptr.size - 1, dtype=np.int64))
         indptr.setflags(write=False)
         indices.setflags(write=False)
         data.setflags(write=False)
@@ -235,7 +235,7 @@ def as_rows(X: SparseRows | ScipyMatrix | ArrayLike, dim: int) -> SparseRows:
 def converted(X: Any) -> SparseRows:
     """An array or a scipy matrix as checked rows of its own dimension."""
     if hasattr(X, "tocsr"):
-        matrix = _as_csr(X)
+        matrix = X.tocsr()
         return SparseRows(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
     refuse_masked(X)
     try:
@@ -271,26 +271,6 @@ def compressed(dense: Floats) -> SparseRows:
     if bad >= 0:
         raise ValueError(f"row {bad} has a value that is not finite")
     return SparseRows.made(indptr, indices, data, checked_dim(dim))
-
-
-_MANY = read_only(np.arange(1024, dtype=np.int64))
-
-
-def _first(count: int) -> Ints:
-    """The numbers 0 to `count` - 1, read-only; short ranges share one array."""
-    return _MANY[:count] if count <= _MANY.size else read_only(np.arange(count, dtype=np.int64))
-
-
-def _as_csr(X: Any) -> Any:
-    """A scipy matrix as CSR; other formats are checked first, because scipy converts them unchecked."""
-    if X.format == "coo":
-        for axis, size in enumerate(X.shape):
-            places = X.coords[axis] if hasattr(X, "coords") else (X.row, X.col)[axis]
-            if places.size and (places.min() < 0 or places.max() >= size):
-                raise ValueError(f"a coordinate is outside [0, {size}) on axis {axis}")
-    elif X.format != "csr" and hasattr(X, "check_format"):
-        X.check_format(full_check=True)
-    return X.tocsr()
 
 
 def stack(parts: Sequence[SparseRows]) -> SparseRows:

@@ -280,12 +280,23 @@ def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: boo
     >>> sorted(hash_dicts([{"price": 3.5, "brand": "x", "tags": ["a", "b"], "new": False}]).weights.tolist())
     [1.0, 1.0, 1.0, 3.5]
     """
-    found = [list(named_features(item, number, binary)) for number, item in enumerate(items, first)]
-    indptr = np.cumsum([0, *map(len, found)])
-    weights = np.array([weight for features in found for _, weight in features], np.float64)
-    names = [feature for features in found for feature, _ in features]
+    names: list[Feature] = []
+    values: list[float] = []
+    ends = [0]
+    for number, item in enumerate(items, first):
+        if {*map(type, item.values())} == {float} and {*map(type, item)} == {str}:
+            names.extend(item)  # half the time of a call for each feature
+            values.extend(item.values())
+        else:
+            for feature, weight in named_features(item, number, binary):
+                names.append(feature)
+                values.append(weight)
+        ends.append(len(names))
+    indptr, weights = np.array(ends), np.array(values, np.float64)
     hashes = np.frombuffer(_feature_memo(seed).read(names), np.uint64).copy()
-    kernels.in_order(indptr, hashes, weights)
+    if not kernels.in_order(indptr, hashes, weights):
+        for number, item in enumerate(items, first):
+            list(named_features(item, number))  # raises an error with the name of the feature
     return Grams(indptr, hashes[: indptr[-1]], weights[: indptr[-1]])
 
 

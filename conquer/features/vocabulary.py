@@ -115,32 +115,6 @@ def tabulate(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: in
     return Vocabulary(keys[order]), SparseRows(grams.indptr, column[ids], grams.weights, max(1, order.size))
 
 
-def document_frequencies(rows: SparseRows, train_rows: ArrayLike | None = None) -> Ints:
-    """(D,) the number of rows each column occurs in; of `train_rows` alone if given (row numbers or truth values).
-
-    >>> document_frequencies(SparseRows([0, 2, 3], [0, 1, 1], [1.0, 2.0, 1.0], dim=3)).tolist()
-    [1, 2, 0]
-    """
-    counts = np.zeros(rows.dim, np.int64)
-    kernels.frequencies(rows.indptr, rows.indices, rows.rows[_numbers(train_rows, len(rows))], counts)
-    return counts
-
-
-def _numbers(train_rows: ArrayLike | None, size: int) -> Ints:
-    if train_rows is None:
-        return np.arange(size)
-    chosen = np.asarray(train_rows)
-    if chosen.dtype == bool:
-        if chosen.shape != (size,):
-            raise ValueError(f"train_rows must have one truth value per row ({size}), got shape {chosen.shape}")
-        return np.flatnonzero(chosen)
-    if chosen.ndim != 1 or not (chosen.size == 0 or np.issubdtype(chosen.dtype, np.integer)):
-        raise ValueError(f"train_rows must be row numbers or truth values, got {chosen.dtype} of shape {chosen.shape}")
-    if chosen.size and not 0 <= chosen.min() <= chosen.max() < size:
-        raise IndexError(f"train_rows must be in [0, {size}), got [{chosen.min()}, {chosen.max()}]")
-    return chosen.astype(np.int64)
-
-
 def rarity(frequency: Ints, documents: int) -> Floats:
     """The weight of each column by its document frequency: ln((1 + documents)/(1 + frequency)) + 1, at least 1.
 
@@ -151,7 +125,7 @@ def rarity(frequency: Ints, documents: int) -> Floats:
 
 
 def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, unit: bool = True) -> SparseRows:
-    """All `rows` (counts) with the columns and rarities of `train_rows` (row numbers, or a truth value per row).
+    """All `rows` (counts) with the columns and rarities of `train_rows`, which are row numbers.
 
     Columns that no training row has are dropped, rarity comes from the training rows alone, and rows are scaled to
     length 1; a row without a column left is empty. Entry order and dimension are kept.
@@ -161,11 +135,12 @@ def restrict(rows: SparseRows, train_rows: ArrayLike, kind: Kind = "tfidf", *, u
     [[0.707, 0.707, 0.0], [1.0, 0.0, 0.0]]
     """
     weighing = KINDS[checked_kind(kind)]
-    numbers = _numbers(train_rows, len(rows))
-    frequency = document_frequencies(rows, numbers)
+    train = rows.take(train_rows)
+    frequency = np.zeros(rows.dim, np.int64)
+    kernels.frequencies(train.indptr, train.indices, train.rows, frequency)
     size = int((rows.indptr[rows.rows + 1] - rows.indptr[rows.rows]).sum())
     indptr, indices, data = np.empty(len(rows) + 1, np.int64), np.empty(size, np.int32), np.empty(size)
-    options = rows.rows, weighing.presence, weighing.rarity, frequency, rarity(frequency, numbers.size)
+    options = rows.rows, weighing.presence, weighing.rarity, frequency, rarity(frequency, len(train))
     kernels.reweigh(rows.indptr, rows.indices, rows.data, *options, indptr, indices, data)
     if unit:
         kernels.to_unit(indptr, data)

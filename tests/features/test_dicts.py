@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from conquer.features import hashing
 from conquer.features.featurizer import Featurizer
-from conquer.features.hashing import Grams, Memo, hash_dicts, hash_with_context
+from conquer.features.hashing import Grams, Memo, hash_dicts
 
 _long = st.builds("{}{}".format, st.sampled_from(["", "feature_", "feature_of_the_item_", "é", "\ud800", "\0"]), names)
 _whole = st.integers(-(2**70), 2**70) | st.integers(-(2**31), 2**31)
@@ -128,13 +128,6 @@ def test_a_list_that_holds_itself_is_refused() -> None:
     endless.append(endless)
     with pytest.raises(TypeError, match="item 0: feature 'a' must be"):
         Featurizer()([{"a": endless}])
-
-
-@given(st.lists(_dicts, min_size=1, max_size=4), st.dictionaries(_long, _values, max_size=5), st.booleans())
-def test_a_context_is_read_with_its_items_as_alone(items: list[Any], context: Any, binary: bool) -> None:
-    own, other = hash_with_context(items, context, seed=5, binary=binary)
-    assert same(own, hash_dicts(items, seed=5, binary=binary))
-    assert same(other, hash_dicts([context], seed=5, binary=binary))
 
 
 def test_sums_beyond_a_number_are_refused_as_before() -> None:
