@@ -1,7 +1,7 @@
 """Off-policy estimates: what another policy would have earned, from the answers and chances in a ledger."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from conquer.rows import SparseRows
 from conquer.tickets import stream, tickets
 from conquer.types import Choice, Floats, Ledger, Query
 
-METHODS = ("replay", "ips", "snips", "dr")
+METHODS = ("ips", "snips", "dr")
 _Z = 1.959964
 Choices = list[list[Choice]]
 
@@ -44,12 +44,7 @@ class Estimate:
     effective: float
 
 
-def read_log(
-    ledger: Ledger | Iterable[Mapping[str, Any]],
-    *,
-    explored: bool = False,
-    outcome: Callable[[float], float] | None = None,
-) -> list[Logged]:
+def read_log(ledger: Ledger | Iterable[Mapping[str, Any]], *, explored: bool = False) -> list[Logged]:
     """The answered duels of a session's ledger. The outcome is the answer, +1 if the first item won.
 
     `explored`: only the rounds with a pair drawn uniformly, for learners whose own chances are unknown. Rounds without
@@ -70,8 +65,7 @@ def read_log(
             chance = 1.0 / (count * (count - 1)) if explored else memo.get("chance")
             if chance is None:
                 continue
-            answer = float(row["answer"])
-            found.append(Logged(items, tuple(ask["shown"]), float(chance), outcome(answer) if outcome else answer))
+            found.append(Logged(items, tuple(ask["shown"]), float(chance), float(row["answer"])))
     if not found:
         raise OverlapError(
             "no answered duel has a recorded chance: log with explore=; for rules without known chances, such as gnt, "
@@ -96,8 +90,7 @@ def evaluate(
     """The target's mean outcome per round, without learning, estimated from another policy's log.
 
     `ips` weighs matching rounds by one over their chance; `snips` divides by the sum of the weights, not by the
-    rounds; `dr` uses a fitted linear model where they do not match; `replay` accepts matching rounds with chance
-    (smallest chance)/chance, as if pairs had been drawn uniformly. Raises an OverlapError if fewer than `least`
+    rounds; `dr` uses a fitted linear model where they do not match. Raises an OverlapError if fewer than `least`
     effective rounds are left, or if the mean weight is below 1 by three standard errors: then the log never shows part
     of what the target would.
     """
@@ -105,11 +98,8 @@ def evaluate(
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     shares, choices = matches(log, target, samples=samples, seed=seed)
     outcomes = np.array([entry.outcome for entry in log])
-    chances = np.array([entry.chance for entry in log])
-    weights = shares / chances
+    weights = shares / np.array([entry.chance for entry in log])
     effective = check_overlap(weights, least)
-    if method == "replay":
-        return _replay(shares, chances, outcomes, seed, effective, least)
     if method == "ips":
         return _mean("ips", weights * outcomes, weights, effective)
     if method == "snips":
@@ -145,15 +135,6 @@ def _around(method: str, value: float, deviations: Floats, weights: Floats, effe
     return Estimate(method, value, value - half, value + half, weights.size, used, effective)
 
 
-def _replay(shares: Floats, chances: Floats, outcomes: Floats, seed: int, effective: float, least: float) -> Estimate:
-    keep = chances.min() / chances
-    coins = tickets(stream("replay", seed), 0, shares.size) / 2.0**64
-    taken = (shares > 0) & (coins < keep * shares)
-    if taken.sum() < least:
-        raise OverlapError(f"only {int(taken.sum())} rounds are left after rejection, {least:g} are needed")
-    return _mean("replay", outcomes[taken], taken[taken].astype(np.float64), effective)
-
-
 def _robust(log: Sequence[Logged], choices: Choices, weights: Floats, outcomes: Floats) -> Floats:
     """Terms of the doubly robust estimate; each half of the log uses a model fitted on the other."""
     dim, terms = log[0].rows.dim, np.zeros(len(log))
@@ -186,20 +167,3 @@ def compare_targets(log: Sequence[Logged], one: Any, two: Any, *, seed: int = 0,
         used = np.maximum(used, weights)
         terms.append(_robust(log, choices, weights, outcomes))
     return _mean("dr", terms[0] - terms[1], used, effective)
-
-
-def learn_by_replay(log: Sequence[Logged], learner: Any, *, seed: int = 0) -> tuple[Any, Floats]:
-    """The learner after the rounds in which it chose the logged pair, and their outcomes (Li et al. 2011).
-
-    Rounds are accepted with chance (smallest chance)/chance, as if pairs had been logged uniformly.
-    """
-    own = tickets(stream("target", seed), 0, len(log))
-    coins = tickets(stream("replay", seed), 0, len(log)) / 2.0**64
-    least = min(entry.chance for entry in log)
-    outcomes = []
-    for k, entry in enumerate(log):
-        choice = learner.choose(entry.rows, int(own[k]))
-        if choice.query == Query.DUEL and choice.shown == entry.shown and coins[k] < least / entry.chance:
-            learner.learn(entry.rows, choice, entry.outcome)
-            outcomes.append(entry.outcome)
-    return learner, np.array(outcomes)

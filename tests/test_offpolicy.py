@@ -5,7 +5,7 @@ import pytest
 from rivals.driving import world
 
 from conquer.judges import LawJudge
-from conquer.offpolicy import OverlapError, compare_targets, evaluate, learn_by_replay, matches, read_log
+from conquer.offpolicy import OverlapError, compare_targets, evaluate, matches, read_log
 from conquer.registry import make
 from conquer.session import MemoryLedger, Session
 
@@ -49,7 +49,7 @@ def logs():
     return target, found
 
 
-@pytest.mark.parametrize("method", ["ips", "snips", "dr", "replay"])
+@pytest.mark.parametrize("method", ["ips", "snips", "dr"])
 def test_estimates_cover_the_truth(method, logs):
     """95 % intervals over twenty logs: binomial(20, 0.95) is below 16 with chance 0.003."""
     target, found = logs
@@ -102,14 +102,9 @@ def test_recorded_chances_are_the_frequencies():
         assert abs(len(found) / 4000 - found[0]) < 5 * np.sqrt(found[0] * (1 - found[0]) / 4000)
 
 
-def test_targets_are_compared_and_learners_trained_on_logs():
-    session, taste = session_log(3000, 4, explore=1.0)
+def test_targets_are_compared_on_logs():
+    session, _ = session_log(3000, 4, explore=1.0)
     log = read_log(session.ledger)
     # gnw, trained on the same taste, shows its best against its worst: its first wins far more often than random's.
     gap = compare_targets(log, trained("gnw", 4, 3000), make("random", dim=DIM))
     assert gap.low > 0.05
-    learner, outcomes = learn_by_replay(log, make("gnr", dim=DIM, model="full"))
-    assert learner.answers == outcomes.size > 100
-    X = world(200, COUNT, DIM, 12)[0]
-    agree = np.mean([(x @ taste).argmax() == learner.scores(x).argmax() for x in X])
-    assert agree > 0.6

@@ -10,9 +10,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from conquer.offpolicy import Logged, OverlapError, check_overlap, compare_targets, evaluate, learn_by_replay, matches
+from conquer.offpolicy import Logged, OverlapError, check_overlap, compare_targets, evaluate, matches
 from conquer.offpolicy import read_log as read
-from conquer.registry import make
 from conquer.rows import as_rows
 from conquer.tickets import stream, tickets
 from conquer.types import Choice, Query
@@ -116,64 +115,6 @@ def test_a_target_that_draws_is_weighed_by_its_share():
         assert estimate.value == pytest.approx((VALUE[pairs[0]] + VALUE[pairs[1]]) / 2, abs=0.03)
 
 
-def test_replay_takes_all_matches_of_a_uniform_log():
-    log = [Logged(ITEMS, pair, 1 / 6, VALUE[pair]) for pair in PAIRS for _ in range(40)]
-    estimate = evaluate(log, Target(PAIRS[2]), method="replay")
-    assert (estimate.value, estimate.rounds, estimate.used) == (VALUE[PAIRS[2]], 40, 40)
-
-
-def rejection_log(n):
-    """Half of the rounds show (0, 1) with chance 1/2, half with 1/4: as often as that, with answers +1 and -1."""
-    log = []
-    for chance, outcome in ((0.5, 1.0), (0.25, -1.0)):
-        matched = int(n * chance)
-        log += [Logged(ITEMS, (0, 1), chance, outcome)] * matched
-        log += [Logged(ITEMS, (1, 0), 1 - chance, 0.0)] * (n - matched)
-    return log
-
-
-def test_replay_accepts_by_chance_so_that_frequent_pairs_do_not_count_more():
-    """Accepted in both halves: n/4; all matches would give (1/2 - 1/4)/(3/4) = 1/3."""
-    n = 4000
-    log = rejection_log(n)
-    estimate = evaluate(log, Target((0, 1)), method="replay")
-    assert abs(estimate.value) < 5 / math.sqrt(n / 2)
-    assert abs(estimate.used - n / 2) < 5 * math.sqrt(n / 8)
-
-
-def test_replay_accepts_a_target_that_draws_by_its_share():
-    log = [Logged(ITEMS, pair, 0.5, 1.0) for pair in ((0, 1), (1, 0)) for _ in range(500)]
-    estimate = evaluate(log, Target((0, 1), (1, 0)), method="replay", samples=20)
-    assert abs(estimate.used - 500) < 5 * math.sqrt(250)
-
-
-def test_a_learner_on_a_log_meets_the_rounds_it_would_have_shown():
-    log = [Logged(ITEMS, pair, 1 / 6, 1.0 if pair[0] < pair[1] else -1.0) for _ in range(30) for pair in PAIRS]
-    learner, outcomes = learn_by_replay(log, make("gnr", dim=3, model="full"), seed=3)
-    twin, own, expected = make("gnr", dim=3, model="full"), tickets(stream("target", 3), 0, len(log)), []
-    for entry, ticket in zip(log, own.tolist(), strict=True):
-        choice = twin.choose(entry.rows, ticket)
-        if choice.shown == entry.shown:
-            twin.learn(entry.rows, choice, entry.outcome)
-            expected.append(entry.outcome)
-    assert outcomes.tolist() == expected
-    assert np.array_equal(learner.scores(ITEMS), twin.scores(ITEMS))
-
-
-def test_a_learner_on_a_log_accepts_by_chance():
-    class Always(Target):
-        learnt = 0
-
-        def learn(self, rows, choice, answer):
-            self.learnt += 1
-
-    n = 4000
-    learner, outcomes = learn_by_replay(rejection_log(n), Always((0, 1)))
-    assert learner.learnt == outcomes.size
-    assert abs(outcomes.size - n / 2) < 5 * math.sqrt(n / 8)
-    assert abs(outcomes.mean()) < 5 / math.sqrt(n / 2)
-
-
 def test_targets_are_compared_by_round():
     log = population()
     one, two = Target(PAIRS[1]), Target(PAIRS[4])
@@ -229,7 +170,6 @@ def test_only_answered_duels_with_a_chance_are_read():
     ]  # fmt: skip
     log = read(ledger)
     assert [(entry.shown, entry.chance, entry.outcome) for entry in log] == [((0, 1), 0.25, -1.0), ((2, 1), 0.5, 0.5)]
-    assert [entry.outcome for entry in read(ledger, outcome=lambda answer: 10 * answer)] == [-10.0, 5.0]
     with pytest.raises(OverlapError, match="no answered duel has a recorded chance"):
         read(ledger, explored=True)
 
@@ -244,9 +184,6 @@ def test_explored_rounds_have_the_uniform_chance():
 
 
 def test_other_methods_are_refused():
-    with pytest.raises(ValueError, match="method must be one of replay, ips, snips, dr, got 'best'"):
+    with pytest.raises(ValueError, match="method must be one of ips, snips, dr, got 'best'"):
         evaluate(population(), Target((0, 1)), method="best")
-    too_few = [Logged(ITEMS, (0, 1), 0.5, 1.0)] * 40 + [Logged(ITEMS, (0, 1), 0.1, 1.0)]
-    with pytest.raises(OverlapError, match="are left after rejection"):
-        evaluate(too_few, Target((0, 1)), method="replay", least=20)
     assert Counter(entry.shown for entry in population(1)) == {pair: 4 * LOGGING[pair] for pair in PAIRS}
