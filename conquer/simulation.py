@@ -1,7 +1,7 @@
 """Simulation: a learner over rounds that a judge answers, in one compiled loop or call by call; and its trace."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from conquer.judges import LawJudge, make_judge
 from conquer.kernels.core import background
 from conquer.kernels.models import calls
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.loop import CHOSEN, Log, World
+from conquer.kernels.rounds.loop import Log, World
 from conquer.learners.algorithm import Algorithm
 from conquer.learners.batch import in_bulk
 from conquer.learners.conquer import Conquer
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _QUERIES = np.array([q.name for q in Query])
 _MOMENT = 0.05
 """Seconds: after a chunk of rounds that takes less, the next chunk is larger."""
-Progress = Callable[[int], None] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +130,6 @@ def simulate(
     delay: int = 0,
     batch: int = 1,
     compiled: bool = True,
-    progress: Progress = None,
     **parameters: Any,
 ) -> Trace:
     """Run a learner over all rounds.
@@ -153,8 +151,6 @@ def simulate(
         Answers arrive `delay` rounds late and are learnt `batch` at a time; the rest is learnt at the end.
     compiled : bool
         Use the compiled loop where it can run the learner and the judge; the results are identical.
-    progress : callable, optional
-        Called now and then with the number of rounds done.
     **parameters
         As of `make`; the number of features comes from the rounds.
 
@@ -196,14 +192,14 @@ def simulate(
     if compiled and isinstance(law, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
         order, scale = np.array([law.code, delay, batch], np.int64), float(law.scale)
         world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judges, order, scale)
-        run_compiled(learner, rounds, world, log, progress)
+        run_compiled(learner, rounds, world, log)
     else:
         laws = law if isinstance(law, Sequence) else [law] * size
-        run_by_calls(learner, rounds, laws, (own, judges), log, (delay, batch), progress)
+        run_by_calls(learner, rounds, laws, (own, judges), log, (delay, batch))
     return _trace(learner, rounds, log)
 
 
-def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progress: Progress) -> None:
+def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log) -> None:
     """Fill the log by the compiled loop, a chunk of rounds at a time."""
     model, X, total = learner.model, rounds.X, len(rounds)
     if total == 0:
@@ -212,8 +208,8 @@ def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progr
     with model.in_use():
         model.reserve(rounds[int(rounds.sizes.argmax())].items)
     # A few rounds at first, since the next call may find the loop compiled; then as many as take a moment.
-    chunk, most = 4, max(1, total // 200) if progress else total
-    limit = min(chunk, most)
+    chunk = 4
+    limit = min(chunk, total)
     while log.cursor.min() < total:
         began = time.perf_counter()
         with model.in_use():
@@ -223,10 +219,8 @@ def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log, progr
         if status not in (st.OK, st.FULL):
             model.fail(status, X)
         if status == st.OK:
-            chunk = min(most, 8 * chunk if time.perf_counter() - began < _MOMENT else chunk)
+            chunk = 8 * chunk if time.perf_counter() - began < _MOMENT else chunk
             limit = min(total, limit + chunk)
-            if progress:
-                progress(int(log.cursor[CHOSEN]))
 
 
 def run_by_calls(
@@ -236,7 +230,6 @@ def run_by_calls(
     tickets: tuple[NDArray[np.uint64], NDArray[np.uint64]],
     log: Log,
     pace: tuple[int, int],
-    progress: Progress,
 ) -> None:
     """The same with one call per choice and answer: for Python rules and judges, and the compiled loop's definition."""
     total, (delay, batch), (own, judges) = len(rounds), pace, tickets
@@ -258,8 +251,6 @@ def run_by_calls(
             if choices[late].query != Query.NONE and not np.isnan(log.reals[late, 1]):
                 learner.learn(rounds[late].items, choices[late], float(log.reals[late, 1]))
             learned = late + 1
-        if progress:
-            progress(t + 1)
 
 
 def _trace(learner: Learner, rounds: Rounds, log: Log) -> Trace:

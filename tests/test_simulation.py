@@ -55,14 +55,6 @@ def test_a_judge_of_ones_own_is_asked_call_by_call():
         simulate("gnr", rounds, judge=3)
 
 
-def test_progress_rises_to_the_end():
-    seen = []
-    simulate("gnc", world(1000), progress=seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] == 1000
-    assert len(seen) > 50
-
-
 def test_a_kernel_model_grows_in_mid_loop():
     rounds = world(200)
     fast, slow = (simulate("gnt", rounds, model="kernel", compiled=c, delay=3) for c in (True, False))
