@@ -142,7 +142,7 @@ class Board:
         open_ = np.flatnonzero(self.upper > tolerance)
         V, B = self.apart[:, open_]
         gap = tolerance + self.scores[leader] - self.scores[open_]
-        # As if the leader were compared with each of them: an answer about one says nothing of the others.
+        # Assumes direct comparisons with the leader, each informative about its own pair alone.
         more = float(self.width.more(V, B, gap, max(1, len(self) - 1)).sum())
         stop = Stop(not open_.size, leader, tolerance, more, "")
         chance, first = f"a win chance of {100 * stop.chance:.0f} %", _printable(self.name(leader))
@@ -285,11 +285,7 @@ def _bar(start: float, middle: float, end: float, low: float, high: float) -> st
 
 
 def _printable(name: str) -> str:
-    """A name on one line, without characters that control a terminal.
-
-    >>> _printable("green\\n\\x1b[31mtea")
-    'green  [31mtea'
-    """
+    """A name on one line, without characters that control a terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in name)
 
 

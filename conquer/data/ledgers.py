@@ -22,7 +22,7 @@ def is_ledger(row: Any) -> bool:
 def ledger_rows(rows: Callable[[], Iterator[tuple[int, Any]]]) -> Iterator[tuple[int, Any]]:
     """(line, row): the answers of a ledger as rows of votes, with the items that were shown.
 
-    `rows` gives all lines and is called twice, because an answer that is undone later is no vote. The row is None for
+    `rows` gives all lines and is called twice, because answers that are undone later do not count. The row is None for
     an answer that the service did not learn as a vote: late, asked again, or not about two items.
     """
     undone = {_body(row).get("undone") for _, row in rows() if _kind(row) == "correction"}
@@ -94,7 +94,7 @@ def _offered(row: Mapping[str, Any]) -> ShownPair | None:
 
 
 def _vote(row: Mapping[str, Any], kind: str, shown: Mapping[Any, ShownPair | None]) -> dict[str, Any] | None:
-    """The row of one answer; None where it is no vote. A ValueError: it should be one and cannot be read."""
+    """The row of one answer; None if it is not a vote. Raises a ValueError if it is a vote that cannot be read."""
     name = str(row.get("id" if kind == "tell" else "event_id"))
     body = row if kind == "tell" else _body(row)
     if kind != "vote" and name not in shown:

@@ -124,7 +124,7 @@ def _integral(number: float) -> str:
 
 
 def _is_number(word: str) -> bool:
-    """Whether it is a number that is no place: "0" and "-1" name no winner, though without punctuation "-1" is "1"."""
+    """Whether it is a number that names no side, such as "0" or "-1"; "-1" without punctuation is "1"."""
     if word in _PLACES:
         return False
     try:

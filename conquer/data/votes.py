@@ -293,7 +293,7 @@ class _BlockReader:
         self._voters: dict[Any, str | None] = {None: None, "": None}
 
     def read(self, chunk: Chunk, bad: dict[int, str]) -> VoteBlock:
-        """All rows of the chunk; `bad` is filled with the reasons why rows are no votes, whose cells mean nothing."""
+        """All rows of the chunk; `bad` receives the reasons of rejected rows, whose values are undefined."""
         columns = self.columns
         ids = self.items.ids if self.items.content == "ids" else {}
         first = self._column(chunk, columns.first, self.items.read, bad, ids) or []

@@ -62,7 +62,7 @@ class Featurizer:
 
     Every row is scaled to length 1 (`unit`), whatever the items are and whatever container they come in. (Learners,
     and sessions without a featurizer, take vectors as they are.) A dict's numbers weigh what they are, its words 1, a
-    list of words 1 each; None is no feature. A row of an item without any feature is empty.
+    list of words 1 each; None adds no feature. An item without features has an empty row.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def merge(tasks: list[PartTask], results: Iterable[PartSum]) -> PartSum:
                 total.seen.setdefault(name, item)
     check_contradictions(tasks, records)
     if not total.tally.votes:
-        raise DataError(f"there is no vote to learn from: {total.tally}")
+        raise DataError(f"no votes to learn from: {total.tally}")
     return total
 
 

@@ -195,7 +195,7 @@ def _peek(sources: Sequence[FilePart | list[Any]], options: Mapping[str, Any]) -
         if block is not None and reading.content is not None:
             return reading.content, len(block.first[0]) if reading.content == "vectors" else 0
         nothing.append(f"{name_of(source.source) if isinstance(source, FilePart) else 'votes'}: {reading.tally}")
-    raise DataError(f"there is no vote to learn from: {'; '.join(nothing)!s:.300}")
+    raise DataError(f"no votes to learn from: {'; '.join(nothing)!s:.300}")
 
 
 def _items(items: Items) -> Mapping[Any, Any]:

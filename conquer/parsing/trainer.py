@@ -30,7 +30,7 @@ from conquer.parsing.training import (
 from conquer.types import Choice, Floats, Query
 
 Progress = Callable[[str, int, int], None]
-"""Called while the work goes on: (what is being done, how much of it there is, how much is done)."""
+"""Called during training: (description of the stage, its total work, the work done)."""
 Answer = Literal["first", "second", "neither", "refused"]
 _NUMBERS: dict[str, float] = {"first": 1.0, "second": -1.0, "neither": 0.0}
 
@@ -53,7 +53,7 @@ def train(
     spec : the settings; by default one `gnc` question per sentence. A simulated annotator answers from the treebank's
         trees, unless `spec.answers` names a file of recorded answers (the HEAD column is then ignored) or `spec.ask` is
         "full-supervision" (whole trees).
-    progress : called as `progress(what, total, done)` while the work goes on.
+    progress : called as `progress(what, total, done)` during training.
 
     Returns
     -------

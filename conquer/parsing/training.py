@@ -276,7 +276,7 @@ class Training:
         return self.model.weights()
 
     def settled(self, progress: Callable[[int], None] | None = None) -> Floats:
-        """(D,): weights fitted anew to all answers; better than `weights`, which saw each answer only in its turn.
+        """(D,): weights refitted to all answers; better than `weights`, which saw each answer only in its turn.
 
         The fit is a diagonal model's, whichever model asked.
         """

@@ -82,7 +82,7 @@ class Catalog(Mapping[ItemId, SparseRows]):
         return self.rows.take(np.array(places)).packed(), list(given)
 
     def _check_texts(self, name: Any, *, texts: bool) -> None:
-        """Raise, unless a string that is no id may be a text."""
+        """Raise unless unknown strings may be texts."""
         if texts and not self.closed and isinstance(name, str):
             return
         other = str(name) if isinstance(name, int) else int(name) if name.isdecimal() else None

@@ -93,7 +93,7 @@ def test_a_file_of_skips_alone_stops_nothing(tmp_path):
     assert (tally.votes, tally.skips) == (1, 3)
     with pytest.raises(DataError, match=r"skips.csv: 0 votes, .*3 skipped"):
         conquer.fit(skips)
-    with pytest.raises(DataError, match=r"there is no vote to learn from: 0 votes, .*3 skipped"):
+    with pytest.raises(DataError, match=r"no votes to learn from: 0 votes, .*3 skipped"):
         conquer.fit(skips, {"tea": [1.0], "mug": [2.0]})
 
 

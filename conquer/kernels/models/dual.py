@@ -429,7 +429,7 @@ def extend(state, items, weights, target):
         length += state.pair[RHS, s] * state.pair[RHS, s]
     if not math.sqrt(length) < 1e200 * lam:
         return st.DIVERGED
-    # k_U(u) takes the place of the first item's: prepare() fills it anew before it is read again.
+    # k_U(u) takes the place of the first item's: prepare() overwrites it before the next read.
     for s in range(pairs):
         total = 0.0
         for k in range(items.rows.size):
