@@ -133,11 +133,7 @@ def main() -> int:
 
 
 def _plain(error: Exception) -> str:
-    """An error as one line.
-
-    >>> _plain(FileNotFoundError(2, "No such file or directory", "teas.csv")), _plain(ValueError("three teas"))
-    ('teas.csv: no such file or directory', 'three teas')
-    """
+    """An error as one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
     if isinstance(error, MemoryError):

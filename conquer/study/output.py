@@ -83,21 +83,7 @@ def publish(study: Path, place: Path) -> list[Path]:
 def check_place(
     folder: str | Path, page: str, kind: str, specs: "Sequence[DataclassInstance]", overwrite: bool = False
 ) -> None:
-    """Raise a ValueError where `folder` has the `page` of another study; finished cells are shared and never refused.
-
-    >>> import tempfile
-    >>> from conquer.study.arena.spec import ArenaSpec
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     write_text(Path(place, "arena.html"), "the page of an arena with seed 1")
-    ...     sign(place, "arena", [ArenaSpec(seed=1)])
-    ...     check_place(place, "arena.html", "arena", [ArenaSpec(seed=1)])
-    ...     try:
-    ...         check_place(place, "arena.html", "arena", [ArenaSpec(seed=2)])
-    ...     except ValueError as error:
-    ...         print(str(error).replace(place, "HERE"))
-    HERE has the report of another study (seed): choose another --out, or give --overwrite to replace arena.html; \
-finished cells are kept
-    """
+    """Raise a ValueError if `folder` has the `page` of another study; finished cells are always shared."""
     if overwrite or not Path(folder, page).exists():
         return
     wanted = _identity(kind, specs)

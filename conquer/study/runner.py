@@ -126,14 +126,16 @@ def run(
     stage: str,
     backend: Backend = serial,
     progress: StudyProgress = QUIET,
+    later: float = 0.0,
 ) -> dict[str, Row]:
     """All rows of a plan by name. `function` computes the rows of one task, in the order of its names.
 
-    The longest tasks start first, so that no worker is left with one at the end.
+    `later` is the cost of the plans that follow in the same stage. The longest tasks start first, so that no worker is
+    left with one at the end.
     """
     order = sorted(plan.tasks, key=lambda task: -task.cost)
     rows = dict(plan.found)
-    progress.begin(stage, plan.cost)
+    progress.begin(stage, plan.cost + later)
     for position, made in backend(function, [task.content for task in order]) if order else ():
         for name, row in zip(order[position].names, made, strict=True):
             store.put(name, row)

@@ -33,27 +33,18 @@ class Listening:
     """Records what it receives."""
 
     def __init__(self) -> None:
-        self.said: list[tuple[str, str, float]] = []
+        self.totals: list[tuple[str, float]] = []
         self.begun: dict[str, float] = {}
         self.done: dict[str, float] = {}
         self.stage = ""
 
-    def expect(self, stage: str, work: float) -> None:
-        self.said.append(("expect", stage, work))
-
     def begin(self, stage: str, work: float) -> None:
-        self.said.append(("begin", stage, work))
-        self.stage, self.begun[stage] = stage, work
+        self.stage, self.begun[stage] = stage, self.done.get(stage, 0.0) + work
+        self.totals.append((stage, self.begun[stage]))
         self.done.setdefault(stage, 0.0)
 
     def advance(self, work: float) -> None:
         self.done[self.stage] += work
-
-    def expected(self, stage: str) -> float:
-        """The last word on a stage before it began."""
-        words = [work for what, name, work in self.said if (what, name) == ("expect", stage)]
-        assert self.said.index(("expect", stage, words[-1])) < self.said.index(("begin", stage, self.begun[stage]))
-        return words[-1]
 
 
 def squares(numbers):

@@ -9,9 +9,10 @@ import pytest
 from study.studies import Listening
 
 from conquer.registry import algorithms, find, groups, make
+from conquer.simulation import simulate
 from conquer.study.arena.contenders import VARIANTS, contender, names_of, published
 from conquer.study.arena.report import PARTS, ranking, ratio_interval, verdicts, write
-from conquer.study.arena.run import matches_of, measure, meet, play, tune
+from conquer.study.arena.run import matches_of, measure, meet, tune
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.arena.worlds import SETTINGS
 from conquer.study.backends import processes, serial
@@ -20,6 +21,10 @@ from conquer.study.runner import run_cells
 from conquer.types import Choice, Query
 
 SMALL = ArenaSpec(worlds=("linear", "copeland"), algorithms=("ttg", "gnt", "colstim", "rucb"), rounds=60, repetitions=3)
+
+
+def play(learner, world):
+    return simulate(learner, world.rounds, judge=world.judges, delay=world.delay)
 
 
 def study_arena(spec, out, backend=serial, progress=QUIET):
@@ -147,9 +152,9 @@ def test_worlds_are_the_same_for_everyone_and_pay_for_knowledge(name):
     np.testing.assert_array_equal(one.rounds.X.data, two.rounds.X.data)
     np.testing.assert_array_equal(one.rounds.rewards, two.rounds.rewards)
     assert not np.array_equal(one.rounds.rewards, setting.make(0, "run", 4).rounds.rewards) or setting.fixed
-    random = play(make("random", dim=setting.dim), one, 0)
-    assert random.weak.sum() > 5
-    assert (random.strong >= 2 * random.weak - 1e-12).all()
+    random = play(make("random", dim=setting.dim), one)
+    assert random.regret.sum() > 5
+    assert (random.strong_regret >= 2 * random.regret - 1e-12).all()
 
 
 def test_delay_and_corruption_reach_the_learner():
@@ -165,13 +170,13 @@ def test_delay_and_corruption_reach_the_learner():
             heard.append(answer)
 
     plain, corrupted, delayed = (SETTINGS[name].make(0, "run", 0) for name in ("linear", "corrupted", "delayed"))
-    play(Listener(), plain, 0)
+    play(Listener(), plain)
     straight = list(heard)
     heard.clear()
-    play(Listener(), corrupted, 0)
+    play(Listener(), corrupted)
     assert len(heard) == len(straight) == 1000
     heard.clear()
-    play(Listener(), delayed, 0)
+    play(Listener(), delayed)
     assert len(heard) == 1000  # answers still out at the end are learnt too
     world = SETTINGS["corrupted"].make(0, "run", 1)
     rewards = world.rounds[0].rewards

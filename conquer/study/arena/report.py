@@ -1,10 +1,8 @@
-"""The arena's report: rankings with paired intervals, regret curves as SVG, and one HTML page."""
+"""The arena's report: rankings with paired intervals, regret curves, and one HTML page."""
 
 import json
-import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,8 @@ from conquer.study.arena.run import settings_of
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.arena.worlds import SETTINGS
 from conquer.study.output import write_page, write_text
-from conquer.study.plots.canvas import COLOURS, spread
+from conquer.study.plots.canvas import embedded, palette_of, save
+from conquer.study.plots.curves import mean_regret
 from conquer.study.runner import Row
 
 CURVES = 8
@@ -25,10 +24,6 @@ CURVES = 8
 PARTS = {"Beside the rivals as published": True, "Beside our variants of the rivals": False}
 """Ours are compared with the systems as their papers run them first, then with our variants of them."""
 _REGRETS = {"Regret of the better shown": "weak", "Regret of both shown": "strong"}
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _NAMES = 800, 280, 56, 34, 10, 200
-_DASHES = ("", "7 3", "2 3", "9 3 2 3")
-_LINE = 16
-"""Height of a name beside the lines."""
 _FLOOR = "random"
 
 
@@ -74,23 +69,6 @@ def ratio_interval(ours: Sequence[float], rival: Sequence[float], *, seed: int =
     return float(low), float(high)
 
 
-def _best(rows: Sequence[Row]) -> list[Row]:
-    """The best of ranked rows that duel (of all, if none does)."""
-    return ([row for row in rows if not row["single"]] or list(rows))[:CURVES]
-
-
-def thinned(rows: Sequence[Row]) -> list[Row]:
-    """The rows with curves only for the best of each world and part, and for choosing at random."""
-    kept = set()
-    for world in dict.fromkeys(row["world"] for row in rows):
-        for part in parts(row for row in rows if row["world"] == world).values():
-            kept |= {(world, row["algorithm"]) for row in _best(ranking(part, world))} | {(world, _FLOOR)}
-    return [
-        {name: value for name, value in row.items() if name != "curve" or (row["world"], row["algorithm"]) in kept}
-        for row in rows
-    ]
-
-
 def verdicts(rows: Sequence[Row], regret: str = "weak") -> str:
     """A Markdown table: in each world the best of ours and of the rivals that duel, and their paired difference.
 
@@ -117,80 +95,11 @@ def verdicts(rows: Sequence[Row], regret: str = "weak") -> str:
     return "\n".join(lines)
 
 
-def chart_of(rows: Sequence[Row]) -> dict[str, Any]:
-    """The cumulative regret of the best with 95 % bands over repetitions; choosing at random may exceed the scale."""
-    drawn = [row for row in rows if "curve" in row and row["algorithm"] != _FLOOR]
-    best = _best(drawn)
-    floor = [row for row in rows if "curve" in row and row["algorithm"] == _FLOOR]
-    shown = [*best, *floor]
-    top = 1.15 * max(max(row["curve"]["regret"]) for row in best or floor) or 1.0
-    last = max(shown[0]["curve"]["round"])
-    across, up = (_WIDTH - _LEFT - _NAMES) / last, (_HEIGHT - _BOTTOM - _TOP) / top
-
-    def point(t: float, regret: float) -> str:
-        return f"{_LEFT + across * t:.1f},{_HEIGHT - _BOTTOM - up * regret:.1f}"
-
-    lines = []
-    for row in shown:
-        at, regret, half = (row["curve"][name] for name in ("round", "regret", "half"))
-        over = [(t, r + h) for t, r, h in zip(at, regret, half, strict=True)]
-        under = [(t, max(0.0, r - h)) for t, r, h in zip(at, regret, half, strict=True)]
-        colour, dash = look_of(row["algorithm"])
-        lines.append(
-            {
-                "name": row["algorithm"], "colour": colour, "dash": dash, "end": min(regret[-1], top),
-                "points": " ".join(point(*each) for each in zip(at, regret, strict=True)),
-                "band": " ".join(point(*each) for each in (*over, *reversed(under))),
-            }
-        )  # fmt: skip
-    lines.sort(key=lambda line: line["end"])
-    height = _HEIGHT - _BOTTOM - _TOP
-    for line, place in zip(lines, spread([up * line["end"] for line in lines], _LINE), strict=True):
-        line["label"] = min(max(_HEIGHT - _BOTTOM - place, _TOP + 4), _TOP + height) + 4
-    return {
-        "lines": lines, "width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "right": _WIDTH - _NAMES, "top": _TOP,
-        "bottom": _HEIGHT - _BOTTOM,
-        "ticks": [(_LEFT + across * t, f"{t:,.0f}") for t in ticks(last)],
-        "levels": [(_HEIGHT - _BOTTOM - up * r, f"{r:,g}") for r in ticks(top)],
-    }  # fmt: skip
-
-
-def ticks(most: float) -> list[float]:
-    """Four to nine round numbers from 0 to `most`.
-
-    >>> ticks(1000), ticks(0.7)
-    ([0, 200, 400, 600, 800, 1000], [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
-    """
-    step = 10.0 ** math.floor(math.log10(most))
-    step *= next(factor for factor in (0.1, 0.2, 0.5, 1.0, 2.0) if most / (step * factor) <= 8)
-    found = [round(step * k, 12) for k in range(int(most / step + 1e-9) + 1)]
-    return [int(each) for each in found] if step >= 1 else found
-
-
-@cache
-def _places() -> dict[str, int]:
-    """A number for every name, the same in every picture."""
-    return {name: place for place, name in enumerate(dict.fromkeys([*table(), *VARIANTS, *published()]))}
-
-
-def look_of(name: str) -> tuple[str, str]:
-    """(colour, dashes) of an algorithm, the same in every picture.
-
-    >>> look_of("ttg") == look_of("ttg") != look_of("gnr")
-    True
-    """
-    if name == _FLOOR:
-        return "#777777", "2 3"
-    place = _places().get(name, 0)
-    return COLOURS[place % len(COLOURS)], _DASHES[place // len(COLOURS) % len(_DASHES)]
-
-
 def write(spec: ArenaSpec, rows: Sequence[Row], folder: Path) -> Path:
-    """Write results.json, verdicts.md and the page arena.html into the folder; returns the page's path."""
+    """Write results.json, verdicts.md, figures/ and the page arena.html into the folder; returns the page's path."""
     about = {setting.name: {"text": setting.text, **setting.described()} for setting in settings_of(spec)}
     settings = {"seed": spec.seed, "repetitions": spec.repetitions, "worlds": about}
-    kept = thinned(rows)
-    lines = ",\n".join(json.dumps(row) for row in kept)
+    lines = ",\n".join(json.dumps({name: row[name] for name in row if name != "curve"}) for row in rows)
     write_text(folder / "results.json", f'{{"settings": {json.dumps(settings)},\n"cells": [\n{lines}\n]}}\n')
     tables = "\n\n".join(
         f"{part}. {title}:\n\n{verdicts(own, regret)}"
@@ -200,11 +109,22 @@ def write(spec: ArenaSpec, rows: Sequence[Row], folder: Path) -> Path:
     write_text(folder / "verdicts.md", tables + "\n")
     worlds = []
     for name in about:
-        here = [row for row in kept if row["world"] == name]
+        here = [row for row in rows if row["world"] == name]
         ranked = {title: ranking(part, name) for title, part in parts(here).items()}
-        shown = [{"title": title, "rows": own, "chart": chart_of(own)} for title, own in ranked.items()]
+        shown = [
+            {"title": title, "rows": own, "chart": _chart(own, folder / "figures" / f"{name}-{number}")}
+            for number, (title, own) in enumerate(ranked.items(), 1)
+        ]
         worlds.append({"name": name, "about": about[name], "parts": shown, "command": command(settings, here)})
     return write_page(folder / "arena.html", Path(__file__).with_name("arena.html"), worlds=worlds)
+
+
+def _chart(rows: Sequence[Row], path: Path) -> str:
+    """The regret curves of the best of ranked rows that duel (of all, if none does), as an image for the page."""
+    floor, others = ([row for row in rows if (row["algorithm"] == _FLOOR) == flag] for flag in (True, False))
+    best = ([row for row in others if not row["single"]] or others)[:CURVES]
+    palette = palette_of([row["algorithm"] for row in best], [*table(), *VARIANTS, *published()], _FLOOR, "")
+    return embedded(save(mean_regret(best, floor, palette), path))
 
 
 def command(settings: Mapping[str, Any], rows: Sequence[Row]) -> str:

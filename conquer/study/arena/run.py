@@ -1,6 +1,5 @@
 """The arena: every algorithm in every world, tuned on separate worlds, compared on the same repetitions."""
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,13 +11,13 @@ import numpy as np
 from conquer.judges import LawJudge
 from conquer.metrics import half_width
 from conquer.registry import make
-from conquer.simulation import Trace, simulate
+from conquer.simulation import simulate
 from conquer.study.arena.contenders import Contender, contender, names_of
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.arena.worlds import PRESETS, SETTINGS, ArenaPreset, ArenaWorld, Setting
 from conquer.study.command import run_command
 from conquer.study.runner import Row, key
-from conquer.types import Floats, Learner, Query
+from conquer.types import Floats, Query
 
 _METHOD = 2
 """Raised whenever the same contender would give other numbers, so that cells of another method are not reused."""
@@ -29,29 +28,12 @@ _COMPILED, _CALLED, _RIVAL, _KERNEL = 0.02, 0.2, 1.0, 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """One learner in one world: (T,) regrets of the better and of both shown, questions, seconds (NaN: not timed)."""
+    """One learner in one world: (T,) regrets of the better and of both shown, questions, seconds."""
 
     weak: Floats
     strong: Floats
     questions: int
     seconds: float
-
-
-def play(learner: Learner, world: ArenaWorld, seed: int) -> Game:
-    """Play all rounds in order, call by call; answers arrive with the world's delay.
-
-    >>> world = SETTINGS["linear"].make(0, "doctest", 0)
-    >>> game = play(make("gnt", dim=10, model="full"), world, 0)
-    >>> bool(game.weak[:100].mean() > game.weak[-100:].mean())
-    True
-    """
-    start = time.perf_counter()
-    trace = simulate(learner, world.rounds, judge=world.judges, seed=seed, delay=world.delay, compiled=False)
-    return _game(trace, time.perf_counter() - start)
-
-
-def _game(trace: Trace, seconds: float) -> Game:
-    return Game(trace.regret, trace.strong_regret, int((trace.query != Query.NONE).sum()), seconds)
 
 
 def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
@@ -68,13 +50,19 @@ def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
 
 
 def meet(entry: Contender, point: Mapping[str, Any], world: ArenaWorld, seed: int, *, timed: bool = False) -> Game:
-    """The contender's game, by the compiled loop where it is possible and not `timed`; both give the same regrets."""
+    """The contender's game, by the compiled loop where it is possible and not `timed`; both give the same regrets.
+
+    >>> game = meet(contender("gnt"), {"model": "full"}, SETTINGS["linear"].make(0, "doctest", 0), 0)
+    >>> bool(game.weak[:100].mean() > game.weak[-100:].mean())
+    True
+    """
     learner = make(entry.algorithm, dim=world.rounds.X.dim, **point)
-    law = world.judge
-    if timed or not learner.compiled or world.matrix is not None or world.flipped.any():
-        return play(learner, world, seed)
-    judge = LawJudge(law.law, law.scale)
-    return _game(simulate(learner, world.rounds, judge=judge, seed=seed, delay=world.delay), math.nan)
+    compiled = not timed and learner.compiled and world.matrix is None and not world.flipped.any()
+    judge = LawJudge(world.judge.law, world.judge.scale) if compiled else world.judges
+    start = time.perf_counter()
+    trace = simulate(learner, world.rounds, judge=judge, seed=seed, delay=world.delay, compiled=compiled)
+    questions = int((trace.query != Query.NONE).sum())
+    return Game(trace.regret, trace.strong_regret, questions, time.perf_counter() - start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """What an arena is: which algorithms meet in which worlds, and how often."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from conquer.study.options import option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,20 +13,14 @@ class ArenaSpec:
     8
     """
 
-    preset: str = field(
-        default="small",
-        metadata={"help": "small: two minutes; standard: the literature's; long; worlds: all nine, hours."},
+    preset: str = option("small", "small: two minutes; standard: the literature's; long; worlds: all nine, hours.")
+    worlds: tuple[str, ...] | None = option(None, "Names of worlds, comma-separated, instead of a preset.")
+    algorithms: tuple[str, ...] | None = option(
+        None, "all, paper, rivals, published, or names, comma-separated, instead of the preset's."
     )
-    worlds: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "Names of worlds, comma-separated, instead of a preset."}
-    )
-    algorithms: tuple[str, ...] | None = field(
-        default=None,
-        metadata={"help": "all, paper, rivals, published, or names, comma-separated, instead of the preset's."},
-    )
-    rounds: int | None = field(default=None, metadata={"help": "Rounds of each world, instead of the preset's."})
-    repetitions: int = field(default=8, metadata={"help": "Worlds of each kind that every algorithm meets."})
-    seed: int = field(default=0, metadata={"help": "The seed of every draw."})
+    rounds: int | None = option(None, "Rounds of each world, instead of the preset's.")
+    repetitions: int = option(8, "Worlds of each kind that every algorithm meets.")
+    seed: int = option(0, "The seed of every draw.")
 
     def __post_init__(self) -> None:
         if self.algorithms == () or self.worlds == ():

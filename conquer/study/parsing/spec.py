@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from conquer.study.options import option
+
 CEILING = "full-supervision"
 
 
@@ -16,45 +18,27 @@ class ParsingSpec:
     """
 
     treebank: Path = field(metadata={"help": "A folder with the train, dev and test files of a treebank."})
-    ask: tuple[str, ...] = field(
-        default=("gnc", "margin", "confusion", "random"), metadata={"help": "Rules, comma-separated."}
+    ask: tuple[str, ...] = option(("gnc", "margin", "confusion", "random"), "Rules, comma-separated.")
+    questions: int = option(1, "Questions per sentence.")
+    passes: int = option(1, "Passes over the sentences.")
+    seeds: int = option(5, "Runs of each rule, each in another order of sentences.")
+    error: tuple[float, ...] = option((0.0,), "Shares of wrong answers, comma-separated.")
+    refusal: tuple[float, ...] = option((0.0,), "Shares of questions left unanswered, comma-separated.")
+    replay: int = option(
+        8, "Rehearsals of earlier answers after each question; 0 learns every answer once, as the paper does."
     )
-    questions: int = field(default=1, metadata={"help": "Questions per sentence."})
-    passes: int = field(default=1, metadata={"help": "Passes over the sentences."})
-    seeds: int = field(default=5, metadata={"help": "Runs of each rule, each in another order of sentences."})
-    error: tuple[float, ...] = field(default=(0.0,), metadata={"help": "Shares of wrong answers, comma-separated."})
-    refusal: tuple[float, ...] = field(
-        default=(0.0,), metadata={"help": "Shares of questions left unanswered, comma-separated."}
+    scale: str = option(
+        "edge", "edge: a step is an edge's features; tree: divided by the sentence's length, as in the paper."
     )
-    replay: int = field(
-        default=8,
-        metadata={
-            "help": "Rehearsals of earlier answers after each question; 0 learns every answer once, as the paper does."
-        },
+    neither: str = option("skip", 'How "neither" is learnt: skip it, as a tie, or as a coin toss, as in the paper.')
+    punctuation: bool = option(False, "Ask about punctuation as well.")
+    matrix: str = option("diagonal", "diagonal, or full: all of A, for few features (see --bits).")
+    projection: str | None = option(
+        None, "sequential (the paper's listing) or exact: keep the scores of all edges within [-1, 1]."
     )
-    scale: str = field(
-        default="edge",
-        metadata={
-            "help": "edge: a step is an edge's features; tree: divided by the sentence's length, as in the paper."
-        },
-    )
-    neither: str = field(
-        default="skip",
-        metadata={"help": 'How "neither" is learnt: skip it, as a tie, or as a coin toss, as in the paper.'},
-    )
-    punctuation: bool = field(default=False, metadata={"help": "Ask about punctuation as well."})
-    matrix: str = field(
-        default="diagonal", metadata={"help": "diagonal, or full: all of A, for few features (see --bits)."}
-    )
-    projection: str | None = field(
-        default=None,
-        metadata={"help": "sequential (the paper's listing) or exact: keep the scores of all edges within [-1, 1]."},
-    )
-    lam: float | None = field(default=None, metadata={"help": "The start of A; 1 in the paper.  [0.3]"})
-    bits: int = field(
-        default=16, metadata={"help": "Features are hashed into blocks of 2^bits columns, or an eighth of that."}
-    )
-    longest: int | None = field(default=None, metadata={"help": "Leave out training sentences of more words."})
+    lam: float | None = option(None, "The start of A; 1 in the paper.  [0.3]")
+    bits: int = option(16, "Features are hashed into blocks of 2^bits columns, or an eighth of that.")
+    longest: int | None = option(None, "Leave out training sentences of more words.")
     eta: float | None = None
     features: str = "standard"
     points: int = 12

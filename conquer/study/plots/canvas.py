@@ -1,16 +1,14 @@
 """What every figure shares: colours, hatches and markers, panels, names at the ends of lines, and how it is saved."""
 
-from collections.abc import Mapping, Sequence
+import base64
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
     from polars import DataFrame
 
 # The eight colours of Okabe and Ito, then two that differ from all of them in lightness as well.
@@ -25,6 +23,7 @@ _REFERENCES = (("0.35", "--"), ("black", ":"))
 
 Frames = Mapping[str, "DataFrame"]
 """The results, the curves and the tables of a study, by name."""
+Draw: TypeAlias = "Callable[[Frames, Palette], Figure]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +138,9 @@ def save(figure: "Figure", path: Path) -> Path:
     return png
 
 
-def ink(picture: "AxesImage", value: float) -> str:
-    """Black or white, whichever is more legible on the colour of this value in an image."""
-    red, green, blue, _ = picture.to_rgba(np.asarray(value))
-    luminance = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-    return "white" if luminance < 0.179 else "black"  # both have the same contrast there
+def embedded(path: Path) -> str:
+    """A PNG as the source of an image on a page that needs no other file."""
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def sizes_of(results: "DataFrame") -> list[int]:

@@ -1,6 +1,6 @@
 """Figures along the rounds: regret and test error of a study, and the traces of single runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from conquer.metrics import half_width
 from conquer.simulation import Trace
 from conquer.study.plots.canvas import COLOURS, Frames, Palette, domains_of, legend, name_ends, new, panels, sizes_of
+from conquer.study.runner import Row
 from conquer.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -158,6 +159,22 @@ def regret_by_domain(frames: Frames, palette: Palette) -> "Figure":
     figure.supxlabel(f"rounds (K = {items})", fontsize=8)
     figure.supylabel("cumulative regret", fontsize=8)
     legend(figure, axes[0], palette)
+    return figure
+
+
+def mean_regret(best: Sequence[Row], floor: Sequence[Row], palette: Palette) -> "Figure":
+    """The cumulative regret of rows of the arena with 95 % bands over repetitions; those of `floor` may exceed it."""
+    top = 1.15 * max(max(row["curve"]["regret"]) for row in best or floor) or 1.0
+    figure, axes = new(1, 1, 3.0)
+    axis, ends = axes[0, 0], []
+    for row in (*best, *floor):
+        name, (at, regret, half) = row["algorithm"], (np.array(row["curve"][k]) for k in ("round", "regret", "half"))
+        colour, _, marker = palette.styles.get(name, ("#777777", "", ""))
+        axis.plot(at, regret, color=colour, marker=marker, markevery=8, ms=3.5, lw=1.2, label=name)
+        axis.fill_between(at, np.maximum(0.0, regret - half), regret + half, color=colour, alpha=0.09, linewidth=0)
+        ends.append((name, float(at[-1]), min(float(regret[-1]), top), colour))
+    axis.set(xlabel="rounds", ylabel="cumulative regret", xlim=(0, ends[0][1]), ylim=(0, top))
+    name_ends(axis, ends)
     return figure
 
 

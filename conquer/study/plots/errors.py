@@ -1,22 +1,10 @@
-"""Figures of test errors: over all domains, under several readings, in each domain, and one versus one."""
+"""Figures of test errors: over all domains, under several readings, and in each domain."""
 
 import itertools
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from conquer.metrics import half_width
-from conquer.study.plots.canvas import (
-    Frames,
-    Palette,
-    domains_of,
-    ink,
-    legend,
-    name_ends,
-    new,
-    panels,
-    sizes_of,
-)
+from conquer.study.plots.canvas import Frames, Palette, domains_of, legend, name_ends, new, panels, sizes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +85,7 @@ def errors_by_reading(means: Frames, palette: Palette) -> "Figure":
 def errors_by_domain(frames: Frames, palette: Palette) -> "Figure":
     """Test error in each domain: a block for each K, a bar for each algorithm, 95 % intervals over repetitions.
 
-    A triangle at the top marks an interval that goes on above the scale; below, all are cut at 0.
+    A triangle at the top marks an interval that exceeds the scale; intervals are cut off at 0.
     """
     import polars as pl
 
@@ -138,50 +126,4 @@ def errors_by_domain(frames: Frames, palette: Palette) -> "Figure":
             axis.plot(x, limit, "^", color="0.25", ms=3, mew=0, clip_on=False)
     figure.supylabel("test error", fontsize=8)
     legend(figure, axes[0], palette)
-    return figure
-
-
-def competition(frames: Frames, palette: Palette) -> "Figure":
-    """One versus one: in how many trials (domain, K and repetition) the row's test error was below the column's.
-
-    Bold where Student's test of the difference over domains (over trials where there are fewer than five) finds
-    p < 0.05 after Holm's correction for all pairs. Behind the line: the references, choosing at random and full
-    information.
-    """
-    found = {(row["row"], row["column"]): row for row in frames["one_versus_one_long"].iter_rows(named=True)}
-    present = {name for pair in found for name in pair}
-    names = [*palette.names, *(name for name in palette.references if name in present)]
-    share = np.full((len(names), len(names)), np.nan)
-    for i, one in enumerate(names):
-        for j, two in enumerate(names):
-            if i != j:
-                row = found[one, two]
-                share[i, j] = row["wins"] / max(1, row["wins"] + row["losses"] + row["ties"])
-    figure, axes = new(1, 1, 0.42 * len(names) + 1.1)
-    figure.set_figwidth(min(figure.get_figwidth(), 0.42 * len(names) + 3.0))
-    axis = axes[0, 0]
-    picture = axis.imshow(share, cmap="PuOr_r", vmin=0, vmax=1)
-    for i, one in enumerate(names):
-        for j, two in enumerate(names):
-            if i != j:
-                row = found[one, two]
-                weight = "bold" if row["holm"] < 0.05 else "normal"
-                colour = ink(picture, share[i, j])
-                axis.text(j, i, row["wins"], ha="center", va="center", fontsize=7, color=colour, fontweight=weight)
-    edge = len(palette.names) - 0.5
-    for line in (axis.axhline, axis.axvline):
-        line(edge, color="black", linewidth=0.9)
-    axis.set_xticks(range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor")
-    axis.set_yticks(range(len(names)), names)
-    axis.spines[:].set_visible(False)
-    axis.tick_params(length=0)
-    trials = max((row["wins"] + row["losses"] + row["ties"] for row in found.values()), default=0)
-    units = max((row["units"] for row in found.values()), default=0)
-    wins = f"numbers: trials (of {trials}) in which the row's test error was below the column's"
-    sample = f"{units} {'domains' if units < trials else 'trials'}"
-    tested = f"bold: Student's test of the difference over {sample}, p < 0.05 after Holm's correction"
-    figure.suptitle(f"{wins}\n{tested} for {len(found) // 2} pairs", fontsize=7)
-    bar = figure.colorbar(picture, ax=axis, shrink=0.7)
-    bar.set_label("share of trials", fontsize=8)
-    bar.ax.tick_params(labelsize=7)
     return figure

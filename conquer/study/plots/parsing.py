@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conquer.study.plots.canvas import name_ends, save
+from conquer.study.plots.canvas import name_ends, new, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,17 +19,6 @@ _STYLE = {
     "confusion": ("#D55E00", "D"),
     "random": ("#009E73", "^"),
 }
-_SIZE = (6.4, 4.0)
-
-
-def _axes() -> "tuple[Figure, Axes]":
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axis = figure.subplots()
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.tick_params(labelsize=8)
-    return figure, axis
 
 
 def _band(axis: "Axes", part: "DataFrame", x: str, name: str) -> None:
@@ -59,7 +48,8 @@ def curves(frame: "DataFrame", ceiling: str, error: float, refusal: float) -> "F
     """UAS without punctuation against the number of questions, one line per rule, bands over seeds."""
     import polars as pl
 
-    figure, axis = _axes()
+    figure, axes = new(1, 1, 4.0)
+    axis = axes[0, 0]
     part = frame.filter((pl.col("ask") != ceiling) & (pl.col("error") == error) & (pl.col("refusal") == refusal))
     # Seeds ask nearly the same number of questions by the same visit; the mean number makes one band of them.
     part = part.with_columns(pl.col("questions").mean().over("ask", "visits").alias("mean questions"))
@@ -97,7 +87,8 @@ def by_rate(frame: "DataFrame", ceiling: str, rate: str, label: str, **fixed: fl
     """UAS without punctuation at the end of training against one rate of the annotator, the other one fixed."""
     import polars as pl
 
-    figure, axis = _axes()
+    figure, axes = new(1, 1, 4.0)
+    axis = axes[0, 0]
     part = frame.filter((pl.col("ask") != ceiling) & (pl.col("visits") == pl.col("visits").max().over("ask")))
     part = part.filter(**fixed)
     names = part["ask"].unique(maintain_order=True).to_list()

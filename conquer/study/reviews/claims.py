@@ -93,7 +93,7 @@ def _single(facts: Facts, rules: list[str], rival: str) -> str:
     """How often one rule at one K is clearly better and worse than the rival, each by its own interval."""
     found = [facts.difference([rule], [rival], items) for items in facts.sizes for rule in rules]
     won, lost = sum(each.high < 0 for each in found), sum(each.low > 0 for each in found)
-    return f"than {rival} {won} of {len(found)}, the other way round {lost} (95 % intervals {found[0].over})"
+    return f"than {rival} {won} of {len(found)}, clearly more {lost} (95 % intervals {found[0].over})"
 
 
 def banditron(facts: Facts) -> Claim | None:
@@ -143,8 +143,8 @@ def order(facts: Facts) -> Claim | None:
     wrong = "; ".join(f"{one} less {two} {gaps[one, two]}" for one, two in turned)
     level = f"{100 * gaps[pairs[0]].level:.3g} % intervals {gaps[pairs[0]].over}"
     evidence = (
-        f"From best to worst here: {order}. Of {len(pairs)} pairs {len(agreeing)} are clearly the paper's way round "
-        f"and {len(turned)} clearly the other ({level}){f': {wrong}' if wrong else ''}.{extra}"
+        f"From best to worst here: {order}. Of {len(pairs)} pairs {len(agreeing)} clearly agree with the paper "
+        f"and {len(turned)} clearly disagree ({level}){f': {wrong}' if wrong else ''}.{extra}"
     )
     claim = "Top Two Greedy is best, Greedy + Random second, GNC third, then Confidit and GNU."
     return Claim(claim, verdict, evidence, (*paper,))

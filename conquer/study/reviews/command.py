@@ -1,6 +1,5 @@
 """What `conquer study` does: refuse mistakes early, run with progress bars, write the report and print a summary."""
 
-import math
 import shlex
 import tempfile
 import time
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conquer.study.backends import choose
-from conquer.study.progress import BUILDING, COMPILING, READING, REPORTING, RUNNING, TUNING, Bars, StudyProgress
+from conquer.study.progress import COMPILING, Bars, StudyProgress
 from conquer.study.reviews.sources import DomainSource, check, preview, sources
 from conquer.study.reviews.spec import CEILING, EMBEDDED, PAPER, Spec, preset
 
@@ -58,11 +57,9 @@ def run_study(
             place.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place):
                 pass  # a folder that cannot be written is refused now, not after the study
-        from conquer.study.plots.reviews import FIGURES
         from conquer.study.reviews import report
         from conquer.study.reviews.run import study
-    stages = dict.fromkeys((READING, BUILDING, TUNING, RUNNING), math.inf) | {BUILDING: 0.0}
-    with Bars(console, {COMPILING: 0.0, **stages, REPORTING: len(specs) * len(FIGURES)}) as bars:
+    with Bars(console) as bars:
         if cluster is None:
             background.report = console.print
             compile_kernels(specs, bars)

@@ -1,19 +1,18 @@
 """The report of a study of reviews: tables, figures and verdicts on one page, and a summary for the terminal."""
 
-import base64
 import inspect
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conquer.registry import table as registered
 from conquer.study.output import write_json, write_page, write_text
-from conquer.study.plots import reviews as figures
-from conquer.study.plots.canvas import Palette, palette_of, save, sizes_of
-from conquer.study.plots.errors import errors_by_reading
+from conquer.study.plots.canvas import Draw, Palette, embedded, palette_of, save, sizes_of
+from conquer.study.plots.curves import regret_by_domain, regret_curves, sample_efficiency
+from conquer.study.plots.errors import errors_by_domain, errors_by_items, errors_by_reading
 from conquer.study.progress import QUIET, REPORTING, StudyProgress
 from conquer.study.reviews import claims, tables
 from conquer.study.reviews.comparison import contenders, ordered
@@ -26,6 +25,14 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+FIGURES: dict[str, Draw] = {
+    "errors": errors_by_items,
+    "domains": errors_by_domain,
+    "regret_by_domain": regret_by_domain,
+    "regret": regret_curves,
+    "efficiency": sample_efficiency,
+}
+"""{file name: function that draws it}; its docstring is the caption. To add a figure, add a line."""
 _TITLES = {
     "mean_error": "Mean test error by K",
     "online": "Mean regret per round and mean error of the first item shown, while learning",
@@ -46,7 +53,7 @@ def write(finished: Finished, command: str, progress: StudyProgress = QUIET) -> 
     """
     folder, results = finished.folder, finished.results
     names = [reading_of(spec) for spec in finished.specs]
-    progress.begin(REPORTING, len(names) * len(figures.FIGURES))
+    progress.begin(REPORTING, len(names) * len(FIGURES))
     parts = {name: (results.filter(reading=name), finished.curves.filter(reading=name)) for name in names}
     sections: dict[str, _Section] = {}
     numbers = itertools.count(2 if len(names) > 1 else 1)
@@ -84,7 +91,7 @@ def write(finished: Finished, command: str, progress: StudyProgress = QUIET) -> 
         domains=_domains(finished),
         left_out=finished.left_out,
         problems=[line for facts in finished.domains.values() for line in facts.get("problems", [])],
-        settings={name: _in_words(s.described()) for name, s in zip(names, finished.specs, strict=True)},
+        settings={name: _in_words(asdict(s)) for name, s in zip(names, finished.specs, strict=True)},
         versions=versions(),
     )
 
@@ -120,7 +127,7 @@ def _section(
     tables.write(made, folder / "tables" / place)
     frames = made | {"results": results, "curves": curves}
     pictures = []
-    for name, draw in figures.FIGURES.items():
+    for name, draw in FIGURES.items():
         path = save(draw(frames, _palette(results)), folder / "figures" / place / name)
         pictures.append(_picture(next(numbers), inspect.getdoc(draw), path, folder))
         progress.advance(1)
@@ -132,8 +139,8 @@ def _palette(results: "DataFrame") -> Palette:
 
 
 def _picture(number: int, caption: str | None, path: Path, folder: Path) -> _Picture:
-    encoded, pdf = base64.b64encode(path.read_bytes()).decode(), path.relative_to(folder).with_suffix(".pdf")
-    return _Picture(number, " ".join((caption or "").split()), encoded, pdf.as_posix())
+    pdf = path.relative_to(folder).with_suffix(".pdf").as_posix()
+    return _Picture(number, " ".join((caption or "").split()), embedded(path), pdf)
 
 
 def _in_words(settings: dict[str, Any]) -> dict[str, str]:
@@ -181,11 +188,8 @@ def _domains(finished: Finished) -> "DataFrame":
 
 def show(finished: Finished, console: "Console") -> None:
     """Print the mean errors, of several readings side by side, and what was left out."""
-    if len(finished.specs) == 1:
-        console.print(_errors(tables.mean_errors(finished.results)))
-    else:
-        for table in _readings(finished.results, console.width):
-            console.print(table)
+    for table in _readings(finished.results, console.width):
+        console.print(table)
     for name, why in finished.left_out.items():
         console.print(f"left out {name}: {why}")
     uneven = [name for name, facts in finished.domains.items() if facts.get("balanced") is False]
@@ -196,45 +200,22 @@ def show(finished: Finished, console: "Console") -> None:
         console.print(f"{unread} unreadable rows, listed in the report")
 
 
-def _errors(frame: "DataFrame") -> "Table":
-    table = _grid("mean test error ± half a 95 % interval")
-    sizes = [name.removeprefix("K=") for name in frame.columns if name.startswith("K=")]
-    table.add_column("algorithm", no_wrap=True)
-    for heading in (*(f"K = {size}" for size in sizes), "mean", "ratio"):
-        table.add_column(heading, justify="right")
-    for row in frame.iter_rows(named=True):
-        cells = [_with_half(row[f"K={size}"], row[f"±{size}"]) for size in sizes]
-        table.add_row(_short(row["algorithm"]), *cells, f"{row['mean']:.3f}", f"{row['of ceiling']:.2f}")
-    return table
-
-
 def _readings(results: "DataFrame", width: int) -> "Iterator[Table]":
     """All readings side by side, a column for each of them and each K; in several tables where one is too wide."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
     frame, sizes = tables.readings(results), sizes_of(results)
     beside = max(1, (width - _NAMES) // (_NUMBER * len(sizes)))
     for first in range(0, len(frame), beside):
         some = frame[first : first + beside]
-        table = _grid("mean test error under each reading; intervals are in the report")
+        title = "mean test error under each reading; intervals are in the report"
+        table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
         table.add_column("algorithm", no_wrap=True)
         for reading in some["reading"]:
             for position, items in enumerate(sizes):
                 table.add_column(f"{reading if position == 0 else ''}\nK={items}", justify="right")
         for name in some.columns[1:]:
-            table.add_row(_short(name), *(error for errors in some[name] for error in errors.split()))
+            label = "full info" if name == CEILING else name  # fits in a terminal of 80 columns
+            table.add_row(label, *(error for errors in some[name] for error in errors.split()))
         yield table
-
-
-def _grid(title: str) -> "Table":
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    return Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
-
-
-def _short(algorithm: str) -> str:
-    """A name that leaves room for the numbers on a terminal of 80 columns."""
-    return "full info" if algorithm == CEILING else algorithm
-
-
-def _with_half(mean: float, half: float | None) -> str:
-    return f"{mean:.3f}" if half is None else f"{mean:.3f}±{half:.3f}"

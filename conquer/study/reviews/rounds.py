@@ -69,11 +69,11 @@ class Split:
         return self.spec.seed, self.domain.name, self.number
 
 
-def split(spec: Spec, domain: Domain, number: int, kind: Kind | None = None) -> Split:
-    """The repetition of this number, with the specification's features or those of another kind."""
+def split(spec: Spec, domain: Domain, number: int) -> Split:
+    """The repetition of this number."""
     development = splits.development(domain.strata, domain.hashes, spec.development)
     parts = splits.repetition(domain.units, development, number, spec.seed, domain.name, spec.test)
-    part = restricted(domain, parts.training, parts.test, kind or spec.features, spec.hashing)
+    part = restricted(domain, parts.training, parts.test, spec.features, spec.hashing)
     return Split(spec, domain, number, part, development)
 
 

@@ -11,7 +11,7 @@ from conquer.data.reviews import NoReviewsError
 from conquer.registry import find
 from conquer.study.backends import Backend, serial
 from conquer.study.output import write_frame
-from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, TUNING, StudyProgress
+from conquer.study.progress import BUILDING, QUIET, READING, RUNNING, StudyProgress
 from conquer.study.reviews.domains import development_size, store
 from conquer.study.reviews.sources import DomainSource, ignored, refuse_unreadable, sources
 from conquer.study.reviews.spec import CEILING, Spec, points, reading_of
@@ -174,10 +174,8 @@ def study(
     tuning = joined(tunings)
     chosen = [reading.points(plan, plan.found) for reading, plan in zip(readings, tunings, strict=True)]
     plans = [reading.repetitions(known) for reading, known in zip(readings, chosen, strict=True)]
-    progress.expect(TUNING, tuning.cost)
-    progress.expect(RUNNING, joined(plans).cost)
     _build({task.content.source: None for plan in (tuning, *plans) for task in plan.tasks}, work, backend, progress)
-    tuned = run(tune, tuning, cells, TUNING, backend, progress)
+    tuned = run(tune, tuning, cells, RUNNING, backend, progress, later=joined(plans).cost)
     if tuning.tasks:
         chosen = [reading.points(plan, tuned) for reading, plan in zip(readings, tunings, strict=True)]
         plans = [reading.repetitions(known) for reading, known in zip(readings, chosen, strict=True)]

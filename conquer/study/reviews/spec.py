@@ -7,10 +7,11 @@ value in `READINGS` if readings differ in it.
 import itertools
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conquer.data.scales import read_scale
+from conquer.study.options import option
 
 if TYPE_CHECKING:
     from conquer.features.vocabulary import Kind
@@ -57,49 +58,34 @@ class Spec:
     (5,)
     """
 
-    data: str = field(default="synthetic", metadata={"help": "synthetic, digits, a folder or a file of reviews."})
-    domains: tuple[str, ...] | None = field(default=None, metadata={"help": "Only these domains, comma-separated."})
-    items: tuple[int, ...] = field(default=(5, 10, 15, 20), metadata={"help": "Values of K, comma-separated."})
-    algorithms: tuple[str, ...] = field(
-        default=PAPER, metadata={"help": "paper, rivals, all, or names, comma-separated."}
-    )
-    repetitions: int = field(default=10, metadata={"help": "Splits of each domain into training and test part."})
-    passes: int = field(default=1, metadata={"help": "Passes over the training rounds."})
-    features: "Kind" = field(default="tfidf", metadata={"help": "binary, counts, tfidf or idf."})
-    ngrams: tuple[int, ...] = field(
-        default=(1, 2), metadata={"help": "Lengths of the n-grams, consecutive: 1,2 or 1 or 2."}
-    )
-    hashing: int | None = field(default=None, metadata={"help": "Hash n-grams into 2^this columns with signs."})
-    model: str = field(
-        default="diagonal", metadata={"help": "diagonal, full or kernel, where an algorithm has the choice."}
-    )
-    update: str = field(default="implicit", metadata={"help": "implicit, margin or coordinate."})
-    tuning: str = field(
-        default="all", metadata={"help": "eta: only a rule's own parameter; all: lam too; eight points either way."}
-    )
-    tune_at: str = field(
-        default="several", metadata={"help": "Set sizes that tuning is judged on: run (this K) or several."}
-    )
-    lam: float = field(default=1.0, metadata={"help": "The start of A where tuning is eta: A_0 = lam I."})
-    judge: str = field(default="linear", metadata={"help": "linear, noisy, logistic, perfect or raters."})
-    seed: int = field(default=0, metadata={"help": "The seed of every draw."})
-    balance: str = field(default="stars", metadata={"help": "stars or none."})
-    reviews: int = field(default=341_400, metadata={"help": "Total number of synthetic reviews."})
-    minimum: int = field(default=500, metadata={"help": "Leave out domains with fewer reviews."})
-    text: str | None = field(default=None, metadata={"help": "The column of your files that holds the text."})
-    rating: str | None = field(default=None, metadata={"help": "The column of your files that holds the stars."})
-    scale: str | None = field(
-        default=None, metadata={"help": "The lowest and highest rating, such as 1:10; else inferred from the ratings."}
-    )
-    allow_unreadable: bool = field(
-        default=False, metadata={"help": "Continue where more than 5 % of the rows cannot be read."}
-    )
-    test_sets: int = field(default=1000, metadata={"help": "Sets of K items that the test error is averaged over."})
-    development: float = field(default=0.15, metadata={"help": "Share of the reviews for tuning, 0.15."})
-    test: float = field(default=0.10, metadata={"help": "Share of the reviews for testing, 0.10."})
-    penalties: tuple[float, ...] = field(
-        default=(0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
-        metadata={"help": "The ceiling's penalties, increasing, comma-separated."},
+    data: str = option("synthetic", "synthetic, digits, a folder or a file of reviews.")
+    domains: tuple[str, ...] | None = option(None, "Only these domains, comma-separated.")
+    items: tuple[int, ...] = option((5, 10, 15, 20), "Values of K, comma-separated.")
+    algorithms: tuple[str, ...] = option(PAPER, "paper, rivals, all, or names, comma-separated.")
+    repetitions: int = option(10, "Splits of each domain into training and test part.")
+    passes: int = option(1, "Passes over the training rounds.")
+    features: "Kind" = option("tfidf", "binary, counts, tfidf or idf.")  # noqa: RUF009 - a field
+    ngrams: tuple[int, ...] = option((1, 2), "Lengths of the n-grams, consecutive: 1,2 or 1 or 2.")
+    hashing: int | None = option(None, "Hash n-grams into 2^this columns with signs.")
+    model: str = option("diagonal", "diagonal, full or kernel, where an algorithm has the choice.")
+    update: str = option("implicit", "implicit, margin or coordinate.")
+    tuning: str = option("all", "eta: only a rule's own parameter; all: lam too; eight points either way.")
+    tune_at: str = option("several", "Set sizes that tuning is judged on: run (this K) or several.")
+    lam: float = option(1.0, "The start of A where tuning is eta: A_0 = lam I.")
+    judge: str = option("linear", "linear, noisy, logistic, perfect or raters.")
+    seed: int = option(0, "The seed of every draw.")
+    balance: str = option("stars", "stars or none.")
+    reviews: int = option(341_400, "Total number of synthetic reviews.")
+    minimum: int = option(500, "Leave out domains with fewer reviews.")
+    text: str | None = option(None, "The column of your files that holds the text.")
+    rating: str | None = option(None, "The column of your files that holds the stars.")
+    scale: str | None = option(None, "The lowest and highest rating, such as 1:10; else inferred from the ratings.")
+    allow_unreadable: bool = option(False, "Continue where more than 5 % of the rows cannot be read.")
+    test_sets: int = option(1000, "Sets of K items that the test error is averaged over.")
+    development: float = option(0.15, "Share of the reviews for tuning, 0.15.")
+    test: float = option(0.10, "Share of the reviews for testing, 0.10.")
+    penalties: tuple[float, ...] = option(
+        (0.03, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), "The ceiling's penalties, increasing, comma-separated."
     )
 
     def __post_init__(self) -> None:
@@ -154,10 +140,6 @@ class Spec:
             "test",
         )  # fmt: skip
         return {"protocol": PROTOCOL} | {name: getattr(self, name) for name in names}
-
-    def described(self) -> dict[str, Any]:
-        """Every field, for the report."""
-        return asdict(self)
 
 
 def _choices() -> dict[str, Iterable[str]]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conquer.features.vocabulary import Kind
 from conquer.judges import rewards_of
 from conquer.rows import SparseRows
 from conquer.study.output import markdown
@@ -37,9 +36,9 @@ class Trial:
     development_sets: Ints
 
 
-def trial(spec: Spec, domain: Domain, number: int, kind: Kind, items: int) -> Trial:
-    """The repetition of this number as a study of this specification has it, with features of this kind."""
-    split = rounds.split(spec, domain, number, kind)
+def trial(spec: Spec, domain: Domain, number: int, items: int) -> Trial:
+    """The repetition of this number as a study of this specification has it."""
+    split = rounds.split(spec, domain, number)
     return Trial(split.part, split.course(items), split.development, split.development_sets(items))
 
 
@@ -144,7 +143,7 @@ def limits(spec: Spec, items: int = 5, progress: StudyProgress = QUIET) -> "Data
     for domain in domains(spec):
         every = []
         for number in range(spec.repetitions):
-            every.append(errors(trial(spec, domain, number, spec.features, items), spec.penalties))
+            every.append(errors(trial(spec, domain, number, items), spec.penalties))
             progress.advance(1)
         rows.append({"domain": domain.name} | {name: float(np.mean([e[name] for e in every])) for name in every[0]})
     table = pl.DataFrame(rows)

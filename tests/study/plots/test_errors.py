@@ -11,7 +11,7 @@ from conquer.metrics import half_width
 from conquer.study.plots.canvas import Palette, palette_of
 from conquer.study.plots.curves import regret_by_domain
 from conquer.study.plots.errors import errors_by_domain, errors_by_reading
-from conquer.study.plots.reviews import FIGURES
+from conquer.study.reviews.report import FIGURES
 
 
 def test_readings_have_intervals_that_do_not_cover_each_other() -> None:

@@ -10,9 +10,9 @@ import pytest
 from study.studies import tiny
 
 from conquer.data import synthetic
-from conquer.study.plots.reviews import FIGURES
 from conquer.study.reviews import domains, report, sources
 from conquer.study.reviews.command import run_study
+from conquer.study.reviews.report import FIGURES
 from conquer.study.reviews.run import study
 
 

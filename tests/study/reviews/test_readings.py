@@ -218,7 +218,7 @@ def test_what_is_recorded_about_lengths(both) -> None:
 
 def test_answers_alone_give_the_coordinate_weights() -> None:
     spec = replace(tiny(domains=("android",)), **READINGS["paper"])
-    given = trial(spec, rows_of(), 0, "binary", 3)
+    given = trial(spec, rows_of(), 0, 3)
     learner = make("confidit", dim=given.part.X.dim, update="coordinate", lam=1.0, eta=0.3)
     trace = simulate(learner, given.course.segments[0], seed=given.course.seed)
     rows = given.course.sets[np.arange(trace.query.size), trace.shown[:, 0]]

@@ -20,7 +20,7 @@ SPEC = tiny(domains=("android",), repetitions=2, minimum=50, features="idf")
 def few_columns() -> Trial:
     """A trial whose n-grams share 128 columns."""
     domain = next(domains(SPEC))
-    given = trial(SPEC, domain, 0, "idf", 4)
+    given = trial(SPEC, domain, 0, 4)
     return replace(given, part=rounds.restricted(domain, given.part.learning, given.part.evaluation, "idf", 7))
 
 
@@ -73,7 +73,7 @@ def test_the_table_has_a_row_a_domain_their_mean_and_its_ratio() -> None:
     assert single == mean
     assert ratio == pytest.approx([value / mean[0] for value in mean])
     domain = next(domains(SPEC))
-    cells = [trials.errors(trial(SPEC, domain, number, "idf", 3), SPEC.penalties) for number in range(2)]
+    cells = [trials.errors(trial(SPEC, domain, number, 3), SPEC.penalties) for number in range(2)]
     assert mean == pytest.approx([np.mean([cell[name] for cell in cells]) for name in table.columns[1:]])
 
 
