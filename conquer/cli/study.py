@@ -7,16 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from conquer.cli.extras import need
-from conquer.cli.options import filled
+from conquer.cli.options import filled, help_of
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.reviews.spec import Spec
 
-measure = typer.Typer(
-    help="Smaller measurements beside the study.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
+measure = typer.Typer(help="Smaller measurements beside the study.", no_args_is_help=True, rich_markup_mode=None)
 data = typer.Typer(
     help="Public data sets: what there is, and fetching it.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -26,8 +21,6 @@ Cluster = Annotated[str | None, typer.Option(help="Address of a running Dask sch
 Out = Annotated[Path, typer.Option(help="Where results and report go; the same command resumes there.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace another study's report in --out.")]
 Publish = Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and figures (PNG) there too.")]
-Data = Annotated[str, typer.Argument(help="synthetic, digits, a folder or a file of reviews.")]
-Repetitions = Annotated[int, typer.Option(help="Splits of each domain into training and test part.")]
 
 
 @filled(Spec, unset=True)
@@ -71,9 +64,9 @@ def arena(
 
 @measure.command()
 def limits(
-    data: Data,
-    repetitions: Repetitions = 3,
-    features: Annotated[str, typer.Option(help="binary, counts, tfidf or idf.")] = "tfidf",
+    data: Annotated[str, typer.Argument(help=help_of(Spec, "data"))],
+    repetitions: Annotated[int, typer.Option(help=help_of(Spec, "repetitions"))] = 3,
+    features: Annotated[str, typer.Option(help=help_of(Spec, "features"))] = "tfidf",
 ) -> None:
     """How much one answer is worth: exact ridge on duels beside ridge on true stars."""
     need("study")

@@ -7,11 +7,7 @@ from conquer.study.options import option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArenaSpec:
-    """One arena; the fields are the options of `conquer arena`.
-
-    >>> ArenaSpec(algorithms=("ttg",), rounds=100).repetitions
-    8
-    """
+    """One arena; the fields are the options of `conquer arena`."""
 
     preset: str = option("small", "small: two minutes; standard: the literature's; long; worlds: all nine, hours.")
     worlds: tuple[str, ...] | None = option(None, "Names of worlds, comma-separated, instead of a preset.")

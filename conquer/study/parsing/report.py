@@ -91,14 +91,8 @@ def summary(spec: ParsingSpec, rows: Sequence[Row]) -> "Table":
     for heading in ("pass", "questions", "of edges", "UAS", "± sd", "of ceiling", *(["settled"] if settled else [])):
         grid.add_column(heading, justify="right", no_wrap=True)
     for row in first.iter_rows(named=True):
-        cells = [
-            str(row["passes"] or ""),
-            f"{row['questions']:,}",
-            f"{row['share']:.1%}",
-            f"{row['uas_nopunct']:.4f}",
-            "" if row["sd"] is None else f"{row['sd']:.4f}",
-            f"{row['of ceiling']:.3f}",
-        ]
-        after = ["" if row["settled"] is None else f"{row['settled']:.4f}"] if settled else []
-        grid.add_row("full" if row["ask"] == CEILING else row["ask"], *cells, *after)
+        sd, after = ("" if row[name] is None else f"{row[name]:.4f}" for name in ("sd", "settled"))
+        cells = [str(row["passes"] or ""), f"{row['questions']:,}", f"{row['share']:.1%}", f"{row['uas_nopunct']:.4f}"]
+        cells += [sd, f"{row['of ceiling']:.3f}", *([after] if settled else [])]
+        grid.add_row("full" if row["ask"] == CEILING else row["ask"], *cells)
     return grid

@@ -194,11 +194,9 @@ def recipe_of(spec: ParsingSpec) -> Recipe:
     True
     """
     optional: dict[str, Any] = {} if spec.lam is None else {"lam": spec.lam}
-    eta: dict[str, Any] = {} if spec.eta is None else {"eta": spec.eta}
-    rule = EdgeRule(neither=spec.neither, scale=spec.scale, **eta)
     return Recipe(
-        rule=rule, questions=spec.questions, replay=spec.replay, punctuation=spec.punctuation, matrix=spec.matrix,
-        projection=spec.projection, **optional,
+        rule=EdgeRule(neither=spec.neither, scale=spec.scale), questions=spec.questions, replay=spec.replay,
+        punctuation=spec.punctuation, matrix=spec.matrix, projection=spec.projection, **optional,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ class ParsingSpec:
 
     Every error rate is combined with the first refusal rate and vice versa, so that each has its own curve without a
     run for every pair. `points` is the number of measurements in a pass. The other fields are those of a `Recipe`, its
-    `EdgeRule` and `Features`; None keeps their defaults.
+    `EdgeRule` and `Features`; None keeps the default.
     """
 
     treebank: Path = field(metadata={"help": "A folder with the train, dev and test files of a treebank."})
@@ -39,7 +39,6 @@ class ParsingSpec:
     lam: float | None = option(None, "The start of A; 1 in the paper.  [0.3]")
     bits: int = option(16, "Features are hashed into blocks of 2^bits columns, or an eighth of that.")
     longest: int | None = option(None, "Leave out training sentences of more words.")
-    eta: float | None = None
     features: str = "standard"
     points: int = 12
 

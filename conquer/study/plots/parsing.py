@@ -106,12 +106,8 @@ def write(
 ) -> dict[str, Path]:
     """Draw all figures as PNG and PDF; returns {caption: PNG}. `ceiling` is the name of full supervision."""
     error, refusal = errors[0], refusals[0]
-    drawn = {
-        "UAS against the number of questions; bands are the range over seeds": (
-            "curves",
-            curves(frame, ceiling, error, refusal),
-        )
-    }
+    caption = "UAS against the number of questions; bands are the range over seeds"
+    drawn = {caption: ("curves", curves(frame, ceiling, error, refusal))}
     if len(errors) > 1:
         figure = by_rate(frame, ceiling, "error", "share of wrong answers", refusal=refusal)
         drawn["UAS after all questions against the annotator's error rate"] = ("mistakes", figure)

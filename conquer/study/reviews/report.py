@@ -144,11 +144,7 @@ def _picture(number: int, caption: str | None, path: Path, folder: Path) -> _Pic
 
 
 def _in_words(settings: dict[str, Any]) -> dict[str, str]:
-    """Settings as text.
-
-    >>> _in_words({"items": (5, 10), "lam": None, "test_sets": 50, "cold": True})
-    {'items': '5, 10', 'lam': 'none', 'test sets': '50', 'cold': 'yes'}
-    """
+    """Settings as text."""
 
     def words(value: object) -> str:
         if isinstance(value, tuple | list):
