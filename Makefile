@@ -33,7 +33,7 @@ $(VENV)/.%: $(BIN)/python pyproject.toml constraints.txt
 install: $(VENV)/.study
 
 study: $(VENV)/.study
-	$(BIN)/conquer study --preset small --out out/study
+	$(BIN)/conquer study --preset small --jobs $(JOBS) --out out/study
 
 # Every published review study: each resumes in out/, and a finished one is only reported again.
 DATA ?= ../shared/data

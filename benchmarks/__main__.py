@@ -85,7 +85,7 @@ def _table(results: dict[str, Any], goals: list[Goal], races: dict[str, Race]) -
     """The results as Markdown."""
     where = "one core" if cores() else "any core (no sched_setaffinity here)"
     lines = [f"Load {results['load']:.1f} on {results['cores']} cores; processor time of all threads; {where}.", ""]
-    lines += ["| goal | ratio (middle half of the turns) | must | reached |", "|---|---|---|---|"]
+    lines += ["| goal | ratio (middle half of the turns) | target | reached |", "|---|---|---|---|"]
     lines += [goal.line() for goal in goals]
     for title, race in races.items():
         lines += ["", f"**{title}**, microseconds a round: median (middle half)", "", "| contender | us |", "|---|---|"]

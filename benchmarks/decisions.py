@@ -1,10 +1,10 @@
-"""The cost of a decision: choose and learn over millions of sparse features, beside Vowpal Wabbit and bare reading."""
+"""The cost of a decision: choose and learn over millions of sparse features, beside Vowpal Wabbit and a plain read."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numba
 import numpy as np
@@ -64,12 +64,12 @@ def goals(race: Race) -> list[Goal]:
     return found
 
 
-def simulated(name: str, rounds: Rounds) -> Callable[[], float]:
+def simulated(name: str, rounds: Rounds, *, model: Literal["diagonal", "full"] = "diagonal") -> Callable[[], float]:
     """The compiled simulation, with a learner that is reset before each turn.
 
     Without the reset a rule with a gate asks less from turn to turn.
     """
-    learner = make(name, dim=rounds.X.dim)
+    learner = make(name, dim=rounds.X.dim, model=model)
     fresh = [(array, array.copy()) for array in learner.model.state if isinstance(array, np.ndarray)]
 
     def turn() -> float:

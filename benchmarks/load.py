@@ -1,4 +1,4 @@
-"""A load generator in a process of its own: raw sockets, bodies encoded beforehand, only counting."""
+"""A load generator in a process of its own: raw sockets, bodies encoded beforehand, so that it takes little time."""
 
 import asyncio
 import json
@@ -163,7 +163,7 @@ async def _counted(clients: list[Any], took: list[float], size: int) -> dict[str
 
 
 def main() -> None:
-    """Read one order as JSON from the command line, print one result as JSON."""
+    """Read one job as JSON from the command line, print one result as JSON."""
     import uvloop
 
     order = json.loads(sys.argv[1])

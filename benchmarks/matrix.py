@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.decisions import simulated
 from benchmarks.timing import Goal, Race, each, race
-from conquer.registry import make
 from conquer.rows import Rounds
-from conquer.simulation import simulate
 
 DIM, ITEMS = 1000, 10
 GREEDY, BOUNDED = ("ttg", "gnr"), ("gnu", "gnc")
@@ -22,7 +21,7 @@ def measure(*, quick: bool) -> Race:
     X = rng.normal(size=(100, DIM))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     rounds = Rounds(X, np.array([rng.choice(100, ITEMS, replace=False) for _ in range(size)]), rng.random(100) * 2 - 1)
-    field = {name: simulated(name, rounds) for name in (*GREEDY, *BOUNDED)}
+    field = {name: simulated(name, rounds, model="full") for name in (*GREEDY, *BOUNDED)}
     field |= {_VECTOR: with_blas(1, size), _MATRIX: with_blas(ITEMS, size)}
     return race(field, 3 if quick else 9)
 
@@ -32,12 +31,6 @@ def goals(race: Race) -> list[Goal]:
     return [Goal(f"full {name} / {_VECTOR}", race.ratio(name, _VECTOR), 2.0, False) for name in GREEDY] + [
         Goal(f"full {name} / {_MATRIX}", race.ratio(name, _MATRIX), 1.5, False) for name in BOUNDED
     ]
-
-
-def simulated(name: str, rounds: Rounds) -> Callable[[], float]:
-    """The compiled simulation with a full matrix."""
-    learner = make(name, dim=rounds.X.dim, model="full")
-    return each(lambda: simulate(learner, rounds, seed=0), len(rounds))
 
 
 def with_blas(columns: int, rounds: int) -> Callable[[], float]:

@@ -1,4 +1,6 @@
-"""The service under load: durable pairs a second beside a plain service, on SQLite and PostgreSQL, and when it is full.
+"""The service under load: durable pairs a second beside a plain service, on SQLite and PostgreSQL.
+
+Also with many models in memory and with a long log.
 
 A pair is one choose and one answer, each committed before its reply; K = 5 items of 32 numbers, 1 KB a body.
 """

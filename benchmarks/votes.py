@@ -38,7 +38,7 @@ _VECTORS = [
     "Vectors are the user's: MiniLM's (all-MiniLM-L6-v2), by `examples/sentence_vectors`. `last layer` is",
     "the sentence vector of this model, `all layers` the mean over tokens and layers. The",
     "last line takes, topic by topic, the features and the lam that predict most votes of the *other*",
-    "topics. That the mean over layers is worth trying was seen on these same topics.",
+    "topics. The mean over layers was chosen on these topics.",
     "",
 ]
 _BEST = "whichever predicts most votes of the other topics"
