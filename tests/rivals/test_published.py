@@ -71,9 +71,10 @@ def test_what_does_not_go_with_a_paper_is_refused(name, parameters, message):
 def test_constants_follow_dimension_items_and_horizon():
     maxinp, colstim = (make(name, dim=7, published=True, horizon=900).model for name in ("maxinp", "colstim"))
     root = math.sqrt(7 * math.log(900))
-    assert maxinp.select.eta == colstim.select.eta == colstim.select.clip == root
-    assert colstim.select.scale == 7 * math.log(7 * 900)
-    assert maxinp.warmup(K) == colstim.warmup(K) == 7 * K
+    noisy = colstim.select.keywords
+    assert maxinp.select.keywords["eta"] == noisy["eta"] == noisy["clip"] == root
+    assert noisy["scale"] == 7 * math.log(7 * 900)
+    assert maxinp.per_item == colstim.per_item == 7
     vacdb = make("vacdb", dim=7, published=True, horizon=900).model
     assert vacdb.alpha == 900**-1.5
     assert len(vacdb.layers) == math.ceil(1.5 * math.log2(900))
