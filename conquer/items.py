@@ -115,11 +115,7 @@ def parts_of(item: Mapping[str, Any]) -> Any:
 
 
 def checked_learn(learn: Any) -> tuple[Part, ...] | None:
-    """`learn` as a tuple of parts, or None.
-
-    >>> checked_learn(["text", "features"])
-    ('text', 'features')
-    """
+    """`learn` as a tuple of parts, or None."""
     if learn is None:
         return None
     parts = tuple(learn) if isinstance(learn, list | tuple) else ()

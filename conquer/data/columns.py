@@ -24,32 +24,13 @@ PROMPT = (*_PROMPT, "group")
 """What an item answers; items with the same prompt are compared with each other."""
 
 # Votes
-SIDES = (
-    ("left", "right"),
-    ("modela", "modelb"),
-    ("modelx", "modely"),
-    ("model1", "model2"),
-    ("modelleft", "modelright"),
-    ("itema", "itemb"),
-    ("item1", "item2"),
-    ("first", "second"),
-    ("optiona", "optionb"),
-    ("option1", "option2"),
-    ("playera", "playerb"),
-    ("player1", "player2"),
-    ("generator1", "generator2"),
-    ("a", "b"),
-    ("a1", "a2"),
-    ("responsea", "responseb"),
-    ("response1", "response2"),
-    ("response0", "response1"),
-    ("answera", "answerb"),
-    ("answer1", "answer2"),
-    ("outputa", "outputb"),
-    ("output1", "output2"),
-    ("texta", "textb"),
-    ("text1", "text2"),
-)
+_SIDES = """
+left/right modela/modelb modelx/modely model1/model2 modelleft/modelright itema/itemb item1/item2 first/second
+optiona/optionb option1/option2 playera/playerb player1/player2 generator1/generator2 a/b a1/a2 responsea/responseb
+response1/response2 response0/response1 answera/answerb answer1/answer2 outputa/outputb output1/output2 texta/textb
+text1/text2
+"""
+SIDES = tuple((first, second) for first, _, second in (pair.partition("/") for pair in _SIDES.split()))
 """Two items, of which another column names the winner."""
 DECIDED = (("chosen", "rejected"), ("winner", "loser"), ("preferred", "rejected"), ("better", "worse"))
 """Two items, of which the first has won."""
@@ -102,11 +83,7 @@ _cached = lru_cache(maxsize=4096)(_plain)
 
 
 def by_plain_name(names: Iterable[str]) -> dict[str, str]:
-    """{plain name: name}; the first of two equal ones counts.
-
-    >>> by_plain_name(["Text", "text", "Stars"])
-    {'text': 'Text', 'stars': 'Stars'}
-    """
+    """{plain name: name}; the first of two equal ones counts."""
     found: dict[str, str] = {}
     for name in names:
         found.setdefault(plain(name), name)

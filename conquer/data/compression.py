@@ -29,12 +29,12 @@ def name_of(source: Source) -> str:
 
 def first_bytes(source: Source, count: int = 4096) -> bytes:
     """The first bytes of the decompressed content."""
-    return next(_pieces(source, count), b"")[:count]
+    return next(pieces(source, count), b"")[:count]
 
 
 def content(source: Source) -> bytes:
     """The decompressed content."""
-    return b"".join(_pieces(source, _CHUNK))
+    return b"".join(pieces(source))
 
 
 def is_compressed(source: Source) -> bool:
@@ -47,7 +47,7 @@ def is_compressed(source: Source) -> bool:
 def line_blocks(source: Source, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
     """Whole lines with their ends, about a megabyte at a time; [start, stop): bytes of an uncompressed file."""
     rest, number = b"", 1
-    for piece in _pieces(source, _CHUNK) if start == 0 and stop is None else _range(source, start, stop):
+    for piece in pieces(source) if start == 0 and stop is None else _range(source, start, stop):
         end = piece.rfind(b"\n") + 1
         if end:
             yield rest + piece[:end]
@@ -71,11 +71,6 @@ def lines(source: Source, start: int = 0, stop: int | None = None) -> Iterator[b
         yield from io.BytesIO(block)
 
 
-def pieces(source: Source) -> Iterator[bytes]:
-    """The decompressed content, about a megabyte at a time."""
-    return _pieces(source, _CHUNK)
-
-
 def _open(source: Source) -> IO[bytes]:
     return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
 
@@ -87,7 +82,8 @@ def _range(source: Source, start: int, stop: int | None) -> Iterator[bytes]:
             yield chunk
 
 
-def _pieces(source: Source, size: int) -> Iterator[bytes]:
+def pieces(source: Source, size: int = _CHUNK) -> Iterator[bytes]:
+    """The decompressed content, about `size` bytes at a time."""
     line = 1
     try:
         for piece in _decompressed(source, size):

@@ -286,11 +286,7 @@ def _part(part: Part, cell: Any) -> Any:
 
 
 def number_or_text(cell: Any, decimal_comma: bool = False) -> Any:
-    """A cell of a table as the number it holds, else as it is. `decimal_comma`: 3,5 is a number.
-
-    >>> number_or_text("3,5", decimal_comma=True), number_or_text("3,5"), number_or_text("x")
-    (3.5, '3,5', 'x')
-    """
+    """A cell of a table as the number it holds, else as it is. `decimal_comma`: 3,5 is a number."""
     if not isinstance(cell, str):
         return cell if not isinstance(cell, Mapping | list) else json.dumps(cell, sort_keys=True)
     try:

@@ -161,11 +161,7 @@ def _signed(said: Any) -> float:
 
 
 def one_hot_value(first: Any, second: Any, tie: Any) -> float:
-    """The value of three zeros and ones.
-
-    >>> one_hot_value("0", "1", "0"), one_hot_value(0, 0, 1)
-    (-1.0, 0.0)
-    """
+    """The value of three zeros and ones."""
     cells = [str(cell).strip() for cell in (first, second, tie)]
     if sorted(cells) != ["0", "0", "1"]:
         raise ValueError(f"one of the three winner columns must be 1 and the others 0, got {cells!r:.60}")
@@ -183,11 +179,7 @@ def read_share(name: str, cell: Any) -> float:
 
 
 def read_count(cell: Any) -> int:
-    """A whole number from 1 to 2**40, 1 for an empty cell.
-
-    >>> read_count("12"), read_count(None)
-    (12, 1)
-    """
+    """A whole number from 1 to 2**40, 1 for an empty cell."""
     if _is_empty(cell):
         return 1
     value = _number(cell)

@@ -117,11 +117,7 @@ def find(folder: str | Path) -> tuple[dict[str, tuple[Path, ...]], tuple[Path, .
 
 
 def domain_name(path: str | Path) -> str:
-    """The name of a file without its endings.
-
-    >>> domain_name("data/books.jsonl.gz")
-    'books'
-    """
+    """The name of a file without its endings."""
     name = Path(path).name
     if not _is_ours(name):
         return Path(name).stem if name.lower().endswith(_plugin_suffixes()) else name

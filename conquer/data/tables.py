@@ -17,16 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from conquer.data.compression import (
-    DataError,
-    Source,
-    first_bytes,
-    is_compressed,
-    line_blocks,
-    lines,
-    name_of,
-    pieces,
-)
+from conquer.data.compression import DataError, Source, first_bytes, is_compressed, line_blocks, lines, name_of, pieces
 
 ROWS = 1 << 14
 """Rows of a chunk: enough for columns to be worth while, few enough to stay in a cache."""
@@ -134,11 +125,7 @@ def sniff(source: str | os.PathLike[str] | bytes) -> FilePart:
 
 
 def encoding_of(start: bytes) -> str:
-    """UTF-8, or Windows' Latin-1 where most lines with other than ASCII characters are no UTF-8.
-
-    >>> encoding_of("Straße".encode()), encoding_of("Straße".encode("latin-1")), encoding_of(b"plain")
-    ('utf-8', 'cp1252', 'utf-8')
-    """
+    """UTF-8, or Windows' Latin-1 where most lines with other than ASCII characters are no UTF-8."""
     if start.isascii():
         return UTF8
     balance = 0
@@ -163,11 +150,7 @@ def decoded(line: bytes, encoding: str) -> str:
 
 
 def delimiter_of(header: str) -> str:
-    """Comma, semicolon, tab or bar, whichever is most frequent in the header outside quotes.
-
-    >>> delimiter_of("id;text;stars"), delimiter_of('id,"a;b;c;d",text'), delimiter_of("text")
-    (';', ',', ',')
-    """
+    """Comma, semicolon, tab or bar, whichever is most frequent in the header outside quotes."""
     outside = re.sub(r'"[^"]*"', "", header)
     return max(_DELIMITERS, key=outside.count)
 

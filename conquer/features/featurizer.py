@@ -164,10 +164,7 @@ class Featurizer:
         kind, values = kind_and_items(items, self.learn)
         if has_vectors(kind, values):
             raise TypeError("fit takes texts or dicts, got vectors, which keep their columns")
-        return self._fit(self._grams(kind, values))
-
-    def _fit(self, grams: Grams) -> "Featurizer":
-        vocabulary = self.columns == "vocabulary"
+        vocabulary, grams = self.columns == "vocabulary", self._grams(kind, values)
         found = fit_columns(grams, kind=self.kind, vocabulary=vocabulary, dim=self.dim, least=self.least)
         return replace(self, fitted=found)
 
@@ -373,11 +370,7 @@ def _is_int(value: Any) -> bool:
 
 
 def _hashes_by_name(item: str | Mapping[str, Any], ngrams: tuple[int, int], seed: int) -> dict[str, int]:
-    """The hash of each feature of a text or dict, by the feature's name.
-
-    >>> list(_hashes_by_name("good, so good", (1, 2), seed=0)), list(_hashes_by_name({"brand": "x"}, (1, 1), seed=0))
-    (['good', 'good so', 'so', 'so good'], ['brand=x'])
-    """
+    """The hash of each feature of a text or dict, by the feature's name."""
     kind, _ = kind_and_items([item])
     found: dict[str, tuple[int, list[str]]]
     if isinstance(item, str):

@@ -40,8 +40,6 @@ WORD = object()
 _MASK = 2**64 - 1
 _BYTES = 8
 """Bytes of a hash."""
-_GROUP = 2**18
-"""Characters of texts that are hashed at a time, so that intermediate arrays stay in the cache."""
 _FEW = 2**14
 """Entries for which finding the longest row would cost more than a table for all of them."""
 _NUMBERS = frozenset((float, int, bool))
@@ -191,18 +189,13 @@ def _scratch(indptr: Ints, times: int = 1) -> NDArray[np.int32]:
     return np.empty(1 << max(2, (2 * entries - 1).bit_length()), np.int32)
 
 
-def _groups(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The texts in groups of about equal size, at least one."""
-    first, size = 0, 0
-    for number, text in enumerate(texts, 1):
-        size += len(text)
-        if size >= _GROUP and number < len(texts):
-            yield texts[first:number]
-            first, size = number, 0
-    yield texts[first:]
+def hash_texts(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: int = 0, binary: bool = False) -> Grams:
+    """The distinct n-grams of each text, normalised, with their counts (`binary`: 1), in order of first occurrence.
 
-
-def _text_grams(texts: Sequence[str], low: int, high: int, seed: int, binary: bool) -> Grams:
+    >>> hash_texts(["so so good", ""]).weights.tolist()
+    [2.0, 1.0, 1.0, 1.0]
+    """
+    low, high = ngrams
     found = [_chunk_memo.read(chunks(text)) for text in texts]
     ends = np.cumsum(np.fromiter(map(len, found), np.int64, len(found))) // _BYTES
     keys = np.frombuffer(b"".join(found), np.uint64)
@@ -212,24 +205,6 @@ def _text_grams(texts: Sequence[str], low: int, high: int, seed: int, binary: bo
     weights = np.ones(int(indptr[-1]))
     kernels.distinct(indptr, hashes, weights, binary, _scratch(indptr))
     return Grams(indptr, hashes[: indptr[-1]], weights[: indptr[-1]])
-
-
-def hash_texts(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: int = 0, binary: bool = False) -> Grams:
-    """The distinct n-grams of each text, normalised, with their counts (`binary`: 1), in order of first occurrence.
-
-    >>> hash_texts(["so so good", ""]).weights.tolist()
-    [2.0, 1.0, 1.0, 1.0]
-    """
-    parts = [_text_grams(group, *ngrams, seed, binary) for group in _groups(texts)]
-    if len(parts) == 1:
-        return parts[0]
-    offsets = np.cumsum([0] + [part.hashes.size for part in parts])
-    rising = [part.indptr[:-1] + offset for part, offset in zip(parts, offsets, strict=False)]
-    return Grams(
-        np.concatenate([*rising, offsets[-1:]]),
-        np.concatenate([part.hashes for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-    )
 
 
 def named_features(item: Mapping[str, Any], number: int = 0, binary: bool = False) -> Iterator[tuple[Feature, float]]:

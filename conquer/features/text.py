@@ -129,11 +129,7 @@ def _expanded(word: str) -> list[str]:
 
 
 def _words(head: str, ending: str | None) -> list[str]:
-    """The words of one written word, `ending` being what follows its apostrophe.
-
-    >>> _words("don", "t"), _words("author", "s"), _words("it", "s"), _words("they", "ve")
-    (['do', 'not'], ['author'], ['it', 'is'], ['they', 'have'])
-    """
+    """The words of one written word, `ending` being what follows its apostrophe."""
     if ending is None:
         return _expanded(head)
     if f"{head}'{ending}" in ABBREVIATIONS:

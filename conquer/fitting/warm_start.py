@@ -13,14 +13,7 @@ from conquer.data.items import Content, ItemReader, items_from_rows, read_items
 from conquer.data.tables import PART_BYTES, FilePart, cut, sniff
 from conquer.data.votes import Vote, VoteBlock, VoteReading, VoterKind, VoteTally
 from conquer.features.featurizer import Featurizer
-from conquer.fitting.learner_state import (
-    is_additive,
-    learn_ids,
-    learn_items,
-    learner_of,
-    solve_moments,
-    solve_pairs,
-)
+from conquer.fitting.learner_state import is_additive, learn_ids, learn_items, learner_of, solve_moments, solve_pairs
 from conquer.fitting.parts import MOST_LISTED, PartSum, PartTask, check_contradictions, list_items, merge, sum_part
 from conquer.fitting.vote_sums import Moments, PairCounts, RowMaker, Where
 from conquer.fitting.workers import spread

@@ -1,19 +1,12 @@
-"""PrefLib's files and their damage, and preference matrices of every kind."""
+"""PrefLib's files and their damage."""
 
 from contextlib import suppress
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conquer.data.preflib import (
-    OrderError,
-    condorcet_winner,
-    copeland_scores,
-    made_up_matrix,
-    stream_orders,
-)
+from conquer.data.preflib import OrderError, stream_orders
 
 TEXT = """# FILE NAME: 00001-00000001.toi
 # NUMBER ALTERNATIVES: 4
@@ -59,18 +52,3 @@ def test_no_text_gets_past_the_reader_but_as_orders(text):
             assert people >= 0
             assert len({*ranked}) == len(ranked)
             assert {*ranked} <= {*range(len(names))}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_made_up_matrices_are_of_their_kind(seed):
-    rng = np.random.default_rng(seed)
-    for kind in ("bradley-terry", "condorcet", "copeland", "cyclic"):
-        P = made_up_matrix(kind, 7, rng)
-        np.testing.assert_allclose(P + P.T, 1.0)
-        assert (condorcet_winner(P) is not None) == (kind in ("bradley-terry", "condorcet"))
-        if kind == "cyclic":
-            assert len(set(copeland_scores(P))) == 1
-        if kind == "copeland":
-            assert copeland_scores(P).max() == 5 / 6
-    with pytest.raises(ValueError, match="kind must be"):
-        made_up_matrix("other", 3, rng)

@@ -14,7 +14,7 @@ from conquer.study.arena.contenders import VARIANTS, contender, names_of, publis
 from conquer.study.arena.report import PARTS, ranking, ratio_interval, verdicts, write
 from conquer.study.arena.run import matches_of, measure, meet, tune
 from conquer.study.arena.spec import ArenaSpec
-from conquer.study.arena.worlds import SETTINGS
+from conquer.study.arena.worlds import SETTINGS, made_up_matrix
 from conquer.study.backends import processes, serial
 from conquer.study.progress import QUIET, RUNNING
 from conquer.study.runner import run_cells
@@ -217,3 +217,13 @@ def test_the_compiled_loop_gives_the_arenas_own_regrets(world, name):
     np.testing.assert_array_equal(one.strong, two.strong)
     assert one.questions == two.questions
     assert math.isnan(two.seconds)
+
+
+@pytest.mark.parametrize("kind", ["bradley-terry", "condorcet", "copeland", "cyclic"])
+def test_made_up_matrices_are_of_their_kind(kind):
+    P = made_up_matrix(kind, 7, np.random.default_rng(0))
+    np.testing.assert_allclose(P + P.T, 1.0)
+    beats = (P > 0.5).sum(axis=1)
+    assert (beats.max() == 6) == (kind in ("bradley-terry", "condorcet"))
+    assert kind != "cyclic" or {*beats.tolist()} == {3}
+    assert kind != "copeland" or beats.max() == 5

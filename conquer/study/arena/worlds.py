@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.data.preflib import condorcet_winner, copeland_scores, made_up_matrix
 from conquer.judges import LawJudge
 from conquer.rows import Rounds
 from conquer.tickets import Draws, draw_ticket, stream
@@ -133,13 +132,45 @@ def drifting(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     return _world(setting, X, (X * theta).sum(axis=1), LawJudge("linear"))
 
 
+def made_up_matrix(kind: str, count: int, rng: np.random.Generator) -> Floats:
+    """(K, K) preferences: "bradley-terry", "condorcet" (random with a winner), "copeland" (without), "cyclic".
+
+    >>> made_up_matrix("cyclic", 3, np.random.default_rng(0)).tolist()
+    [[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]]
+    """
+    upper = np.triu_indices(count, 1)
+    P = np.full((count, count), 0.5)
+    if kind == "bradley-terry":
+        worth = rng.normal(size=count)
+        P = 1.0 / (1.0 + np.exp(worth[None, :] - worth[:, None]))
+    elif kind == "cyclic":
+        ahead = (np.arange(count)[None, :] - np.arange(count)[:, None]) % count
+        P = np.where(ahead == 0, 0.5, np.where(ahead <= (count - 1) // 2, 0.7, 0.3))
+        if count % 2 == 0:
+            P[ahead == count // 2] = 0.5
+    else:
+        P[upper] = rng.uniform(0.2, 0.8, upper[0].size)
+        P.T[upper] = 1.0 - P[upper]
+        winner = int(rng.integers(count))
+        P[winner], P[:, winner] = 0.65, 0.35
+        P[winner, winner] = 0.5
+        if kind == "copeland":
+            loses = int((winner + 1 + rng.integers(count - 1)) % count)
+            P[winner, loses], P[loses, winner] = 0.35, 0.65
+            rest = [k for k in range(count) if k not in (winner, loses)]
+            for k in rest[: max(len(rest) // 2, 1)]:  # the arm that beats the winner loses to half of the others
+                P[loses, k], P[k, loses] = 0.35, 0.65
+    return P
+
+
 def arms(kind: str) -> Callable[[Setting, np.random.Generator], ArenaWorld]:
     """Fixed arms with preferences of this kind; a reward is the chance against the winner, or the Copeland score."""
 
     def build(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
         P = made_up_matrix(kind, setting.items, rng)
-        winner = condorcet_winner(P)
-        rewards = 2.0 * copeland_scores(P) - 1.0 if winner is None else 2.0 * P[:, winner] - 1.0
+        beats = (P > 0.5).sum(axis=1)
+        wins = P[:, beats.argmax()] if beats.max() == len(P) - 1 else beats / (len(P) - 1)
+        rewards = 2.0 * wins - 1.0
         return matrix_world(setting, P, rewards)
 
     return build
