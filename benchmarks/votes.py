@@ -148,7 +148,7 @@ def _scores(votes: list[Vote], lam: float) -> dict[str, float]:
     session = fit(votes, lam=lam)
     assert session.catalog is not None
     scores = session.learner.scores(session.catalog.rows)
-    return {str(name): float(scores[place]) for name, place in session.catalog.places.items()}
+    return {str(name): float(scores[position]) for name, position in session.catalog.positions.items()}
 
 
 def _tau(votes: list[Vote], names: list[str], lam: float, reference: Floats) -> float:

@@ -26,13 +26,13 @@ _NONE, _DUEL, _BEST = Query.NONE, Query.DUEL, Query.BEST  # looking up an enum's
 
 
 class AnswerError(ValueError):
-    """An answer that cannot be used: unknown offer, unknown item, or a different answer from the one given before."""
+    """An answer that cannot be used: unknown, cancelled or expired offer, unknown item, or another answer before."""
 
 
 def leftmost(ticket: int, count: int) -> int:
     """Which of `count` shown items goes on the left-hand side; the others follow in their order.
 
-    One draw of the round's ticket, so every item is in every place equally often.
+    One draw of the round's ticket, so every item is in every position equally often.
 
     >>> sorted({leftmost(ticket, 3) for ticket in range(20)})
     [0, 1, 2]
@@ -46,7 +46,7 @@ def leftmost_of_two(tickets: NDArray[np.uint64]) -> list[int]:
     >>> leftmost_of_two(np.arange(4, dtype=np.uint64)) == [leftmost(ticket, 2) for ticket in range(4)]
     True
     """
-    # Half of the unit interval is the first bit of the draw.
+    # The top bit of the draw selects the half of [0, 1).
     found: list[int] = (1 - (words(tickets, _SIDE) >> np.uint64(63)).astype(np.int64)).tolist()
     return found
 
@@ -71,7 +71,7 @@ def checked_ids(ids: Sequence[Any]) -> list[ItemId]:
             raise ValueError(f"{name!r} is a reserved word and cannot be an item id")
         found.append(name if isinstance(name, str) else int(name))
     if len(set(map(str, found))) != len(found):
-        raise ValueError(f"item ids must differ, also when written as text, got {found!r:.200}")
+        raise ValueError(f"item ids must be unique as strings, got {found!r:.200}")
     return found
 
 
@@ -126,11 +126,11 @@ def read_answer(
 ) -> float | None:
     """The number to learn from an answer, or None if nothing is learnt from it.
 
-    An item's id is its number of `answer_of`. Of two, `strength` in [0, 1] says how much better the named one is; of
-    more there is neither tie nor strength. `left`: the item on the left of two, for the words "left" and "right". To
-    BEST, the shown item's id is yes; "both_bad" and any other of the round's `items` are no. In a duel "both_bad" is
-    none of these where the learner has an answer for that (`outside`), else not learnt. Without `ties` (a parser: one
-    of two heads is right or none is) "tie" is "both_bad".
+    An item id is read as `answer_of` its position. Of two, `strength` in [0, 1] says how much better the named one is;
+    of more there is neither tie nor strength. `left`: the item on the left of two, for the words "left" and "right". To
+    BEST, the shown item's id is yes; "both_bad" and any other of the round's `items` are no. In a duel "both_bad" means
+    none of these if `outside`, and is otherwise not learnt. Without `ties` (a parser: one of two heads is right or none
+    is) "tie" is "both_bad".
 
     A whole number names the item with that id. Where ids are numbers, every other whole number is refused; strengths
     are floats there.
@@ -156,10 +156,10 @@ def read_answer(
     named = answer if isinstance(answer, str) else int(answer) if _is_whole(answer) else None
     if named is not None and named in values:
         if query == _BEST and strength not in (None, 1.0):
-            raise AnswerError(f"whether an item is the best has no strength, got {strength!r}")
+            raise AnswerError(f"strength is not allowed in answers to BEST, got {strength!r}")
         return values[named] * (1.0 if strength is None or several else strength)
     if query == _NONE:
-        raise AnswerError(f"the answer must be only 'skip': this offer asked nothing, got {answer!r}")
+        raise AnswerError(f"this offer asks nothing and takes only 'skip', got {answer!r}")
     if _is_whole(answer) and _are_numbers(shown):
         raise AnswerError(
             f"the answer must be one of {_listed(values)}, 'skip' or a strength as a float, got the whole number "
@@ -186,7 +186,7 @@ def _meanings(
     """The number of every word and id that answers this query."""
     if query == _NONE:
         return {}
-    by_id = {name: answer_of(place, len(shown)) for place, name in enumerate(shown)}
+    by_id = {name: answer_of(position, len(shown)) for position, name in enumerate(shown)}
     if query == _BEST:
         return {"yes": 1.0, "no": -1.0, "both_bad": -1.0, **dict.fromkeys(items, -1.0), **by_id}
     if len(shown) == 2:

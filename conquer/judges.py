@@ -32,7 +32,7 @@ class LawJudge:
     perfect, meant for algorithms that show one item.
 
     Of more than two items the best is picked, encoded by `answers.answer_of`. linear and noisy: every reward becomes
-    +1 with chance (1 + r)/2, else -1, and one of the largest is picked; logistic: chances in proportion to
+    +1 with probability (1 + r)/2, else -1, and one of the largest is picked; logistic: probabilities in proportion to
     e^(scale r); perfect and best: the largest; raters: the largest of the ratings drawn. With `outside`, "none of
     these" is one more choice of worth 0 if the choice's memo allows it.
 
@@ -108,7 +108,7 @@ class LawJudge:
 def _rated(ratings: Floats, draws: Draws) -> Floats:
     """One rating drawn for each of the (k, R) rows, NaN-padded."""
     counts = (~np.isnan(ratings)).sum(axis=1)
-    return np.array([row[draws.below(place, int(counts[place]))] for place, row in enumerate(ratings)])
+    return np.array([row[draws.below(k, int(counts[k]))] for k, row in enumerate(ratings)])
 
 
 def make_judge(judge: Any) -> Judge:

@@ -36,7 +36,7 @@ def star_error(best: ArrayLike, first: ArrayLike, *, span: float = 4.0) -> Float
 
 
 def unique_best(counts: Sequence[int], items: int) -> float:
-    """The chance that a set of `items` distinct items, drawn from a pool, has a unique best one.
+    """The probability that a set of `items` distinct items, drawn from a pool, has a unique best one.
 
     `counts`: the number of items of each worth in the pool, worths rising. Without a unique best, asking nothing is
     never justified, so this bounds the share of silent rounds of a correct learner.

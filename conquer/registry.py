@@ -19,17 +19,17 @@ from conquer.policies import Policy
 from conquer.types import Learner
 
 DEFAULT = "gnr"
-"""The algorithm wherever none is given: it keeps asking, and its chances are known."""
-LAM = Parameter("lam", 1.0, "a number above 0: how strongly w is pulled to 0 at the start")
+"""The default algorithm: it always asks, and its propensities are known."""
+LAM = Parameter("lam", 1.0, "a number above 0: the L2 penalty (prior precision)")
 UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
 SECOND_ORDER = (LAM, UPDATE, PROJECTION, *KERNEL)
 BOUND = (
     Parameter("U", None, "a bound of at least 0 on the length of the true weights; None: 1, and sqrt(K) on boards"),
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
-    Parameter("delta", 0.05, "a number in (0, 1), the chance of failure (eta='theory' or 'tight')"),
+    Parameter("delta", 0.05, "a number in (0, 1), the probability of failure (eta='theory' or 'tight')"),
 )
-LEVEL = Parameter("delta", 0.05, "a number in (0, 1), the chance that the challenger's bound fails")
+LEVEL = Parameter("delta", 0.05, "a number in (0, 1), the probability that the challenger's bound fails")
 BEST = (
     Parameter("eta", 0.1, "a number of at least 0"),
     Parameter("alpha", 1.0, "a number in [-1, 1]"),
@@ -228,7 +228,7 @@ def _plugged(name: str) -> Algorithm | None:
     if not isinstance(row, Algorithm):
         raise plugin.error(f"must be a conquer.extending.Algorithm, got {row!r:.80}")
     if row.name != name:
-        raise plugin.error(f"its Algorithm has the name {row.name!r}, so it could not be found again")
+        raise plugin.error(f"its Algorithm has the name {row.name!r}, expected the entry point's name {name!r}")
     # ("full") is a string: without these checks its letters would be models.
     if not isinstance(row.models, tuple) or not row.models:
         raise plugin.error(f"models must be a tuple of one name or more, got {row.models!r:.80}")
@@ -275,7 +275,7 @@ def make(
     dim : int
         The number of features, in [1, 2**31).
     model : {"diagonal", "full", "kernel"}, optional
-        What is kept of A; by default the algorithm's first.
+        The form of the matrix A; the default is the algorithm's first.
     update : {"implicit", "margin", "coordinate"}, optional
         The reading of the update on a diagonal model; "implicit" by default.
     projection : {"sequential", "exact"}, optional

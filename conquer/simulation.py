@@ -15,7 +15,7 @@ from conquer.kernels.models import calls
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.loop import Log, World
 from conquer.learners.algorithm import Algorithm
-from conquer.learners.batch import in_bulk
+from conquer.learners.batch import batch_learner
 from conquer.learners.conquer import Conquer
 from conquer.metrics import regrets
 from conquer.policies import Policy
@@ -45,7 +45,7 @@ class Trace:
     answers : (T,) float64
         Answers in [-1, 1]: 0 where nothing was asked, NaN where the judge gave no answer.
     chance : (T,) float64
-        The chance of each choice; NaN where it has no closed form.
+        The probability of each choice; NaN where it has no closed form.
     best : (T,) float64
         The largest reward of each round.
     rewards : (T, k) float64
@@ -112,7 +112,7 @@ class Trace:
                 "round": np.arange(self.query.size),
                 "first": self.shown[:, 0],
                 "second": self.shown[:, 1],
-                **{f"shown_{place}": self.shown[:, place] for place in range(2, self.shown.shape[1])},
+                **{f"shown_{k}": self.shown[:, k] for k in range(2, self.shown.shape[1])},
                 "query": _QUERIES[self.query],
                 "answer": self.answers,
                 "chance": self.chance,
@@ -142,8 +142,8 @@ def simulate(
         Items, sets and rewards.
     judge : str, callable or sequence of callables
         The law of the answers: "linear", "noisy", "logistic", "perfect", "raters" or "best"; or a function of choice,
-        rewards and ticket that returns an answer in [-1, 1], or None, which is not learnt; or one such for each round.
-        For more than two shown items the judge names the best by the same law.
+        rewards and ticket that returns an answer in [-1, 1], or None, which is not learnt; or a sequence with one
+        function per round. For more than two shown items the judge names the best by the same law.
     seed : int or numpy Generator
         A number gives the tickets that a `Session` of that seed uses. The judge's stream is separate, so all
         algorithms meet the same judge.
@@ -182,20 +182,20 @@ def simulate(
         raise TypeError(f"parameters belong to a learner made by name, got {sorted(parameters)}")
     else:
         learner = algorithm
-    law = make_judge(judge) if isinstance(judge, str | LawJudge) else judge
-    _check(learner, rounds, law, delay, batch)
+    judges = make_judge(judge) if isinstance(judge, str) else judge
+    _check(learner, rounds, judges, delay, batch)
     delay, batch = int(delay), int(batch)
-    size, (own, judges) = len(rounds), _tickets(seed, len(rounds))
+    size, (own, judge_tickets) = len(rounds), _tickets(seed, len(rounds))
     # Traces have a column for a second item even if one is shown.
     picks = np.full((size, max(2, learner.shows)), -1, np.int64)
     log = Log(picks, np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
-    if compiled and isinstance(law, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
-        order, scale = np.array([law.code, delay, batch], np.int64), float(law.scale)
-        world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judges, order, scale)
+    if compiled and isinstance(judges, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
+        order, scale = np.array([judges.code, delay, batch], np.int64), float(judges.scale)
+        world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judge_tickets, order, scale)
         run_compiled(learner, rounds, world, log)
     else:
-        laws = law if isinstance(law, Sequence) else [law] * size
-        run_by_calls(learner, rounds, laws, (own, judges), log, (delay, batch))
+        by_round = judges if isinstance(judges, Sequence) else [judges] * size
+        run_by_calls(learner, rounds, by_round, (own, judge_tickets), log, (delay, batch))
     return _trace(learner, rounds, log)
 
 
@@ -226,13 +226,13 @@ def run_compiled(learner: Conquer, rounds: Rounds, world: World, log: Log) -> No
 def run_by_calls(
     learner: Learner,
     rounds: Rounds,
-    laws: Sequence[Judge],
+    judges: Sequence[Judge],
     tickets: tuple[NDArray[np.uint64], NDArray[np.uint64]],
     log: Log,
     pace: tuple[int, int],
 ) -> None:
     """The same with one call per choice and answer: for Python rules and judges, and the compiled loop's definition."""
-    total, (delay, batch), (own, judges) = len(rounds), pace, tickets
+    total, (delay, batch), (own, judge_tickets) = len(rounds), pace, tickets
     choices: list[Choice] = []
     learned = 0
     for t in range(total):
@@ -240,9 +240,9 @@ def run_by_calls(
         choice = learner.choose(here.items, int(own[t]))
         log.query[t], log.picks[t, : len(choice.shown)] = choice.query, choice.shown
         log.reals[t, 0] = np.nan if choice.memo["chance"] is None else choice.memo["chance"]
-        values = here.ratings if _uses_ratings(laws[t]) and choice.query == Query.DUEL else here.rewards
+        values = here.ratings if _uses_ratings(judges[t]) and choice.query == Query.DUEL else here.rewards
         assert values is not None
-        answer = laws[t](choice, values, int(judges[t]))
+        answer = judges[t](choice, values, int(judge_tickets[t]))
         if choice.query != Query.NONE:
             log.reals[t, 1] = np.nan if answer is None else checked_answer(answer, shown=len(choice.shown))
         choices.append(choice)
@@ -266,7 +266,7 @@ def _trace(learner: Learner, rounds: Rounds, log: Log) -> Trace:
     return Trace(shown, log.query, log.reals[:, 1], log.reals[:, 0], best, rewards, learner)
 
 
-def rehearse() -> None:
+def call_kernels() -> None:
     """Call every kernel of both drivers and of batches once, with small rounds."""
     rounds = Rounds(np.eye(3), [[0, 1, 2], [2, 1, 0]], [1.0, 0.0, -1.0], ratings=np.zeros((3, 1)))
     for model in MODELS:
@@ -275,34 +275,34 @@ def rehearse() -> None:
         learner = make("gnr", dim=3, model=model)
         learner.scores(np.eye(3))
         learner.model.update(np.eye(3), {0: 1.0}, 1.0)
-        if many := in_bulk(learner):
-            many.choose_all(rounds.X, [0, 3], [0])
-            many.learn_all(rounds.X, np.array([[0, 1]]), [1.0], [0], [0])
+        if batch := batch_learner(learner):
+            batch.choose_all(rounds.X, [0, 3], [0])
+            batch.learn_all(rounds.X, np.array([[0, 1]]), [1.0], [0], [0])
 
 
-def warm() -> Iterator[tuple[str, float]]:
+def compile_kernels() -> Iterator[tuple[str, float]]:
     """Compile every kernel of both drivers, yielding (kernel, seconds waited for it) as each is done."""
     background.compile_all()
-    rehearse()
+    call_kernels()
     yield from background.finish()
 
 
-def _uses_ratings(law: Judge) -> bool:
+def _uses_ratings(judge: Judge) -> bool:
     """Whether a judge compares people's ratings, not rewards."""
-    return isinstance(law, LawJudge) and law.law == "raters"
+    return isinstance(judge, LawJudge) and judge.law == "raters"
 
 
-def _check(learner: Learner, rounds: Rounds, law: Judge | Sequence[Judge], delay: int, batch: int) -> None:
+def _check(learner: Learner, rounds: Rounds, judge: Judge | Sequence[Judge], delay: int, batch: int) -> None:
     if learner.dim != rounds.X.dim:
         raise ValueError(f"the learner has {learner.dim} features, the rounds {rounds.X.dim}")
     if learner.duels and len(rounds) and rounds.sizes.min() < 2:
         raise ValueError(f"{learner.name} shows two items; round {int(rounds.sizes.argmin())} has one")
-    laws = law if isinstance(law, Sequence) else [law]
-    if isinstance(law, Sequence) and len(law) != len(rounds):
-        raise ValueError(f"a sequence of judges needs one per round, got {len(law)} for {len(rounds)} rounds")
-    if wrong := [one for one in laws if not callable(one)]:
+    judges = judge if isinstance(judge, Sequence) else [judge]
+    if isinstance(judge, Sequence) and len(judge) != len(rounds):
+        raise ValueError(f"a sequence of judges needs one per round, got {len(judge)} for {len(rounds)} rounds")
+    if wrong := [one for one in judges if not callable(one)]:
         raise ValueError(f"judge must be a name or a function of choice, rewards and ticket, got {wrong[0]!r}")
-    if any(map(_uses_ratings, laws)) and not rounds.ratings.size:
+    if any(map(_uses_ratings, judges)) and not rounds.ratings.size:
         raise ValueError("judge='raters' needs rounds with ratings")
     if delay < 0 or delay != int(delay) or batch < 1 or batch != int(batch):
         raise ValueError(f"delay must be a whole number >= 0 and batch >= 1, got {delay!r} and {batch!r}")

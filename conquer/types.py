@@ -17,10 +17,10 @@ Memo = Mapping[str, Any]
 
 key            what it is                                        who puts it there, who reads it
 =============  ================================================  ======================================================
-chance         how likely this very choice was; None: not known  every learner; read by `Offer`, the service's reply,
+chance         probability of this choice; None: not known       every learner; read by `Offer`, the service's reply,
                                                                  `Trace` and `offpolicy`; Newtron and SOBA learn by it
 greedy         the position of the best score, shown or not      Banditron; read by `Conquer.check` for `learn`
-explored       whether the items were drawn uniformly            `Explorer`; read by  `offpolicy`
+explored       whether the items were drawn uniformly            `Explorer`; read by `offpolicy`
 outside        True: "none of these" teaches something           UCB-MNL, CPPL, partial feedback, a parser (`neither`);
                                                                  read by `Session.tell`, `PickLearner`, `LawJudge`
 ties           False: a tie counts as "neither"; absent: True    `EdgeLearner`; read by `Session.tell`
@@ -29,7 +29,7 @@ heads          the two candidate heads of that word              `EdgeLearner`; 
 sentence       the id of the item that is the sentence           `ParseLearner`; read by `Event.about` and the export
 layer, weight  the layer that chose, and the answer's weight     VACDB; read by its own `learn`
 notes          what the rule noted of the round                  rules over fixed arms; read by their own `learn`
-p              the shown item's chance without exploration       Newtron; read by its own `learn`
+p              the shown item's probability, not exploring       Newtron; read by its own `learn`
 explore        whether this round explores                       Epoch-Greedy; read by its own `learn`
 """
 
@@ -66,7 +66,7 @@ class Choice:
     query : Query
         What is asked about them.
     ticket : int
-        The only source of chance in the round, in [0, 2**64): the same ticket makes the same choice again.
+        The only randomness of the round, in [0, 2**64): the same ticket makes the same choice again.
     memo : mapping
         What the learner must remember until the answer; see `Memo`.
 
@@ -118,13 +118,13 @@ class Offer:
     id : str
         The offer's id, for `session.tell`.
     choice : Choice
-        The learner's choice; its positions count the items given to `ask`.
+        The learner's choice; its positions index the items given to `ask`.
     shown : tuple
         Ids of the shown items, first choice first, as the caller gave them: strings or whole numbers.
     left : str or int
         Id of the item to show on the left; drawn at random for every offer.
     chance : float or None
-        The chance of this very choice, in (0, 1]; None if the algorithm does not know it.
+        The probability of this choice, in (0, 1]; None if the algorithm does not know it.
     done : bool
         In a session with `stop`: the answers so far already decide between this round's items.
 
@@ -177,8 +177,8 @@ class Learner(Protocol):
     """What `make` returns: `choose` is pure, `learn` is the only mutation. Not thread-safe.
 
     `name` and `parameters` say how the registry made it; `model` is what it keeps, `answers` how many it has learnt.
-    `duels`: it needs at least two items. `shows`: how many it shows at most. `fixed_arms`: items are known by their
-    place in the round. `compiled`: the compiled loop can run it. `fresh`: it has learnt nothing yet.
+    `duels`: it needs at least two items. `shows`: how many it shows at most. `fixed_arms`: items are identified by
+    position. `compiled`: the compiled loop can run it. `fresh`: it has learnt nothing yet.
 
     The answer to `learn`: of two shown, a number in [-1, 1], +1 for the first; of more, the position picked or -1 for
     none of them (`conquer.answers.NONE_OF_THESE`); to BEST, +1 yes or -1 no.

@@ -113,7 +113,7 @@ def test_to_silence_there_is_nothing_to_say():
     assert read_answer("both_bad", Query.NONE, ("a",)) is None
     assert read_answer("both_bad", Query.NONE, ("a",), outside=True) is None
     for wrong in ("a", "yes", "tie", 1.0, 0):
-        with pytest.raises(AnswerError, match="only 'skip': this offer asked nothing"):
+        with pytest.raises(AnswerError, match="this offer asks nothing and takes only 'skip'"):
             read_answer(wrong, Query.NONE, ("a",), items=ITEMS)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars
 
 MOST = 5000
-"""Items on one board: it holds several K x K matrices, of which one then takes 0.2 GB."""
+"""The most items on a board; a K x K matrix then takes 0.2 GB."""
 _ITEM, _BAR = 22, 31
 _ROWS = 60
 """Rows of the text."""
@@ -52,7 +52,7 @@ class Stop:
 
     @property
     def chance(self) -> float:
-        """The chance that an item better by the whole tolerance is picked over the leader: (1 + tolerance/2)/2."""
+        """The probability that an item better by the whole tolerance is picked over the leader: (1 + tolerance/2)/2."""
         return min(1.0, (1.0 + self.tolerance / 2.0) / 2.0)
 
 
@@ -83,7 +83,7 @@ class Board:
     better: NDArray[np.bool_]
     """(K, K): whether the row is better than the column, at level delta."""
     best: Ints
-    """Positions of the items that may be best, rising."""
+    """Positions of the items that may be best, ascending."""
     more: Floats
     """(K-1,): about how many direct questions would separate each item of the order from the next; infinite above a
     billion."""
@@ -127,7 +127,7 @@ class Board:
         Parameters
         ----------
         tolerance : float
-            At least 0, in units of scores. An item better by t is picked with chance (1 + t/2)/2.
+            At least 0, in units of scores. An item better by t is picked with probability (1 + t/2)/2.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Board:
             worst = open_[int(self.upper[open_].argmax())]
             bound = f" by up to {self.upper[worst]:.2g}" if np.isfinite(self.upper[worst]) else " by any amount"
             text = f"not yet: {_printable(self.name(worst))} may be better than {first}{bound}"
-            text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; a billion answers are not enough"
+            text += f"; about {more:,.0f} more answers" if np.isfinite(more) else "; more than a billion answers needed"
         return Stop(stop.done, leader, tolerance, more, text)
 
     def to_frame(self) -> "polars.DataFrame":
@@ -221,7 +221,7 @@ def board_of(
 ) -> Board:
     """The board of K items with these scores; V and B (K, K) are x' A^-1 x and ||A^-1 x||^2 of their differences x.
 
-    `better` shares the chance delta among all pairs, `best` and `upper` among K - 1 (all pairs with the truly best
+    `better` shares the probability delta among all pairs, `best` and `upper` among K - 1 (all pairs with the truly best
     item), `low` and `high` among K; "proved" needs no sharing and "fixed" does none.
     """
     width = Width(interval, delta, tau2, lam, U, max(0.0, float(spread)), answers)
@@ -272,15 +272,15 @@ def _checked(names: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
 def _bar(start: float, middle: float, end: float, low: float, high: float) -> str:
     """The interval on an axis of `_BAR` characters; a dot marks the board's mean, an arrow an end beyond the axis."""
 
-    def place(value: float) -> int:
+    def position(value: float) -> int:
         return round((min(max(value, low), high) - low) / (high - low) * (_BAR - 1))
 
     marks = [" "] * _BAR
-    marks[place(0.0)] = "."
-    first, last = place(start), place(end)
+    marks[position(0.0)] = "."
+    first, last = position(start), position(end)
     marks[first : last + 1] = "-" * (last + 1 - first)
     marks[first], marks[last] = "|" if start >= low else "<", "|" if end <= high else ">"
-    marks[place(middle)] = "o"
+    marks[position(middle)] = "o"
     return "".join(marks)
 
 

@@ -12,8 +12,8 @@ from conquer.types import Floats
 
 Interval = Literal["anytime", "proved", "fixed"]
 """`anytime`: Robbins' mixture with a term for the penalty's bias, for pairs chosen without looking at answers.
-`proved`: an ellipsoid that holds for every rule of choosing pairs. `fixed`: the textbook's, right for a single look at
-answers to pairs planned beforehand."""
+`proved`: an ellipsoid that holds for every rule of choosing pairs. `fixed`: the normal interval, valid if computed
+once, from answers to pairs planned beforehand."""
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
 MOST_ANSWERS = 1e9
 """The most answers a board says are needed: beyond, the gap is rounding error or the number is of no use."""
@@ -22,12 +22,12 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class BoardSettings:
-    """How certain a board must be: what `learner.board` and a session take by these names.
+    """The settings of a board.
 
     Parameters
     ----------
     delta : float
-        The chance that the board claims something false, in (0, 1).
+        The probability that the board claims something false, in (0, 1).
     U : float or None
         A bound on the length of the true weights, at least 0; None: the learner's own, or sqrt(K) for K items.
     interval : {"anytime", "proved", "fixed"}
@@ -63,8 +63,9 @@ class BoardSettings:
 class Width:
     """One kind of interval with its constants: half-widths from V = x' A^-1 x and B = ||A^-1 x||^2, x a difference.
 
-    `lam` is the model's penalty, `U` a bound on ||w*||, `spread` the sum S = E - Y + b' A^-1 b, `answers` the number
-    learnt: before the first, every half-width is infinite.
+    `lam` is the model's penalty, `U` a bound on ||w*||, `spread` is S = E - Y + b' A^-1 b: E sums the squared errors
+    of the predictions, Y the squared answers, b the answers times half the differences. `answers` is the number learnt;
+    before the first, every half-width is infinite.
 
     >>> width = Width("anytime", delta=0.05, tau2=0.25, lam=0.0, U=1.0, spread=0.0, answers=10)
     >>> width.half(np.array([0.01]), np.zeros(1), 1).round(3).tolist()
@@ -85,7 +86,7 @@ class Width:
         BoardSettings(self.delta, self.U, self.interval, self.tau2)  # its checks
 
     def half(self, V: Floats, B: Floats, tests: int) -> Floats:
-        """Half-widths of any shape; `tests` is how many statements share the chance delta (`anytime` only)."""
+        """Half-widths of any shape; `tests` is how many statements share the probability delta (`anytime` only)."""
         if self.answers == 0:
             return np.full(V.shape, np.inf)
         if self.interval != "anytime":
@@ -109,7 +110,7 @@ class Width:
         """The square of the half-width over V, of the two intervals that are roots of V."""
         if self.interval == "fixed":
             level = 1.0 - self.delta / 2.0
-            # A delta below the precision of 1 - delta/2 is still a chance.
+            # A delta below the precision of 1 - delta/2 is still a probability.
             return NormalDist().inv_cdf(level if level < 1.0 else self.delta / 2.0) ** 2
         return self.lam * self.U**2 + self.spread + 2.0 * math.log(1.0 / self.delta)
 

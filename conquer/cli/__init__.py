@@ -102,9 +102,9 @@ def check_algorithm(name: Annotated[str, typer.Argument(help="Its name, as `conq
 @app.command()
 def warmup() -> None:
     """Compile every kernel now instead of when it is first used."""
-    from conquer.simulation import warm
+    from conquer.simulation import compile_kernels
 
-    for name, seconds in warm():
+    for name, seconds in compile_kernels():
         typer.echo(f"{name:50} {seconds:6.1f} s")
 
 

@@ -115,7 +115,7 @@ def board(
     if items is None and groups is not None:
         raise ValueError("--groups names a column of the file of items: give that file as well")
     known = session.catalog
-    closed = known is not None and known.closed
+    closed = known is not None and known.ids_only
     listed: Any = None
     grouped = None
     if items is not None:

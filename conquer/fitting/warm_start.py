@@ -288,7 +288,7 @@ def _from_pairs(
         numbered.add(sums)
         sums, rows = numbered, maker.rows(names)
     learner = recipe.learner(rows.dim)
-    catalog = Catalog(names, rows, closed=maker is None)
+    catalog = Catalog(names, rows, ids_only=maker is None)
     if recipe.from_sums(learner):
         report("solving", 1, 0)
         solve_pairs(learner, sums, rows)

@@ -33,7 +33,7 @@ class Parameter:
 class Published:
     """An algorithm as its paper runs it: `values` it fixes, parameters it `needs`, and the `grid` it is tuned on.
 
-    `text` says what is the paper's and what is ours; (r) marks what was recalled, not read.
+    `text` says what is the paper's and what is ours; (r) marks values not checked against the paper.
     """
 
     values: Values
@@ -156,7 +156,7 @@ class Algorithm:
         """The values of the paper, or a ValueError if these parameters contradict them."""
         paper = self.published
         if paper is None:
-            raise ValueError(f"published=True is for systems with a paper of their own, got {self.name}")
+            raise ValueError(f"published=True needs an algorithm with published settings, got {self.name}")
         set_anyway = {*given, *(() if model in (None, paper.values.get("model")) else ("model",))}
         if twice := sorted(set_anyway & set(paper.values)):
             raise ValueError(f"published=True sets {', '.join(paper.values)} of {self.name}; got {twice}")

@@ -60,14 +60,14 @@ class BatchLearner(Protocol):
     ) -> int: ...
 
 
-def in_bulk(learner: Any) -> BatchLearner | None:
-    """The learner if it takes many rounds in one call, else None.
+def batch_learner(learner: Any) -> BatchLearner | None:
+    """The learner if it takes batches, else None.
 
     >>> from conquer.registry import make
-    >>> in_bulk(make("gnr", dim=3)) is None, in_bulk(make("gnr", dim=3, explore=0.1)) is None
+    >>> batch_learner(make("gnr", dim=3)) is None, batch_learner(make("gnr", dim=3, explore=0.1)) is None
     (False, True)
     """
-    able: BatchLearner | None = learner if getattr(learner, "bulk", False) else None
+    able: BatchLearner | None = learner if getattr(learner, "takes_batches", False) else None
     return able
 
 
@@ -94,7 +94,7 @@ class BatchRounds:
     def check_draw(self, count: int) -> None: ...
 
     @property
-    def bulk(self) -> bool:
+    def takes_batches(self) -> bool:
         """Whether `choose_all` and `learn_all` work: duels by compiled rules, without projection."""
         learns = self.policy.reply in (st.REPLY_DUEL, st.REPLY_IGNORE)
         compiled = self._compiled and not self.model.grows
@@ -108,13 +108,13 @@ class BatchRounds:
         Results equal those of `choose_and_score` to the bit. If that would raise, or a ticket is not a plain int, the
         choice is None and the scores are NaN; call it for that round to get the error.
         """
-        rows, bounds, count = self.many(X), np.array(starts), len(tickets)
+        rows, bounds, count = self.batch_rows(X), np.array(starts), len(tickets)
         if bounds.shape != (count + 1,) or bounds.dtype != np.int64:
             raise ValueError(f"starts must be {count + 1} whole numbers, one more than tickets, got {starts!r}")
         ends = bounds.tolist()
         sizes = list(map(operator.sub, ends[1:], ends))
         if ends[0] < 0 or ends[-1] > rows.rows.size or min(sizes, default=0) < 0:
-            raise ValueError(f"starts must rise within [0, {rows.rows.size}], got {starts!r}")
+            raise ValueError(f"starts must be ascending within [0, {rows.rows.size}], got {starts!r}")
         if count == 0:
             return [None] * count, np.full(rows.rows.size, np.nan)
         strange, words = list[int](), tickets
@@ -153,12 +153,12 @@ class BatchRounds:
         `learn` for that one to get the error.
         """
         unknown = [0] * len(answers)
-        return learn_in_turn(self.model, self.many(X), self.packed_rule, pairs, answers, unknown, tickets)
+        return learn_in_turn(self.model, self.batch_rows(X), self.packed_rule, pairs, answers, unknown, tickets)
 
-    def many(self, X: Any) -> SparseRows:
-        """The rows of many rounds; a ValueError if the learner cannot take them in one call."""
-        if not self.bulk:
-            raise ValueError(f"{self.name} cannot take many rounds in one call: see bulk")
+    def batch_rows(self, X: Any) -> SparseRows:
+        """The rows of a batch; a ValueError if the learner takes none."""
+        if not self.takes_batches:
+            raise ValueError(f"{self.name} does not support batches")
         return as_rows(X, self.dim)
 
 

@@ -19,9 +19,9 @@ from conquer.types import Choice, Floats, Ints, Source
 
 BELIEVE = ("voters", "people")
 NAMES = ("voters", "trust", "nuisance", "judges")
-MOST_PLACES, MOST_JUDGES = 4096, 64
+MOST_VOTERS, MOST_JUDGES = 4096, 64
 TASTE = 0.5
-"""The scale of a judge's copies: its taste is assumed to differ from people's by half of a taste's size."""
+"""The prior scale of a judge's deviation from people, relative to the weights."""
 
 
 def columns(dim: int, parameters: Mapping[str, Any]) -> int:
@@ -32,9 +32,9 @@ def columns(dim: int, parameters: Mapping[str, Any]) -> int:
     """
     if parameters.get("believe") is None:
         return dim
-    places = whole("voters", parameters["voters"], 0, MOST_PLACES)
+    voters = whole("voters", parameters["voters"], 0, MOST_VOTERS)
     judges = whole("judges", parameters["judges"], 0, MOST_JUDGES)
-    return dim + 1 + places + judges * len(copied(dim, parameters["nuisance"]))
+    return dim + 1 + voters + judges * len(copied(dim, parameters["nuisance"]))
 
 
 def copied(dim: int, nuisance: Any) -> Sequence[int]:
@@ -56,9 +56,9 @@ def completed(row: Any, model: str, values: Mapping[str, Any], belief: Mapping[s
     if row.policy is None or row.policy.reply != st.REPLY_DUEL:
         raise ValueError(f"believe= is for CONQUER's rules, which show two items and learn; not for {row.name}")
     if values.get("projection") is not None:
-        raise ValueError("believe= goes without projection: the side's columns are no item's, so no slab bounds them")
+        raise ValueError("believe= cannot be combined with projection: side columns have no bound")
     if model == "kernel" and values["kernel"] != "linear":
-        raise ValueError(f"believe= adds columns to a row: only kernel='linear' adds them up, got {values['kernel']!r}")
+        raise ValueError(f"believe= requires kernel='linear', got {values['kernel']!r}")
     taste = "all" if belief["believe"] == "people" else ()
     return {"voters": 64, "trust": 1.0, "nuisance": taste, "judges": 2, **belief}
 
@@ -138,7 +138,7 @@ Rest = list[tuple[Any, Any, float]]
 """Rows of an answer besides the items': features, values and a factor each."""
 _NO_SOURCE = Source()
 _HALVES = {side: np.array([side / 2]) for side in (-1, 1)}
-_PLACES = np.arange(8)
+_POSITIONS = np.arange(8)
 """Positions of the rows of an answer: two items, a side, two of a judge."""
 
 
@@ -178,7 +178,8 @@ class Believer:
         judges: int = 2,
     ) -> None:
         self.learner, self.believe, self.dim, self.width = learner, believe, dim, learner.dim
-        self.places, self.judges = whole("voters", voters, 0, MOST_PLACES), whole("judges", judges, 0, MOST_JUDGES)
+        self.voter_columns = whole("voters", voters, 0, MOST_VOTERS)
+        self.judges = whole("judges", judges, 0, MOST_JUDGES)
         self.copies = copied(dim, nuisance)
         self._side = np.array([dim], np.int32)
         self.table = Voters(positive("trust", trust))
@@ -186,7 +187,7 @@ class Believer:
         self.parameters: Mapping[str, Any] = {
             **learner.parameters,
             "believe": believe,
-            "voters": self.places,
+            "voters": self.voter_columns,
             "trust": self.table.trust,
             "nuisance": nuisance if isinstance(nuisance, str) else list(self.copies),
             "judges": self.judges,
@@ -214,9 +215,9 @@ class Believer:
         return 2
 
     @property
-    def bulk(self) -> bool:
+    def takes_batches(self) -> bool:
         """Whether `choose_all` and `learn_all` work."""
-        return self.learner.bulk
+        return self.learner.takes_batches
 
     @property
     def answers(self) -> int:
@@ -275,13 +276,13 @@ class Believer:
         if source.voter is None and source.side:
             # The common case: two items and a side, without a voter to weigh.
             rows = _joined(wide, pair, ((self._side, _HALVES[source.side], 1.0),))
-            self.model.move(rows, _PLACES[:3], np.array([weight / 2, -weight / 2, 1.0]), answer, choice.ticket)
+            self.model.move(rows, _POSITIONS[:3], np.array([weight / 2, -weight / 2, 1.0]), answer, choice.ticket)
             return
         two = wide.view(wide.rows[list(pair)])
         extra = self._extra(two, source)
         rows = _joined(wide, pair, extra) if extra else two
         values = np.array([weight / 2, -weight / 2, *[factor for *_, factor in extra]])
-        step = rows, _PLACES[: values.size], values, answer, choice.ticket
+        step = rows, _POSITIONS[: values.size], values, answer, choice.ticket
         if source.voter is None:
             self.model.move(*step)
             return
@@ -303,7 +304,7 @@ class Believer:
 
         As the learner's `learn_all`; a known side is learnt with its answer.
         """
-        rows, rule = self.learner.many(self._wide(X)), self.learner.packed_rule
+        rows, rule = self.learner.batch_rows(self._wide(X)), self.learner.packed_rule
         return learn_in_turn(self.model, rows, rule, pairs, answers, sides, tickets, self._side)
 
     def _extra(self, two: SparseRows, source: Source) -> Rest:
@@ -313,18 +314,18 @@ class Believer:
         rows: Rest = []
         voter = self.table.find(source)
         if source.side:
-            sides = [self.dim, self.dim + 1 + voter][: 2 if voter < self.places else 1]
+            sides = [self.dim, self.dim + 1 + voter][: 2 if voter < self.voter_columns else 1]
             rows.append((sides, [source.side / 2] * len(sides), 1.0))
         if source.kind == "judge" and len(self.copies) and (judge := self.table.judge(voter)) < self.judges:
-            start = self.dim + 1 + self.places + judge * len(self.copies)
+            start = self.dim + 1 + self.voter_columns + judge * len(self.copies)
             for row, factor in zip(two.rows.tolist(), (TASTE / 2, -TASTE / 2), strict=True):
                 entries = slice(two.indptr[row], two.indptr[row + 1])
                 ids = two.indices[entries]
                 data = two.data[entries]
                 if len(self.copies) < self.dim:
                     kept = np.isin(ids, self.copies)
-                    places, data = np.searchsorted(self.copies, ids[kept]), data[kept]
-                    rows.append((places + start, data, factor))
+                    positions, data = np.searchsorted(self.copies, ids[kept]), data[kept]
+                    rows.append((positions + start, data, factor))
                 else:
                     rows.append((ids + start, data, factor))
         return rows
@@ -346,10 +347,10 @@ class Believer:
         It is the sum of the global side and their own, which only the penalty separates. Voters without a column of
         their own share the last entry.
         """
-        count = min(len(self.table), self.places + 1)
+        count = min(len(self.table), self.voter_columns + 1)
         if not count:
             return [], None
-        ids = [[self.dim, self.dim + 1 + voter] if voter < self.places else [self.dim] for voter in range(count)]
+        ids = [[self.dim, self.dim + 1 + voter] if voter < self.voter_columns else [self.dim] for voter in range(count)]
         starts = np.cumsum([0, *map(len, ids)])
         rows = SparseRows(starts, np.concatenate(ids), np.full(starts[-1], 0.5), self.width)
         deviations = np.sqrt(self.model.variances(rows)).tolist() if self.model.exact else None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conquer.boards import Board, BoardSettings
 
 MOST_DRAWN = 2000
-"""Dimensions of one draw on a full or kernel model: its time grows with their cube, to 2 s."""
+"""The largest dimension of a posterior draw; it takes about 2 s (cubic)."""
 ETA_MODES = {"theory": st.THEORY, "tight": st.TIGHT}
 _DUEL, _BEST = Query.DUEL, Query.BEST  # an enum's member costs a tenth of a microsecond to look up
 
@@ -116,7 +116,7 @@ class Conquer(BatchRounds):
             if self.model.projection is None and drift > 0:
                 raise ValueError(
                     f"eta={eta!r} with Q = {drift:g} holds only with projection='sequential' or 'exact': unprojected "
-                    "scores are not bounded, so what the drift adds to the errors is not either; give Q = 0 or project"
+                    "scores are not bounded; give Q = 0 or project"
                 )
             return ETA_MODES[eta], 0.0
         return st.CONSTANT, number("eta", 0.0 if eta is None else eta, 0, LARGEST)
@@ -208,7 +208,7 @@ class Conquer(BatchRounds):
         X : (K, D) array, scipy CSR or SparseRows
             The items of the round.
         rng : numpy Generator or int
-            One ticket is drawn from it, or it is the ticket, in [0, 2**64): the only chance of the round.
+            One ticket is drawn from it, or it is the ticket, in [0, 2**64): the only randomness of the round.
 
         Returns
         -------
@@ -258,7 +258,7 @@ class Conquer(BatchRounds):
             )
 
     def chance_of(self, X: Any, shown: tuple[int, ...], ticket: int) -> float | None:
-        """The chance with which `choose` shows exactly these items of X; None where it has no closed form."""
+        """The probability that `choose` shows exactly these items of X; None where it has no closed form."""
         from conquer.learners.rules import chance_of  # only exploration needs it
 
         return chance_of(self.model, self.policy, self.eta, as_rows(X, self.dim), shown, ticket)
@@ -289,7 +289,7 @@ class Conquer(BatchRounds):
         Raises
         ------
         ValueError
-            Nothing was asked, the choice does not fit X, or the answer is out of range. The state stays.
+            Nothing was asked, the choice does not fit X, or the answer is out of range. The state is unchanged.
         """
         rows = X if type(X) is SparseRows and X.dim == self.dim and X.rows.size else as_rows(X, self.dim)
         a, b = self.check(choice, rows.rows.size)
@@ -315,9 +315,7 @@ class Conquer(BatchRounds):
         duels, shown, memo = self.duels, choice.shown, choice.memo
         expected = _DUEL if duels else _BEST
         if choice.query != expected:
-            raise ValueError(
-                f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
-            )
+            raise ValueError(f"the choice has query {choice.query.name}, {self.name} learns only from {expected.name}")
         if len(shown) != (2 if duels else 1) or (duels and shown[0] == shown[1]):
             raise ValueError(f"{expected.name} needs {'two distinct items' if duels else 'one item'}, got {shown}")
         first, other = operator.index(shown[0]), operator.index(shown[1] if duels else memo.get("greedy", -1))

@@ -1,4 +1,4 @@
-"""Exploration: a uniform share on top of any duelling learner, with chances logged for off-policy estimates."""
+"""Exploration: a uniform share on top of any duelling learner, with probabilities logged for off-policy estimates."""
 
 import math
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from conquer.types import Choice, Floats, Learner, Query, Source
 
 
 class Explorer:
-    """With chance `share` two random items (k, if the learner shows k) are shown, else its own; both are learnt alike.
+    """Shows random items with probability `share`, otherwise the learner's choice. Answers to both are learnt.
 
     For learners that duel, and for Confidit, whose one item is drawn in the same way. The memo holds whether the items
-    were `explored`, and their `chance`: the share's and the rule's own, mixed. It is None where the rule's own chance
-    has no closed form (Thompson draws, most rivals that draw). Whether it is known never depends on the items drawn,
-    so rounds without it can be left out.
+    were `explored`, and their `chance`: the share's and the rule's own, mixed. It is None where the rule's own
+    probability has no closed form (Thompson draws, most rivals that draw). Whether it is known never depends on the
+    items drawn, so rounds without it can be left out.
 
     >>> from conquer.registry import make
     >>> learner = Explorer(make("gnc", dim=3), 0.5)
@@ -85,7 +85,7 @@ class Explorer:
         width = min(self.shows, count)
         if explored := draws.uniform(EXPLORE) < self.share:
             left = list(range(count))
-            shown = tuple(left.pop(draws.below(EXPLORE + 1 + place, count - place)) for place in range(width))
+            shown = tuple(left.pop(draws.below(EXPLORE + 1 + k, count - k)) for k in range(width))
             query = Query.DUEL if self.duels else Query.BEST
         else:
             shown, query = choice.shown, choice.query
@@ -95,7 +95,7 @@ class Explorer:
         return Choice(shown, query, choice.ticket, {**choice.memo, "chance": chance, "explored": explored})
 
     def _own_chance(self, rows: SparseRows, choice: Choice, shown: tuple[int, ...]) -> float | None:
-        """The chance of the shown items under the learner's own rule, which has made this choice.
+        """The probability of the shown items under the learner's own rule, which has made this choice.
 
         Whether it is known depends on the round alone, never on the items drawn.
         """
@@ -106,7 +106,7 @@ class Explorer:
         return None if chance_of is None else chance_of(rows, shown, choice.ticket)
 
     def learn(self, X: Any, choice: Choice, answer: float, source: Source | None = None) -> None:
-        """As the learner learns."""
+        """Pass the answer to the wrapped learner."""
         self.learner.learn(X, choice, answer, source)
 
     def weigh(self, X: Any, choice: Choice, source: Source) -> float:

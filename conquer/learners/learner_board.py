@@ -24,8 +24,8 @@ def check_board(learner: Conquer, interval: str = "anytime") -> None:
         raise ValueError(f"{learner.name} learns nothing, so it has no board")
     if not model.exact:
         raise ValueError(
-            f"a board needs model='full' or model='kernel', got a {type(model).__name__.lower()} one: what it keeps "
-            "per feature is not the variance of a difference; learn the answers again with such a model"
+            f"a board needs model='full' or model='kernel', got {type(model).__name__.lower()}: a diagonal model "
+            "has no variances of differences; refit with one of these"
         )
     if model.constants.budget > 0:
         raise ValueError(
@@ -80,7 +80,7 @@ def board_of_learner(
 
 
 def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
-    """The bound on ||w*|| that the learner was made with; by default sqrt(K), that of K items worth within [-1, 1].
+    """The learner's bound on ||w*||; by default sqrt(K), which bounds K one-hot items with rewards in [-1, 1].
 
     K counts the listed items, or all of them. If each has one column of its own, as ids have, answers about others
     affect their scores too, and K counts at least the columns that answers have touched.
@@ -88,8 +88,8 @@ def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
     if learner.U is not None or learner.rule.eta_mode != st.CONSTANT:
         return learner.rule.radius
     own = rows.packed()
-    places = np.repeat(np.arange(len(own)), np.diff(own.indptr))
-    alone = bool((np.bincount(places[own.data != 0.0], minlength=len(own)) == 1).all())
+    positions = np.repeat(np.arange(len(own)), np.diff(own.indptr))
+    alone = bool((np.bincount(positions[own.data != 0.0], minlength=len(own)) == 1).all())
     return math.sqrt(max(len(rows), among, touched(learner.model) if alone else 0))
 
 
@@ -123,8 +123,8 @@ def shares(groups: Sequence[str], count: int) -> tuple[list[str], Any]:
     if bad := [group for group in listed if not isinstance(group, str) or not group]:
         raise ValueError(f"a group must be a non-empty string, got {bad[0]!r:.80}")
     names = list(dict.fromkeys(listed))
-    places = {name: place for place, name in enumerate(names)}
-    own = np.array([places[group] for group in listed])
+    positions = {name: position for position, name in enumerate(names)}
+    own = np.array([positions[group] for group in listed])
     return names, csr_array((1.0 / np.bincount(own)[own], (own, np.arange(count))), shape=(len(names), count))
 
 

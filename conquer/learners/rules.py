@@ -1,4 +1,4 @@
-"""Rules written in Python: a round with one of them, the chances of built-in rules, and the file form of a policy."""
+"""Rules written in Python: a round with one of them, the probabilities of built-in rules, policy serialization."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -76,9 +76,9 @@ def confident(model: Model, eta: float, rows: SparseRows, a: int, b: int) -> boo
 def chance_of(
     compiled: CompiledModel, policy: Policy, eta: float, rows: SparseRows, shown: tuple[int, ...], ticket: int
 ) -> float | None:
-    """The chance that the policy shows exactly these items; None where its rules have no closed form.
+    """The probability that the policy shows exactly these items; None where its rules have no closed form.
 
-    A rule draws uniformly among its largest values, so a chance is a product of one over the number of ties.
+    A rule draws uniformly among its largest values, so a probability is a product of one over the number of ties.
     """
     if policy.first not in _FIRST or policy.second not in (*_FIRST, st.RELATIVE_UCB, st.ALONE) or callable(policy.gate):
         return None
@@ -95,7 +95,7 @@ def chance_of(
 
 
 def _shares(values: Floats, skip: int) -> Floats:
-    """(K,): the chance of each position to be picked as a largest value, `skip` left out."""
+    """(K,): the probability of each position to be picked as a largest value, `skip` left out."""
     found = np.array(values)
     if skip >= 0:
         found[skip] = -np.inf

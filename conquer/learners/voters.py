@@ -25,7 +25,7 @@ _SUMS = 9
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """One voter as `learner.voters()` reports it; each interval covers with 95 %.
+    """One voter as `learner.voters()` reports it; intervals have 95 % coverage.
 
     `left`: the share of decisive answers (no ties, side known) for the left. `side`: what the left is worth to this
     voter, learnt, in units of an answer (0: nothing, 1: always left); its interval is None on diagonal models.

@@ -114,9 +114,7 @@ class Rival:
         shown, most = choice.shown, max(self.shows, 2 if self.duels else 1)
         expected = Query.BEST if not self.duels and len(shown) == 1 else Query.DUEL
         if choice.query != expected:
-            raise ValueError(
-                f"nothing to learn: the choice asks {choice.query.name}, {self.name} learns {expected.name}"
-            )
+            raise ValueError(f"the choice has query {choice.query.name}, {self.name} learns only from {expected.name}")
         if not (2 if self.duels else 1) <= len(shown) <= most or len(set(shown)) != len(shown):
             raise ValueError(f"{self.name} shows at most {most} distinct items, got {shown}")
         if not all(0 <= k < count for k in shown):

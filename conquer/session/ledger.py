@@ -48,7 +48,7 @@ def choice_of(row: Mapping[str, Any]) -> Choice:
 
 
 def source_record(source: Source) -> dict[str, Any]:
-    """A source as a ledger's row holds it; the side follows from the offer's ticket."""
+    """A source as a ledger's row holds it; the side is not stored: it is computed from the ticket."""
     voter = {} if source.voter is None else {"voter": source.voter, "voter_kind": source.kind}
     return voter | ({} if source.weight is None else {"weight": source.weight})
 

@@ -30,7 +30,7 @@ SessionItems = Items | Mapping[Any, Any] | Iterable[Item | int]
 REMEMBERED = 10_000
 """How many closed offers a session remembers, to recognise repeated answers."""
 _NUMBERED = tuple(map(str, range(100)))
-_UNSAID: Any = object()
+_MISSING: Any = object()
 
 
 class OwnFeaturizer(Protocol):
@@ -86,16 +86,16 @@ def question_of(choice: Choice, shown: tuple[ItemId, ...], others: tuple[ItemId,
 class Session:
     """A learner that is asked and told by item ids; every answer is learnt once, in whatever order answers come.
 
-    A session remembers its open offers and the last 10,000 answers, and nothing else unless it has a ledger. It is not
-    thread-safe: use it from one thread, or with a lock around every call.
+    A session remembers its open offers and the last 10,000 closed offers, and nothing else unless it has a ledger. It
+    is not thread-safe: use it from one thread, or with a lock around every call.
 
     Parameters
     ----------
     learner : Learner
-        What chooses and learns; see `conquer.make`. It belongs to the session from now on.
+        What chooses and learns; see `conquer.make`. The session owns it.
     featurizer : Featurizer, optional
         How items become rows; its dim must be the learner's. By default vectors are taken as they are, texts and dicts
-        are hashed. Any callable with a `dim` works; a file then holds its name, and `Session.load` must be given it.
+        are hashed. Any callable with a `dim` works; files store only its class name; pass it to `Session.load`.
     seed : int
         The round with ordinal t draws ticket t of this seed, as `simulate` does.
     ledger : Ledger, optional
@@ -172,7 +172,7 @@ class Session:
         return f"<Session: {self.learner!r}, rounds {self.ordinal:,}, open {open_offers:,}, seed {self.seed}>"
 
     def _log(self, row: Mapping[str, Any], more: Mapping[str, Any]) -> None:
-        """Record a row. While a learner has moved on without its row, the session is broken."""
+        """Record a row. If the ledger fails, the session stays broken."""
         self._broken = True
         if self.ledger is not None:
             self.ledger.append({**row, **more})
@@ -181,7 +181,7 @@ class Session:
     def _enter(self) -> None:
         """Take the session for this thread until `_user` is 0 again."""
         me = get_ident()
-        # No call comes between the test and the store, so no other thread does.
+        # CPython does not switch threads between the test and the store.
         if self._user not in (0, me):
             raise RuntimeError(
                 "another thread is using this session: sessions are not thread-safe, use a lock around every call"
@@ -202,8 +202,8 @@ class Session:
         items
             {id: item}; a list of texts, dicts or vectors; a (K, D) matrix; or a list of dicts that each have an "id".
             Ids are strings or whole numbers and are kept as they are. A list's ids are `ids`, or else "0", "1", ....
-            A fitted session also takes a list of ids of its `catalog`, or the catalog itself. Of a dict in which
-            `vector` holds numbers or `features` is a dict, those parts are learnt: see `conquer.items`.
+            A fitted session also takes a list of ids of its `catalog`, or the catalog itself. If a dict has a
+            numeric `vector` or a dict `features`, only these parts are learnt: see `conquer.items`.
         context
             A text, dict or vector that is crossed with every item's features.
         ids
@@ -217,7 +217,7 @@ class Session:
         Raises
         ------
         ValueError, TypeError
-            The items, their ids or their features cannot be used; no round is used up.
+            The items, their ids or their features cannot be used; the round counter does not change.
         """
         self._enter()
         try:
@@ -296,9 +296,9 @@ class Session:
     def tell(
         self,
         offer: Offer | str,
-        answer: Any = _UNSAID,
+        answer: Any = _MISSING,
         *,
-        winner: Any = _UNSAID,
+        winner: Any = _MISSING,
         voter: str | None = None,
         kind: str = "person",
     ) -> Outcome:
@@ -310,10 +310,10 @@ class Session:
             The offer or its id.
         answer
             "first" or "second" in the order of `offer.shown`, "left" or "right" by `offer.left`, "tie"; "yes" or "no"
-            to a BEST question; "skip" or None for no answer; "both_bad", learnt by the few learners that have a use
-            for it; or how strongly the first is preferred, a number in [-1, 1]. A shown item's id works too; type
-            checkers accept it as `winner=` only, so that they find misspelt words. Where ids are whole numbers, a
-            whole number is always an id, and strengths are floats.
+            to a BEST question; "skip" or None for no answer; "both_bad", ignored by most learners; or how strongly the
+            first is preferred, a number in [-1, 1]. A shown item's id works too; type checkers accept it as `winner=`
+            only, so that they find misspelt words. Where ids are whole numbers, a whole number is always an id, and
+            strengths are floats.
         winner : str or int
             The id of the preferred item, instead of `answer`.
         voter : str, optional
@@ -340,13 +340,13 @@ class Session:
         >>> session.tell(offer, winner=8)
         'learnt'
         """
-        if (answer is _UNSAID) == (winner is _UNSAID):
+        if (answer is _MISSING) == (winner is _MISSING):
             raise TypeError("tell takes an answer or winner=, and not both")
-        if winner is not _UNSAID and (not isinstance(winner, str | int | np.integer) or isinstance(winner, bool)):
+        if winner is not _MISSING and (not isinstance(winner, str | int | np.integer) or isinstance(winner, bool)):
             raise AnswerError(f"winner must be the id of a shown item, got {winner!r:.80}")
         self._enter()
         try:
-            return self._tell(offer, answer if winner is _UNSAID else winner, checked_source(Source(voter, 0, kind)))
+            return self._tell(offer, answer if winner is _MISSING else winner, checked_source(Source(voter, 0, kind)))
         finally:
             self._user = 0
 
@@ -372,7 +372,7 @@ class Session:
                 raise
         self._log({"kind": "tell", "id": offer_id, "answer": value}, source_record(source))
         del self._open[offer_id]
-        # Of the other items only the one that was named, so that the memory of an answer stays small.
+        # Keep only the named item, to save memory.
         named = tuple([name for name in question.others if name == answer])
         self._remember(offer_id, ClosedOffer(question._replace(others=named), value))
         return "skipped" if value is None else "learnt"
@@ -383,7 +383,7 @@ class Session:
             return found
         if offer_id.isdecimal() and int(offer_id) < self.ordinal:
             raise AnswerError(
-                f"offer {offer_id!r} was answered, cancelled or expired before the last {REMEMBERED:,} closed offers"
+                f"offer {offer_id!r} is closed and no longer remembered (the session keeps {REMEMBERED:,})"
             )
         raise AnswerError(f"no offer has the id {offer_id!r}")
 
@@ -418,7 +418,7 @@ class Session:
         groups: Mapping[Any, str] | None = None,
         **options: Any,
     ) -> Board:
-        """Which of these items wins, and how certain that is. No round is used up.
+        """Which of these items wins, and how certain that is. The round counter does not change.
 
         Parameters
         ----------
@@ -442,7 +442,7 @@ class Session:
         if groups is None:
             return self._board(rows, {"names": list(map(str, names)), **options})
         if lacking := [name for name in names if name not in groups]:
-            raise ValueError(f"groups must have one group for every item, got none for {lacking[0]!r:.80}")
+            raise ValueError(f"groups has no entry for item {lacking[0]!r:.80}")
         return self._board(rows, {"groups": [groups[name] for name in names], **options})
 
     def _board(self, rows: SparseRows, options: Mapping[str, Any]) -> Board:
@@ -453,13 +453,13 @@ class Session:
     def _listed(self, items: Any, context: Any, ids: Sequence[ItemId] | None) -> tuple[Sequence[ItemId], SparseRows]:
         """The ids and rows of `items`, or of the catalog."""
         if items is None and self.catalog is None:
-            raise ValueError("this session has no catalog, as a fitted one does: pass the items")
+            raise ValueError("items are required: only a fitted session has a catalog")
         return self._read(self.catalog if items is None else items, context, ids)
 
     def scores(
         self, items: SessionItems | None = None, context: Item | None = None, ids: Sequence[ItemId] | None = None
     ) -> dict[Any, float]:
-        """{id: score}, higher is better; items as in `board`. No round is used up."""
+        """{id: score}, higher is better; items as in `board`."""
         names, rows = self._listed(items, context, ids)
         return dict(zip(names, self.learner.scores(rows).tolist(), strict=True))
 
@@ -518,9 +518,9 @@ def _id_of(offer: Offer | str) -> str:
 
 def _split_ids(items: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]]:
     """The ids of dicts that have one, and the items without them: a dict with nothing but a text is that text."""
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         if not isinstance(item, Mapping) or "id" not in item:
-            raise ValueError(f"all items or none have an 'id': item 0 has one, item {place} has none")
+            raise ValueError(f"all items or none have an 'id': item 0 has one, item {position} has none")
     rest: list[Any] = [{key: value for key, value in item.items() if key != "id"} for item in items]
     if all({"text"} <= item.keys() <= {"text", *SHOWN} for item in rest):
         rest = [item["text"] for item in rest]

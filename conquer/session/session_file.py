@@ -68,7 +68,7 @@ def load(
     path : str or path
         A file of `save`.
     featurizer : callable, optional
-        The session's own featurizer, for a session that was saved with one; files hold its name only.
+        The custom featurizer of a session that was saved with one; files store only its class name.
     ledger : Ledger, optional
         The session's ledger from now on; open offers are recorded in it first.
     rules : mapping, optional
@@ -121,11 +121,11 @@ def restore(
     try:
         return _session_of(learner, json.loads(arrays["session"].tobytes()), arrays, featurizer, ledger)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
-        raise FileError(f"the session in the file does not fit together: {type(error).__name__}: {error}") from None
+        raise FileError(f"the session in the file is inconsistent: {type(error).__name__}: {error}") from None
 
 
 def dumps_session(session: Session) -> bytes:
-    """Learner, featurizer, place in the ticket stream, open offers and recent answers as one file's bytes."""
+    """Learner, featurizer, position in the ticket stream, open offers and recent answers as one file's bytes."""
     offers = [
         {
             "id": name,
@@ -172,9 +172,9 @@ def _session_of(
 ) -> Session:
     own = extra.get("own_featurizer")
     if own is not None and featurizer is None:
-        raise ValueError(f"it has a featurizer of its own, {own}: load it with Session.load(path, featurizer=...)")
+        raise ValueError(f"it was saved with the custom featurizer {own}: use Session.load(path, featurizer=...)")
     if own is None and featurizer is not None:
-        raise ValueError("featurizer= is for sessions saved with a featurizer of their own, and this one was not")
+        raise ValueError("featurizer= is only for sessions saved with a custom featurizer")
     if extra["featurizer"] is not None:
         featurizer = Featurizer.from_settings(extra["featurizer"], _part(arrays, "featurizer"))
     session = Session(
@@ -224,7 +224,7 @@ def _reopen(session: Session, row: Mapping[str, Any], items: SparseRows) -> None
     checked_ids((*shown, *others))
     session.learner.check(choice, len(items))
     if len(shown) != len(choice.shown) or not isinstance(row["memo"], dict):
-        raise ValueError(f"offer {row['id']!r} must name what it showed and remember it in an object")
+        raise ValueError(f"offer {row['id']!r} needs one id per shown item and a memo object")
     if not 0 <= int(row["id"]) < session.ordinal or row["id"] in session._closed:
         raise ValueError(f"offer id {row['id']!r} is not one of this session's open ones")
     session._log({"kind": "ask", "id": row["id"], "rows": items}, choice_record(choice))

@@ -190,7 +190,7 @@ def test_a_gap_of_rounding_errors_needs_no_number_of_answers():
     V = 0.01 * (1 - np.eye(2))
     board = board_of([1.0 + 4e-16, 1.0], V, 0 * V, lam=1.0, U=1.0, spread=0.0, answers=9)
     assert board.more.tolist() == [math.inf]
-    assert "a billion answers are not enough" in board.stop(0.0).text
+    assert "more than a billion answers needed" in board.stop(0.0).text
 
 
 def test_the_leader_is_never_better_than_itself_even_before_the_first_answer():

@@ -35,7 +35,7 @@ def stepwise(votes, rows, places, **parameters):
 def test_ids_give_what_one_by_one_learning_gives(votes, lam):
     session = conquer.fit(votes, lam=lam)
     known = session.catalog
-    expected = stepwise(votes, known.rows, known.places, model="full", lam=lam)
+    expected = stepwise(votes, known.rows, known.positions, model="full", lam=lam)
     np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
     np.testing.assert_allclose(session.learner.model.inverse, expected.model.inverse, atol=1e-9, rtol=0)
     assert session.learner.answers == expected.answers == len(votes)
@@ -47,7 +47,7 @@ def test_items_give_what_one_by_one_learning_gives(votes, how):
     rng = np.random.default_rng(3)
     items = {name: rng.normal(size=3).tolist() for name in NAMES}
     session = conquer.fit(votes, items, **parameters)
-    expected = stepwise(votes, session.catalog.rows, session.catalog.places, **parameters)
+    expected = stepwise(votes, session.catalog.rows, session.catalog.positions, **parameters)
     np.testing.assert_allclose(session.learner.model.weights(), expected.model.weights(), atol=1e-9, rtol=0)
     assert session.catalog.names == NAMES
 
@@ -68,7 +68,7 @@ def test_texts_give_what_one_by_one_learning_gives(how):
 def test_other_learners_learn_in_the_order_of_the_votes():
     votes = [("tea", "mug", 1), ("mug", "pot", -1), ("tea", "pot", 0), ("pot", "tea", 1)]
     session = conquer.fit(votes, model="diagonal", update="implicit")
-    expected = stepwise(votes, session.catalog.rows, session.catalog.places, model="diagonal", update="implicit")
+    expected = stepwise(votes, session.catalog.rows, session.catalog.positions, model="diagonal", update="implicit")
     assert np.array_equal(session.learner.model.weights(), expected.model.weights())
     kernel = conquer.fit(votes, model="kernel", kernel="linear")
     full = conquer.fit(votes)
@@ -133,7 +133,7 @@ def test_a_fitted_session_is_asked_told_saved_loaded_and_continued(tmp_path):
     conquer.save(session, tmp_path / "one.safetensors")
     again = conquer.load(tmp_path / "one.safetensors", ledger=conquer.MemoryLedger())
     assert again.catalog.names == session.catalog.names == ("tea", "mug", "pot")
-    assert again.catalog.closed
+    assert again.catalog.ids_only
     for one in (session, again):
         for items in (one.catalog, ["pot", "tea"], {"x": "mug", "y": "tea"}):
             offer = one.ask(items)

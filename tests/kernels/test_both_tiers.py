@@ -15,7 +15,7 @@ from conquer.features.vocabulary import restrict, tabulate
 from conquer.kernels.core import kernel as kernels
 from conquer.kernels.core.background import describe
 from conquer.kernels.core.kernel import KernelEntry
-from conquer.learners.batch import in_bulk
+from conquer.learners.batch import batch_learner
 from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import EdgeLearner, EdgeRule
@@ -111,7 +111,8 @@ def many(rng):
         for model in ("diagonal", "full"):
             known = {parameter.name for parameter in find(name).parameters if model in parameter.models} | {"believe"}
             learns = name != "random" or "believe" not in setting
-            if set(setting) <= known and learns and (learner := in_bulk(make(name, dim=5, model=model, **setting))):
+            fits = set(setting) <= known and learns
+            if fits and (learner := batch_learner(make(name, dim=5, model=model, **setting))):
                 X = as_rows(rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.6) * wild, 5)
                 learner.learn_all(X, rng.permutation(40).reshape(20, 2), [0.5, -1] * 10, [1, -1, 0, 1] * 5, [7] * 20)
                 learner.choose_all(X, [0, 2, 9, 10, 22, 31, 40], [3, 4, 5, 6, 7, 8])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as given_by
 from strategies import histories
 
-from conquer.learners.batch import in_bulk
+from conquer.learners.batch import batch_learner
 from conquer.learners.conquer import Conquer
 from conquer.models.full import Full
 from conquer.policies import GREEDY, Policy
@@ -110,7 +110,7 @@ def check_choices(learner, X, starts, tickets):
 @pytest.mark.parametrize(("name", "settings"), list(learners()))
 def test_many_rounds_are_the_rounds_one_by_one(name, settings):
     one, two = (make(name, dim=DIM, **settings) for _ in range(2))
-    assert in_bulk(one) is one
+    assert batch_learner(one) is one
     for seed in range(3):
         X, starts = rounds(seed)
         answers = duels(starts, seed)
@@ -210,8 +210,8 @@ def test_learners_that_cannot_say_so():
         make("gnr", dim=DIM, projection="exact"),
         make("gnr", dim=DIM, model="kernel", kernel="linear", believe="voters"),
     ]
-    assert [in_bulk(learner) for learner in unable] == [None] * len(unable)
-    with pytest.raises(ValueError, match="see bulk"):
+    assert [batch_learner(learner) for learner in unable] == [None] * len(unable)
+    with pytest.raises(ValueError, match="does not support batches"):
         kernel.choose_all(as_rows(np.eye(DIM), DIM), [0, 2], [1])
 
 

@@ -58,7 +58,7 @@ def test_a_published_learner_is_made_learns_and_is_written_by_its_values(row):
         ("maxinp", {}, "published=True of maxinp needs horizon"),
         ("maxinp", {"horizon": 10, "eta": 1.0}, r"published=True sets .* of maxinp; got \['eta'\]"),
         ("maxinp", {"horizon": 10, "model": "diagonal"}, r"got \['model'\]"),
-        ("toptwo", {}, "published=True is for systems with a paper of their own, got toptwo"),
+        ("toptwo", {}, "published=True needs an algorithm with published settings, got toptwo"),
         ("gnc", {}, "got gnc"),
         ("rucb", {"alpha": 0.7}, "published=True sets alpha of rucb"),
     ],

@@ -44,7 +44,7 @@ def changed(data, change):
         lambda extra, arrays: extra["catalog"].update(names=["tea", "tea", "pot"]),
         lambda extra, arrays: extra["catalog"].update(names=["tea", 3.5, "pot"]),
         lambda extra, arrays: extra["catalog"].update(names=["tea", "tie", "pot"]),
-        lambda extra, arrays: extra["catalog"].pop("closed"),
+        lambda extra, arrays: extra["catalog"].pop("ids_only"),
         lambda extra, arrays: arrays.pop("catalog.data"),
         lambda extra, arrays: arrays.update({"catalog.indices": np.array([0, 1, 9], np.int32)}),
         lambda extra, arrays: extra.update(catalog=[]),

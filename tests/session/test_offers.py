@@ -221,13 +221,13 @@ def test_a_featurizer_of_ones_own_is_given_again_when_the_session_is_loaded(tmp_
     items = {"short": "tea", "long": "a long text"}
     session.tell(session.ask(items), winner="long")
     session.save(tmp_path / "session")
-    with pytest.raises(FileError, match=r"a featurizer of its own, Lengths: load it with Session.load\(path, featur"):
+    with pytest.raises(FileError, match=r"the custom featurizer Lengths: use Session.load\(path, featur"):
         Session.load(tmp_path / "session")
     again = Session.load(tmp_path / "session", featurizer=Lengths())
     assert again.scores(items) == session.scores(items)
     assert again.dumps() == session.dumps()
     fresh().save(tmp_path / "plain")
-    with pytest.raises(FileError, match="this one was not"):
+    with pytest.raises(FileError, match="only for sessions saved with a custom featurizer"):
         Session.load(tmp_path / "plain", featurizer=Lengths())
 
 

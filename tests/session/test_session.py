@@ -127,7 +127,7 @@ def test_a_silent_offer_takes_no_answer():
         session.tell(offer.id, "first")
     assert silent is not None
     assert len(silent.shown) == 1
-    with pytest.raises(AnswerError, match="asked nothing"):
+    with pytest.raises(AnswerError, match="asks nothing"):
         session.tell(silent.id, "first")
     assert session.tell(silent.id, None) == "repeat"
 

@@ -196,8 +196,8 @@ def ordered(projection, work, count):
 def choose(state, items, after, rule, ticket):
     """(status, a, b, query, chance): a is shown first; b second (a duel), or the greedy item (Banditron), or -1.
 
-    `chance` is that of this very choice given the round, NaN where it has no closed form. `after` are the rows of the
-    next round, where they are known: they are fetched meanwhile.
+    `chance` is the probability of this choice given the round, NaN where it has no closed form. `after` are the rows of
+    the next round, where they are known: they are fetched meanwhile.
     """
     count, work, projection = items.rows.size, state.work, state.constants.projection
     first, second = rule.first, rule.second

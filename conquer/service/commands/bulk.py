@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from conquer.learners.batch import BatchLearner, in_bulk
+from conquer.learners.batch import BatchLearner, batch_learner
 from conquer.rows import SparseRows
 from conquer.service.commands.memory import Memory
 from conquer.service.commands.reading import ITEM
@@ -94,7 +94,7 @@ class VectorBulk:
 
 def bulk_of(settings: ModelSettings, learner: Learner, memory: Memory) -> VectorBulk | None:
     """What does many rounds of this model at once; None where each of them has more to it."""
-    many = in_bulk(learner)
-    if many is None or settings.features.learn is not None or settings.stop is not None:
+    batch = batch_learner(learner)
+    if batch is None or settings.features.learn is not None or settings.stop is not None:
         return None
-    return VectorBulk(many, settings.features.dim, memory)
+    return VectorBulk(batch, settings.features.dim, memory)

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from conquer import registry
-from conquer.learners.batch import in_bulk
+from conquer.learners.batch import batch_learner
 from conquer.service.commands.pick_learner import PickLearner, build, fresh_learner
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.http.schemas import FeatureSettings, ModelSettings
@@ -83,6 +83,6 @@ def _rehearse(learner: PickLearner) -> None:
         for context in (b"null", b'{"hour":3.0}'):
             read = learner.read(items, context)
             learner.learn(read, learner.choose(read, 0)[0], 1.0)
-    if many := in_bulk(learner.learner):
-        many.choose_all(read.rows, [0, 2], [0])
-        many.learn_all(read.rows, np.array([[0, 1]]), [1.0], [0], [0])
+    if batch := batch_learner(learner.learner):
+        batch.choose_all(read.rows, [0, 2], [0])
+        batch.learn_all(read.rows, np.array([[0, 1]]), [1.0], [0], [0])
