@@ -1,4 +1,4 @@
-"""The names a package needs to add an algorithm, a judge, a featurizer or a reader.
+"""The names a package needs to add an algorithm, a judge, an encoder or a reader.
 
 These names are stable. A package offers its objects through entry points; `docs/extending.md` has an example.
 """

@@ -11,6 +11,9 @@ GREEDY, UCB, RELATIVE_UCB, THOMPSON = st.GREEDY, st.UCB, st.RELATIVE_UCB, st.THO
 UNIFORM, WORST, ALONE, EXPLORE = st.UNIFORM, st.WORST, st.ALONE, st.EXPLORE
 CHALLENGER, SEPARATION = st.CHALLENGER, st.SEPARATION
 ALWAYS, CONFIDENT = st.ALWAYS, st.CONFIDENT
+FIRST = (GREEDY, UCB, UNIFORM, WORST)
+"""Rules that need no first item."""
+_NAMES = "GREEDY UCB RELATIVE_UCB THOMPSON UNIFORM WORST ALONE EXPLORE CHALLENGER SEPARATION".split()
 
 PlainRule = Callable[[Model, Any, int | None, float, int], Floats]
 """A rule in Python: (model, X, first item or None, eta, ticket) -> (K,) values; the largest is shown."""
@@ -39,7 +42,8 @@ class Policy:
     Raises
     ------
     ValueError
-        `SEPARATION`, which chooses a pair, is only one of the two rules.
+        The first rule needs a first item, `SEPARATION`, which chooses a pair, is only one of the two rules, or
+        `CHALLENGER` is combined with `CONFIDENT`.
 
     Examples
     --------
@@ -60,11 +64,26 @@ class Policy:
     def __post_init__(self) -> None:
         if (self.first == SEPARATION) != (self.second == SEPARATION):
             raise ValueError("SEPARATION chooses a pair: it must be the first and the second rule")
+        if not callable(self.first) and self.first not in (*FIRST, SEPARATION):
+            raise ValueError(
+                f"{rule_name(self.first)} can only be the second rule: without a first item it has no values"
+            )
+        if self.second == CHALLENGER and self.gate == CONFIDENT:
+            raise ValueError("CHALLENGER has a width without eta: it cannot be combined with the gate CONFIDENT")
 
     @property
     def compiled(self) -> bool:
         """Whether every part is built in, so that the compiled driver can run it."""
         return not (callable(self.first) or callable(self.second) or callable(self.gate))
+
+
+def rule_name(rule: object) -> str:
+    """The name of a built-in rule.
+
+    >>> rule_name(THOMPSON)
+    'THOMPSON'
+    """
+    return _NAMES[rule] if isinstance(rule, int) and 0 <= rule < len(_NAMES) else repr(rule)
 
 
 TTG = Policy(first=GREEDY, second=GREEDY)

@@ -127,7 +127,7 @@ def test_a_strength_says_how_much_better_the_named_one_of_two_is(strength, word)
 
 def test_of_more_than_two_and_of_one_there_is_no_strength():
     assert read_answer("b", Query.DUEL, IDS[:3], strength=0.5) == answer_of(1, 3)
-    with pytest.raises(AnswerError, match="no strength"):
+    with pytest.raises(AnswerError, match="strength is not allowed"):
         read_answer("a", Query.BEST, ("a",), strength=0.5)
     assert read_answer("a", Query.BEST, ("a",), strength=1.0) == 1.0
 

@@ -60,7 +60,7 @@ VOTE_DETAILS: dict[Role, tuple[str, ...]] = {
 
 `left` is "first" or "second"; `question` distinguishes questions about the same pair.
 """
-ROLES = ("first", "second", "winner", *get_args(Role))
+ROLES = ("first", "second", "winner", "loser", *get_args(Role))
 """The keys of `columns=`."""
 _LONGEST_CACHED = 100
 
@@ -147,6 +147,8 @@ def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
 
     >>> vote_columns(["id", "Model A", "Model B", "Winner", "judge"]).voter
     'judge'
+    >>> vote_columns(["beste Antwort", "andere"], {"winner": "beste Antwort", "loser": "andere"}).first
+    'beste Antwort'
     """
     names = by_plain_name(header)
     chosen = _given(names, given or {})
@@ -154,6 +156,10 @@ def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
         role: chosen.get(role) or column(names.values(), usual) for role, usual in VOTE_DETAILS.items()
     }
     seen = ", ".join(names.values())
+    if "loser" in chosen:
+        if "winner" not in chosen or "first" in chosen or "second" in chosen:
+            raise ValueError("columns= names 'loser' together with 'winner', without 'first' and 'second'")
+        return VoteColumns(chosen["winner"], chosen["loser"], **rest)
     if ("first" in chosen) != ("second" in chosen):
         raise ValueError("columns= must name both 'first' and 'second', or neither")
     pair = (chosen["first"], chosen["second"]) if "first" in chosen else _pair(names, SIDES)

@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.choice import pick_once
 from conquer.models.model import CompiledModel
-from conquer.policies import Policy
+from conquer.policies import FIRST, Policy, rule_name
 from conquer.rows import SparseRows
 from conquer.types import Choice, Floats, Model, Query
 
 Rules = Mapping[str, Any]
 """Functions of a custom policy by "module:name" or by name, and custom `Algorithm` rows by their names."""
-_FIRST = (st.GREEDY, st.UCB, st.UNIFORM, st.WORST)
 _CODES = {
-    "first": _FIRST,
-    "second": (*_FIRST, st.RELATIVE_UCB, st.THOMPSON),
+    "first": FIRST,
+    "second": (*FIRST, st.RELATIVE_UCB, st.THOMPSON),
     "gate": (st.ALWAYS, st.CONFIDENT),
 }
 _REPLIES = (st.REPLY_DUEL, st.REPLY_IGNORE)
@@ -80,7 +79,7 @@ def chance_of(
 
     A rule draws uniformly among its largest values, so a probability is a product of one over the number of ties.
     """
-    if policy.first not in _FIRST or policy.second not in (*_FIRST, st.RELATIVE_UCB, st.ALONE) or callable(policy.gate):
+    if policy.first not in FIRST or policy.second not in (*FIRST, st.RELATIVE_UCB, st.ALONE) or callable(policy.gate):
         return None
     model, (first, *rest) = InRound(compiled, ticket), shown
     chance = _shares(_values(model, policy.first, eta, rows, None, ticket), -1)[first]
@@ -121,7 +120,7 @@ def _values(model: Model, rule: Any, eta: float, rows: SparseRows, first: int | 
         return model.scores(rows) + np.sqrt(eta * model.variances(rows))
     if rule == st.RELATIVE_UCB and first is not None:
         return model.scores(rows) + np.sqrt(eta * model.contrasts(rows, first))
-    raise ValueError(f"rule {rule} cannot be combined with a rule written in Python")
+    raise ValueError(f"{rule_name(rule)} cannot be combined with a rule written in Python")
 
 
 def policy_header(policy: Policy) -> dict[str, Any]:
@@ -143,7 +142,7 @@ def read_policy(header: Mapping[str, Any], rules: Rules) -> Policy:
 def _written(part: str, rule: int | Callable[..., Any]) -> int | str:
     if not callable(rule):
         if rule not in _CODES[part]:
-            raise ValueError(f"the {part} rule {rule!r} of a custom policy cannot be saved")
+            raise ValueError(f"the {part} rule {rule_name(rule)} of a custom policy cannot be saved")
         return int(rule)
     name = getattr(rule, "__qualname__", "")
     if not name or "<lambda>" in name:

@@ -70,7 +70,7 @@ class OpenOffer(NamedTuple):
 
 
 class ClosedOffer(NamedTuple):
-    """An offer that takes no more answers; `why`: "answered" (then with its value), "cancelled" or "expired"."""
+    """An offer that takes no more answers; `why`: "answered", "cancelled", "expired" or "silent" (asks nothing)."""
 
     question: OfferQuestion
     value: float | None
@@ -233,7 +233,7 @@ class Session:
                 self._log(row, choice_record(choice))
             self.ordinal += 1
             if choice.query is Query.NONE:
-                self._remember(offer_id, ClosedOffer(question, None))
+                self._remember(offer_id, ClosedOffer(question, None, "silent"))
             else:
                 self._open[offer_id] = OpenOffer(rows, choice, question)
                 if len(self._open) > self.open_offers:
@@ -353,11 +353,11 @@ class Session:
     def _tell(self, offer: Offer | str, answer: Any, source: Source) -> Outcome:
         offer_id = _id_of(offer)
         if closed := self._closed.get(offer_id):
-            if closed.why != "answered":
+            if closed.why in ("cancelled", "expired"):
                 raise AnswerError(f"offer {offer_id!r} {self._reason(closed)}, got the answer {answer!r}")
             if closed.question.read(answer) != closed.value:
                 raise AnswerError(f"offer {offer_id!r} was answered {closed.value!r} before, got {answer!r} now")
-            return "repeat"
+            return "skipped" if closed.why == "silent" else "repeat"
         rows, choice, question = self._opened(offer_id)
         value = question.read(answer)
         if (weighing := believer(self.learner)) is not None:
@@ -388,14 +388,14 @@ class Session:
         raise AnswerError(f"no offer has the id {offer_id!r}")
 
     def _reason(self, closed: ClosedOffer) -> str:
-        if closed.why == "cancelled":
-            return "was cancelled"
-        return f"has expired: this session keeps {self.open_offers:,} unanswered offers (open_offers=)"
+        if closed.why == "expired":
+            return f"has expired: this session keeps {self.open_offers:,} unanswered offers (open_offers=)"
+        return "asks nothing" if closed.why == "silent" else f"was {closed.why}"
 
     def cancel(self, offer: Offer | str) -> None:
         """Close an offer that will not be answered; later answers to it are refused.
 
-        Cancelling it again changes nothing. AnswerError: the offer is unknown, or was answered.
+        Cancelling it again changes nothing. AnswerError: the offer is unknown, was answered or asks nothing.
         """
         self._enter()
         try:
@@ -404,8 +404,8 @@ class Session:
             if closed is None:
                 self._opened(offer_id)
                 self._close(offer_id, "cancelled")
-            elif closed.why == "answered":
-                raise AnswerError(f"offer {offer_id!r} was answered and cannot be cancelled")
+            elif closed.why in ("answered", "silent"):
+                raise AnswerError(f"offer {offer_id!r} {self._reason(closed)} and cannot be cancelled")
         finally:
             self._user = 0
 

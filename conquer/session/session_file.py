@@ -211,8 +211,10 @@ def _closed_of(
     """A closed offer of a file, checked."""
     question = OfferQuestion(Query(query), tuple(shown), left, bool(outside), bool(ties), tuple(others))
     checked_ids((*question.shown, *question.others))
-    if left not in question.shown or why not in ("answered", "cancelled", "expired"):
-        raise ValueError(f"a closed offer was answered, cancelled or expired with {left!r} shown, got {why!r}")
+    if left not in question.shown:
+        raise ValueError(f"the left item {left!r} of a closed offer is not one of those shown")
+    if why not in ("answered", "cancelled", "expired", "silent"):
+        raise ValueError(f"a closed offer must be answered, cancelled, expired or silent, got {why!r}")
     if value is not None:
         checked_answer(value, strengths=question.query != Query.BEST, shown=len(question.shown))
     return ClosedOffer(question, value, why)

@@ -78,7 +78,7 @@ def test_infinite_ends_are_null(folder, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("diagonal", "items.csv"), "got a diagonal one"),
+        (("diagonal", "items.csv"), "got diagonal"),
         (("session",), "knows no items of its own"),
         (("session", "--groups", "kind"), "give that file as well"),
         (("session", "items.csv", "--groups", "colour"), "has no 'colour'"),

@@ -118,6 +118,11 @@ def test_columns_can_be_named(tmp_path):
     named = {"first": "answer one", "second": "Answer Two", "winner": "who won"}
     (vote,) = read_votes(path, columns=named, content="texts")
     assert (vote.first, vote.second, vote.value) == ("green tea", "a mug", 1.0)
+    (vote,) = read_votes(path, columns={"winner": "answer two", "loser": "answer one"}, content="texts")
+    assert (vote.first, vote.second, vote.value) == ("a mug", "green tea", 1.0)
+    for wrong in ({"loser": "model_b"}, {**named, "loser": "model_b"}):
+        with pytest.raises(ValueError, match="'loser' together with 'winner'"):
+            read_votes(path, columns=wrong)
 
 
 @pytest.mark.parametrize(

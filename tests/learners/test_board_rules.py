@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from conquer import policies
 from conquer.boards.widths import Width
 from conquer.kernels.rounds import choice as board
 from conquer.kernels.rounds import settings as st
 from conquer.policies import GREEDY, SEPARATION, Policy
 from conquer.registry import make
+from conquer.saving import dumps
 from conquer.types import Choice, Query
 
 VARIANCES = [1e-300, 1e-12, 0.01, 0.25, 1.0, 50.0, 1e12]
@@ -97,6 +99,22 @@ def test_the_first_pair_is_any_pair():
 def test_a_pair_rule_cannot_be_half_of_a_policy():
     with pytest.raises(ValueError, match="chooses a pair"):
         Policy(first=GREEDY, second=SEPARATION)
+
+
+@pytest.mark.parametrize("rule", ["THOMPSON", "RELATIVE_UCB", "CHALLENGER", "ALONE", "EXPLORE"])
+def test_rules_that_need_a_first_item_are_never_first(rule):
+    with pytest.raises(ValueError, match=f"{rule} can only be the second rule"):
+        Policy(first=getattr(policies, rule), second=GREEDY)
+
+
+def test_the_challenger_has_no_gate_and_built_in_rules_are_named():
+    with pytest.raises(ValueError, match="CHALLENGER has a width without eta"):
+        Policy(first=GREEDY, second=policies.CHALLENGER, gate=policies.CONFIDENT)
+    with pytest.raises(ValueError, match="the second rule CHALLENGER of a custom policy cannot be saved"):
+        dumps(make(policies.TOB, dim=3))
+    python = Policy(first=lambda model, X, first, eta, ticket: model.scores(X), second=policies.THOMPSON)
+    with pytest.raises(ValueError, match="THOMPSON cannot be combined with a rule written in Python"):
+        make(python, dim=3).choose(np.eye(3), 0)
 
 
 def test_far_apart_items_are_still_told_apart():

@@ -78,7 +78,7 @@ def test_before_the_first_answer_anyone_may_be_best():
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("gnr", {"model": "diagonal"}, "model='full' or model='kernel', got a diagonal one"),
+        ("gnr", {"model": "diagonal"}, "model='full' or model='kernel', got diagonal"),
         ("gnr", {"model": "kernel", "budget": 3}, "budget=3 lets the model forget pairs"),
         ("gnr", {"model": "full", "projection": "exact"}, "only interval='proved' holds, got 'anytime'"),
         ("confidit", {"model": "full"}, "confidit asks about one item"),

@@ -69,7 +69,7 @@ def test_files_keep_the_tolerance():
 
 
 def test_stopping_is_refused_where_there_is_no_board():
-    with pytest.raises(ValueError, match="got a diagonal one"):
+    with pytest.raises(ValueError, match="got diagonal"):
         conquer.Session(conquer.make("gnr", dim=3), stop=0.5)
     with pytest.raises(ValueError, match="stop must be"):
         conquer.Session(conquer.make("gnr", dim=3, model="full"), stop=-1)

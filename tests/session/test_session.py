@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from conquer.answers import AnswerError, leftmost
 from conquer.registry import find, make
 from conquer.rows import Rounds
-from conquer.session import MemoryLedger, Session, replay
+from conquer.session import MemoryLedger, Session, replay, restore
 from conquer.simulation import simulate
 from conquer.types import Query
 
@@ -94,7 +94,7 @@ def test_bad_asks_change_nothing():
     ):
         with pytest.raises((ValueError, TypeError)):
             session.ask(bad)
-    with pytest.raises(ValueError, match="differ"):
+    with pytest.raises(ValueError, match="unique as strings"):
         session.ask(["a", "b"], ids=["x", "x"])
     with pytest.raises(ValueError, match="one id per item"):
         session.ask(["a", "b"], ids=["x", "y", "z"])
@@ -129,7 +129,9 @@ def test_a_silent_offer_takes_no_answer():
     assert len(silent.shown) == 1
     with pytest.raises(AnswerError, match="asks nothing"):
         session.tell(silent.id, "first")
-    assert session.tell(silent.id, None) == "repeat"
+    with pytest.raises(AnswerError, match="asks nothing and cannot be cancelled"):
+        session.cancel(silent)
+    assert session.tell(silent.id, None) == restore(session.dumps()).tell(silent.id, "skip") == "skipped"
 
 
 def test_best_questions_take_yes_and_no():
