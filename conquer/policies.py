@@ -13,7 +13,9 @@ CHALLENGER, SEPARATION = st.CHALLENGER, st.SEPARATION
 ALWAYS, CONFIDENT = st.ALWAYS, st.CONFIDENT
 FIRST = (GREEDY, UCB, UNIFORM, WORST)
 """Rules that need no first item."""
-_NAMES = "GREEDY UCB RELATIVE_UCB THOMPSON UNIFORM WORST ALONE EXPLORE CHALLENGER SEPARATION".split()
+_NAMES = (
+    "GREEDY", "UCB", "RELATIVE_UCB", "THOMPSON", "UNIFORM", "WORST", "ALONE", "EXPLORE", "CHALLENGER", "SEPARATION",
+)  # fmt: skip
 
 PlainRule = Callable[[Model, Any, int | None, float, int], Floats]
 """A rule in Python: (model, X, first item or None, eta, ticket) -> (K,) values; the largest is shown."""

@@ -122,7 +122,7 @@ def test_columns_can_be_named(tmp_path):
     assert (vote.first, vote.second, vote.value) == ("a mug", "green tea", 1.0)
     for wrong in ({"loser": "model_b"}, {**named, "loser": "model_b"}):
         with pytest.raises(ValueError, match="'loser' together with 'winner'"):
-            read_votes(path, columns=wrong)
+            list(read_votes(path, columns=wrong))
 
 
 @pytest.mark.parametrize(
