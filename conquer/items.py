@@ -127,7 +127,7 @@ def checked_learn(learn: Any) -> tuple[Part, ...] | None:
 
 
 def learnt_parts(has: Sequence[Part], learn: Sequence[Part] | None) -> tuple[Part, ...]:
-    """Which parts are learnt of an item that has these; a ValueError if that is none.
+    """Which parts are learnt of an item that has these; raises ValueError if there are none.
 
     >>> learnt_parts(["text", "vector"], None), learnt_parts(["text", "features"], None)
     (('vector',), ('text', 'features'))
@@ -138,7 +138,8 @@ def learnt_parts(has: Sequence[Part], learn: Sequence[Part] | None) -> tuple[Par
     wanted = usual if learn is None else learn
     found = tuple(part for part in PARTS if part in has and part in wanted)
     if not found:
-        raise ValueError(f"needs {' or '.join(wanted if has or learn else PARTS)}, got {' and '.join(has) or 'none'}")
+        expected = " or ".join(wanted if has or learn else PARTS)
+        raise ValueError(f"has no learnable part: expected {expected}, got {' and '.join(has) or 'none'}")
     return found
 
 

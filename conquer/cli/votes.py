@@ -38,7 +38,7 @@ def fit(
     strict: Annotated[
         bool, typer.Option(help="Stop at the first bad row instead of skipping and listing bad rows.")
     ] = True,
-    seed: Annotated[int, typer.Option(help="Seed of the session's later choices.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the session's choices.")] = 0,
     jobs: Annotated[int, typer.Option(help="Worker processes for files, or parts of large ones.")] = 1,
     one_by_one: Annotated[
         bool, typer.Option("--one-by-one", help="Learn vote by vote, which boards with --interval proved need.")

@@ -31,13 +31,13 @@ response1/response2 response0/response1 answera/answerb answer1/answer2 outputa/
 text1/text2
 """
 SIDES = tuple((first, second) for first, _, second in (pair.partition("/") for pair in _SIDES.split()))
-"""Two items, of which another column names the winner."""
+"""Pairs of columns of which another column names the winner."""
 DECIDED = (("chosen", "rejected"), ("winner", "loser"), ("preferred", "rejected"), ("better", "worse"))
-"""Two items, of which the first has won."""
+"""Pairs of columns whose first item is the winner."""
 SHOWN_SIDES = ("left", "modelleft")
 """First columns that say which item was on the left-hand side."""
 TEXT_PREFIXES = ("chosen", "a1", "response", "answer", "output", "text")
-"""How the names of first columns begin that usually hold texts."""
+"""Prefixes of column names that usually hold texts."""
 ONE_HOT = ("winnermodela", "winnermodelb", "winnertie")
 WINNER = ("winner", "label", "choice", "vote", "result", "outcome", "verdict", "preferred", "better", "judgment")
 SIGNED = ("answer", "preference", "value")

@@ -23,7 +23,7 @@ class DataError(ValueError):
 
 
 def name_of(source: Source) -> str:
-    """How messages call it."""
+    """The name used in error messages."""
     return "the file" if isinstance(source, bytes) else str(source)
 
 

@@ -21,7 +21,7 @@ from conquer.types import ItemId
 Content = Literal["ids", "texts", "dicts", "vectors"]
 CONTENTS = cast(tuple[Content, ...], get_args(Content))
 LONGEST_NAME = 200
-"""Characters of an id or of a voter's name; a longer one is a text, or an attack."""
+"""Characters of an id or of a voter's name. Longer values are treated as texts."""
 _LONGEST_TEXT = 1 << 24
 _LARGEST = sys.float_info.max
 _PARTS: dict[Part, tuple[str, ...]] = {"text": TEXT, "features": FEATURES, "vector": VECTOR}
@@ -97,8 +97,6 @@ class ItemReader:
             return _text(cell)
         value = _json(cell) if isinstance(cell, str) else cell
         if self.content == "dicts":
-            if not isinstance(value, Mapping):
-                raise ValueError(f"expected an object with features, got {cell!r:.60}")
             return self._with_parts(value) if has_parts(value) else _features(value)
         return self._vector(value, cell)
 
@@ -132,7 +130,7 @@ class ItemReader:
             name = text
         before = self._by_text.setdefault(text, name)
         if type(before) is not type(name):
-            raise ValueError(f"{before!r} and {name!r} are both ids: write them alike")
+            raise ValueError(f"the ids {before!r} and {name!r} are equal as text; use one type")
         self.ids[cell] = before
         return before
 

@@ -106,7 +106,7 @@ def _vote(row: Mapping[str, Any], kind: str, shown: Mapping[Any, ShownPair | Non
         more = f"; with more than {_LARGEST:,} features, learn it again with replay()" if kind == "tell" else ""
         raise ValueError(f"the ledger does not hold the items that were shown{more}")
     value = body.get("answer" if kind == "tell" else "value")
-    said = value if value is not None else {"both_bad": "both_bad"}.get(str(body.get("winner")), "skip")
+    said = value if value is not None else "both_bad" if body.get("winner") == "both_bad" else "skip"
     return {
         "text_1": question.items[0],
         "text_2": question.items[1],

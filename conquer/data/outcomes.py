@@ -66,13 +66,13 @@ class OutcomeReader:
             self.words = {word: value for word, value in self.words.items() if plain(word) not in names}
 
     def value(self, said: Any, first: Any, second: Any) -> float:
-        """+1 the first, -1 the second, 0 a tie, NaN a skip, infinity both bad; a ValueError where it is none."""
+        """+1 the first, -1 the second, 0 a tie, NaN a skip, infinity both bad. Raises ValueError for anything else."""
         if self.signed or isinstance(said, Strength):
             return _signed(said)
         if isinstance(said, np.ndarray | np.generic):
             said = said.tolist()
         if isinstance(said, bool) or said is None or (isinstance(said, str) and not said.strip()):
-            raise ValueError(f"no winner, got {said!r:.60}")
+            raise ValueError(f"the winner is missing, got {said!r:.60}")
         word: Any = said.strip() if isinstance(said, str) else said
         if is_real(word):
             word = _integral(word)

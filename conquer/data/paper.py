@@ -18,7 +18,7 @@ LARGEST = sum(_REVIEWS.values())
 """Reviews in all domains together at the paper's size: 341,400."""
 
 SOLVED = {"android": 379, "automotive": 469}
-"""{domain: T}: the rounds of a run, where the paper's table of optional queries gives them away.
+"""{domain: T}: the rounds of a run, where the paper's table of optional queries implies them.
 
 T is 75 % of the reviews of these two. The sizes of the other 31 are assumed: uneven, in a fixed order.
 """

@@ -13,12 +13,12 @@ from conquer.data.columns import RATING, STARS, TEXT, column, columns
 from conquer.data.compression import COMPRESSED, DataError, first_bytes, lines
 from conquer.data.scales import STARS as FIVE_STARS
 from conquer.data.scales import Scale
-from conquer.data.tables import Chunk, FormatError, Row, chunks, from_rows, point, sniff
+from conquer.data.tables import Chunk, FilePart, FormatError, Row, chunks, from_rows, point, sniff
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".tsv", ".csv", ".txt", ".parquet", ".review")
 _LISTED_PROBLEMS = 20
 _SEVERAL_RATERS = Scale(-4.0, 4.0)
-"""The scale of lists of ratings without stars, that of Hutto and Gilbert."""
+"""The scale of lists of ratings without stars: -4 to 4, as in VADER (Hutto and Gilbert)."""
 
 
 class NoReviewsError(DataError):
@@ -47,13 +47,13 @@ class Reading:
     problems: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Review]:
-        for line, row in _rows(self.path, self.text, self.rating):
+        for place, row in _rows(self.path, self.text, self.rating):
             try:
                 review = _review(row, self.scale)
             except ValueError as error:
                 self.unreadable += 1
                 if len(self.problems) < _LISTED_PROBLEMS:
-                    self.problems.append(f"{self.path}, line {line}: {error}")
+                    self.problems.append(f"{place}: {error}")
             else:
                 self.read += 1
                 yield review
@@ -67,9 +67,9 @@ def read(
 ) -> Reading:
     """A reading of one file of reviews, plain or compressed with gzip, xz or zstandard.
 
-    Read are JSON lines (UCSD/McAuley of 2014 to 2023, Yelp, anything with a text and a rating), JSON arrays, the blocks
-    of 2013, amazon_reviews_us TSV, Blitzer's pseudo-XML, CSV (with commas, semicolons, tabs or bars; UTF-8 or Latin-1)
-    and Parquet; files with other endings by the reader that an installed package provides for them.
+    Supported formats: JSON lines (UCSD/McAuley of 2014 to 2023, Yelp, anything with a text and a rating), JSON arrays,
+    SNAP's `key: value` blocks of 2013, amazon_reviews_us TSV, the Multi-Domain Sentiment Dataset (Blitzer), CSV (with
+    commas, semicolons, tabs or bars; UTF-8 or Latin-1) and Parquet; others by readers of installed packages.
 
     Parameters
     ----------
@@ -161,17 +161,20 @@ def _plugin_rows(plugin: plugins.Plugin, path: Path) -> Iterator[tuple[int, Row]
         raise plugin.error(f"cannot read {path}: {type(error).__name__}: {error}") from error
 
 
-def _chunks(path: Path) -> Iterator[Chunk]:
+def _chunks(path: Path) -> tuple[FilePart, Iterator[Chunk]]:
+    """The file's form and its rows."""
+    part = FilePart(path, "table")
     suffix = path.suffix.lower().removeprefix(".")
     plugin = None if _is_ours(path.name) or not suffix else plugins.find("readers", suffix)
     if plugin is not None:
-        return from_rows(_plugin_rows(plugin, path))
+        return part, from_rows(_plugin_rows(plugin, path))
     start = first_bytes(path).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"<review>"):
-        return from_rows(_pseudo_xml(path))
+        return part, from_rows(_pseudo_xml(path))
     if start.startswith(b"product/productId:"):
-        return from_rows(_blocks(path))
-    return chunks(sniff(path))
+        return part, from_rows(_blocks(path))
+    part = sniff(path)
+    return part, chunks(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +189,10 @@ class _Cells:
     ratings: Any
 
 
-def _rows(path: Path, text: str | None, rating: str | None) -> Iterator[tuple[int, _Cells | ValueError]]:
+def _rows(path: Path, text: str | None, rating: str | None) -> Iterator[tuple[str, _Cells | ValueError]]:
+    """(its place for messages, the cells) of every row."""
     try:
-        several = _chunks(path)
+        part, several = _chunks(path)
         first = next(several, None)
     except FormatError as error:
         raise NoReviewsError(str(error)) from None
@@ -202,10 +206,10 @@ def _rows(path: Path, text: str | None, rating: str | None) -> Iterator[tuple[in
         lists = _first_values(chunk, columns(names, ("ratings",)))
         for k, line in enumerate(chunk.lines):
             if k in chunk.bad:
-                yield line, ValueError(chunk.bad[k])
+                yield part.at(line), ValueError(chunk.bad[k])
             else:
                 alone = isinstance(lists[k], list) and stars[k] is None
-                yield line, _Cells(bodies[k], lists[k] if alone else given[k], lists[k])
+                yield part.at(line), _Cells(bodies[k], lists[k] if alone else given[k], lists[k])
 
 
 def _first_values(chunk: Chunk, names: Sequence[str]) -> list[Any]:
@@ -243,7 +247,7 @@ def columns_of(
     path: Path, *, text: str | None = None, rating: str | None = None
 ) -> tuple[str | None, str | None, list[str]]:
     """The names of the text and the rating column, and of those that are not used."""
-    first = next(_chunks(path), None)
+    first = next(_chunks(path)[1], None)
     names = [] if first is None else [str(name) for name in first.names]
     found = column(names, TEXT, text), column(names, RATING, rating)
     return *found, [name for name in names if name not in found and name.lower() != "ratings"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _SHARE = 0.99
-"""Of the numbers that lie on a recognised scale: one in a hundred may be a mistake."""
+"""The share of ratings a scale must contain to be recognised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def sniff(source: str | os.PathLike[str] | bytes) -> FilePart:
 
 
 def encoding_of(start: bytes) -> str:
-    """UTF-8, or Windows' Latin-1 where most lines with other than ASCII characters are no UTF-8."""
+    """UTF-8, or Windows' Latin-1 where most non-ASCII lines are not valid UTF-8."""
     if start.isascii():
         return UTF8
     balance = 0
@@ -176,7 +176,7 @@ def chunks(part: FilePart) -> Iterator[Chunk]:
 def cut(part: FilePart, size: int = PART_BYTES) -> list[FilePart]:
     """The file in parts of about `size` bytes, the same on every machine.
 
-    A file stays whole that is small, compressed or not made of lines, and a table with a cell of several lines.
+    Small, compressed and non-line files, and tables with cells of several lines, are not split.
     """
     path = part.source
     assert isinstance(path, Path)
@@ -349,7 +349,7 @@ def _header(part: FilePart, reader: Any) -> list[str]:
     try:
         names: list[str] = next(filter(None, reader), [])
     except csv.Error as error:
-        raise FormatError(f"{part.at(reader.line_num)}: no header of a table ({_reason(error)})") from None
+        raise FormatError(f"{part.at(reader.line_num)}: the header cannot be read ({_reason(error)})") from None
     return [name.strip().removeprefix("#").strip() for name in names]
 
 

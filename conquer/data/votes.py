@@ -90,7 +90,7 @@ class VoteBlock:
 
     @property
     def numbers(self) -> Ints:
-        """How many equal votes each one is."""
+        """The count of each vote."""
         return np.ones(len(self), np.int64) if self.counts is None else self.counts
 
     def take(self, places: Ints) -> "VoteBlock":
@@ -138,7 +138,7 @@ class VoteTally:
         '12 votes, 3 of them ties; 1 skipped'
         """
         parts = {"skipped": self.skips, "both bad, not learnt": self.both_bad, "refused": self.refused,
-                 "late, asked again or not about two": self.left_out}  # fmt: skip
+                 "not learnt by the service": self.left_out}  # fmt: skip
         more = "".join(f"; {count:,} {what}" for what, count in parts.items() if count)
         return f"{self.votes:,} votes, {self.ties:,} of them ties{more}"
 
@@ -193,8 +193,8 @@ class VoteReading:
         if entire and tally.votes + tally.skips + tally.both_bad == before:
             where = "votes" if part is None else name_of(part.source)
             first = f": {tally.problems[0]}" if tally.problems else ""
-            refused = f", {tally.refused} rows refused{first}" if tally.refused else " in it"
-            raise DataError(f"{where}: there is no vote{refused}")
+            refused = f", {tally.refused} rows refused{first}" if tally.refused else ""
+            raise DataError(f"{where}: no votes found{refused}")
 
     def _blocks(self) -> Iterator[VoteBlock]:
         part = self.source if isinstance(self.source, FilePart) else None

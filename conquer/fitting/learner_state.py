@@ -1,4 +1,4 @@
-"""The learner that votes are learnt by, and its state: solved from sums, or learnt vote by vote."""
+"""Build the learner and set its state: solved from sums, or learnt vote by vote."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -112,7 +112,7 @@ def _solve(learner: Learner, squares: Floats, gains: Floats, votes: int) -> None
     stats[[st.LEARNT, st.SUM_H, st.SUM_LOSS_H]] = votes, max(0.0, log_det), max(0.0, loss)
     model.restore({**arrays, "stats": stats})
     if int(model.stats[st.LEARNT]) != votes:
-        raise ArithmeticError(f"{votes} votes are too many to be counted exactly")
+        raise ArithmeticError(f"too many votes to count exactly: {votes}")
 
 
 def _full_arrays(model: Full, squares: Floats, gains: Floats) -> tuple[dict[str, Any], float, float]:

@@ -44,7 +44,7 @@ class PartTask:
 
 @dataclass(slots=True)
 class PartSum:
-    """The sums over a part, its tally, what contradictions are found by, and the items it saw by name."""
+    """The sums over a part, its tally, the records for detecting contradictions, and the items it saw by name."""
 
     sums: PairCounts | Moments
     tally: VoteTally = field(default_factory=VoteTally)
@@ -93,8 +93,8 @@ def check_contradictions(tasks: list[PartTask], records: list[list[Records]]) ->
     if clash is not None:
         (one, line), (two, later) = clash
         raise DataError(
-            f"{tasks[two].reading().at(later)}: this voter has answered differently about the same two items before "
-            f"({tasks[one].reading().at(line)}); contradictions=True (--contradictions) takes both as votes"
+            f"{tasks[two].reading().at(later)}: this voter gave a different answer to the same question at "
+            f"{tasks[one].reading().at(line)}; contradictions=True (--contradictions) takes both as votes"
         )
 
 

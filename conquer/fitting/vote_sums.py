@@ -1,4 +1,4 @@
-"""Sums over votes, all that a model with additive statistics needs of them: pairs of ids, or rows of features."""
+"""Sums over votes, the sufficient statistics of additive models: pairs of ids, or rows of features."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

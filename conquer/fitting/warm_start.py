@@ -78,7 +78,7 @@ def fit(
     contradictions: take two answers of one voter to one question as two votes; by default they are refused.
     strict: refuse the first bad row; otherwise bad rows are left out and listed in `tally`.
     one_by_one: learn vote by vote where sums would do, as boards with "proved" intervals need it.
-    seed: of the session's later choices.
+    seed: seed for the session's choices.
     jobs, cluster: the number of processes, or the address of a Dask scheduler, that sum parts of the votes.
     tally: filled with the numbers of votes, ties, skips and refused rows.
     progress: called with what is being done, how much of it there is, and how much is done.
@@ -176,7 +176,7 @@ def _refuse_frame(name: str, value: Any) -> None:
 
 
 def _peek(sources: Sequence[FilePart | list[Any]], options: Mapping[str, Any]) -> tuple[Content, int]:
-    """(the content of the items, the length of vectors), by the first votes; files may begin with skips alone."""
+    """(the content of the items, the length of vectors), by the first votes. A file may start with skips."""
     nothing = []
     for source in sources:
         if isinstance(source, FilePart):

@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 def check_scheduler(address: str) -> None:
-    """Raise an OSError where no scheduler listens; the client itself would try for half a minute."""
+    """Raise an OSError where no scheduler listens; Dask's client would wait 30 s before failing."""
     try:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
         if not parts.hostname:

@@ -46,9 +46,9 @@ def test_files_broken_at_any_byte_are_named(tmp_path: Path, pack) -> None:
 @pytest.mark.parametrize(
     ("body", "place"),
     [
-        (b"text,stars\rfine,4\r", r"line 1: no header of a table (lines must end in \n or \r\n, not in \r alone)"),
-        (b'"abc"x,stars\nfine,4\n', "line 1: no header of a table ('"),
-        (b'\n\n"text,stars\nfine,4\n', "line 4: no header of a table (unexpected end of data)"),
+        (b"text,stars\rfine,4\r", r"line 1: the header cannot be read (lines must end in \n or \r\n, not in \r alone)"),
+        (b'"abc"x,stars\nfine,4\n', "line 1: the header cannot be read ('"),
+        (b'\n\n"text,stars\nfine,4\n', "line 4: the header cannot be read (unexpected end of data)"),
     ],
 )
 def test_headers_that_are_none(tmp_path: Path, body: bytes, place: str) -> None:

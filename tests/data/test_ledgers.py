@@ -54,7 +54,7 @@ def test_a_service_ledger_keeps_what_it_says_and_counts_what_it_leaves_out(from_
     assert (two.second, two.value, two.voter, two.kind, two.weight) == ("a blue mug", -1.0, "bob", "person", 0.5)
     assert (two.left, two.context, two.line) == ("second", {"time": "noon"}, 12)
     assert reading.tally.left_out == 3
-    assert "3 late, asked again or not about two" in str(reading.tally)
+    assert "3 not learnt by the service" in str(reading.tally)
     assert tally_of(path, dim=64).left_out == 3
 
 

@@ -54,7 +54,7 @@ def test_a_mark_before_a_quoted_header_is_no_part_of_it(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("left,right,winner\ra,b,left\r", r"line 1: no header of a table \(lines must end in \\n"),
+        ("left,right,winner\ra,b,left\r", r"line 1: the header cannot be read \(lines must end in \\n"),
         ("x\na\n", "line 1: no two columns hold the two items"),
         ("tea,mug,left\nmug,pot,right\n", "line 1: no two columns"),
         ("left,right,who\ntea,mug,left\n", "line 1: no column names the winner"),

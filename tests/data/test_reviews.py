@@ -144,6 +144,14 @@ def test_unreadable_rows_are_counted_with_their_place(tmp_path: Path, row: str, 
     assert reason in reading.problems[0]
 
 
+def test_problems_of_an_array_name_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.json"
+    path.write_text('[\n\n{"text": "fine", "stars": 4},\n{"text": "odd", "stars": 9}]')
+    reading = read(path)
+    assert len(list(reading)) == 1
+    assert reading.problems == [f"{path}, row 2: expected a rating from 1 to 5, got 9"]
+
+
 @pytest.mark.parametrize("indent", [None, 0, 2])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_arrays_of_objects(tmp_path: Path, indent: int | None, pack) -> None:

@@ -21,7 +21,7 @@ BAD = {
     "tea,,left,,,,1,": "an item is missing",
     "tea,mug,pot,,,,1,": "the winner must be one of the two items",
     "tea,mug,0,,,,1,": "the winner must be",
-    "tea,mug,,,,,1,": "no winner",
+    "tea,mug,,,,,1,": "the winner is missing",
     "tea,tie,left,,,,1,": "reserved word",
     f"tea,{'m' * 201},left,,,,1,": "at most 200 characters",
     f"tea,mug,left,{'v' * 10_000},,,1,": "voter's name has at most 200 characters, got 10,000",
@@ -121,7 +121,7 @@ def test_contradictions_of_one_voter_are_refused_unless_they_are_votes(tmp_path)
     path, other = tmp_path / "votes.csv", tmp_path / "more.csv"
     head = "left,right,winner,voter,prompt\n"
     path.write_text(head + "\n".join(CLASH) + "\n")
-    clash = r"votes.csv, line 7: this voter has answered differently .*votes.csv, line 2"
+    clash = r"votes.csv, line 7: this voter gave a different answer to the same question at .*votes.csv, line 2"
     for options in ({}, {"model": "diagonal"}):
         with pytest.raises(DataError, match=clash):
             conquer.fit(path, **options)

@@ -42,7 +42,7 @@ def test_among_other_items_a_whole_number_is_a_strength():
 
 
 def test_one_number_and_one_text_are_not_two_ids():
-    with pytest.raises(DataError, match="vote 2: 1 and '1' are both ids: write them alike"):
+    with pytest.raises(DataError, match="vote 2: the ids 1 and '1' are equal as text; use one type"):
         conquer.fit([(1, 2, 1), ("1", "3", "first")])
 
 

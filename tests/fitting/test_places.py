@@ -52,7 +52,7 @@ def test_a_judge_without_a_name_is_named_by_line(tmp_path):
     [
         ({"x": [1.0, 2.0], "y": [1.0]}, "items, 'y': vectors must have one length"),
         ({"x": {"price": 1}, "y": {"price": math.nan}}, "items, 'y': feature 'price'"),
-        ({1: [1.0], "1": [2.0]}, "items, '1': 1 and '1' are both ids"),
+        ({1: [1.0], "1": [2.0]}, "items, '1': the ids 1 and '1' are equal as text"),
         ({"x": [1.0], None: [2.0]}, "items, None: "),
     ],
 )

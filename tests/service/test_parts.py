@@ -93,7 +93,7 @@ def test_the_service_and_a_session_agree(local, case):
 
 def test_what_cannot_be_learnt_is_one_plain_line(local):
     rounds = {
-        "needs text or features or vector": [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}],
+        "expected text or features or vector": [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}],
         "the same parts of all items are learnt, vector of the first; 'b' has text": [
             {"id": "a", "vector": [1.0]},
             {"id": "b", "text": "x"},

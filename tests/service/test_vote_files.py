@@ -153,7 +153,7 @@ def test_refusals_are_in_words(local):
         assert "regex" not in name.text
         assert "line 2: Expected `str` without control characters" in name.json()["error"]["message"]
         empty = await send(client, b"left,right,winner\n")
-        assert empty.json()["error"]["message"] == "the file: there is no vote in it"
+        assert empty.json()["error"]["message"] == "the file: no votes found"
 
     serving(local, work)
 
