@@ -26,6 +26,16 @@ def sign(hashed):
 
 
 @part
+def table(indptr, times):
+    """Scratch for `room` that holds `times` the entries of any of these rows."""
+    size = 4
+    for i in range(indptr.size - 1):
+        while size < 2 * times * (indptr[i + 1] - indptr[i]):
+            size *= 2
+    return np.empty(size, np.int32)
+
+
+@part
 def room(count, slots):
     """Empty the start of the scratch table, the power of two that keeps it at most half full; returns its mask."""
     size = 4
@@ -77,8 +87,12 @@ def named(names, words, keys, number, category, hashes):
 
 
 @sized(lambda indptr, hashes, *_: 3 * hashes.size)
-def distinct(indptr, hashes, weights, binary, slots):
-    """Add up equal hashes of a row (`binary`: keep one with weight 1), in place and in order of first occurrence."""
+def distinct(indptr, hashes, weights, binary):
+    """Add up equal hashes of a row (`binary`: keep one with weight 1), in place and in order of first occurrence.
+
+    Returns the number of entries left.
+    """
+    slots = table(indptr, 1)
     count = 0
     start = 0
     for i in range(indptr.size - 1):
@@ -97,12 +111,14 @@ def distinct(indptr, hashes, weights, binary, slots):
                 weights[slots[slot]] += weight
         start = indptr[i + 1]
         indptr[i + 1] = count
+    return count
 
 
 @sized(lambda indptr, hashes, *_: 10 * hashes.size)
 def in_order(indptr, hashes, weights):
-    """Sort each row by hash, add up equal hashes and drop zeros, in place; returns whether all weights are finite.
+    """Sort each row by hash, add up equal hashes and drop zeros, in place.
 
+    Returns the number of entries left, and whether all weights are finite.
     Hashes are spread evenly, so with as many buckets as hashes few are left to exchange.
     """
     finite = True
@@ -139,7 +155,7 @@ def in_order(indptr, hashes, weights):
                 count += 1
         start += size
         indptr[i + 1] = count
-    return finite
+    return count, finite
 
 
 @part
@@ -170,8 +186,9 @@ def without_zeros(indices, data, first, count):
 
 
 @sized(lambda indptr, hashes, *_: 4 * hashes.size)
-def columns(indptr, hashes, weights, dim, slots, out, indices, data):
-    """Signed hashing: each hash adds its weight, with its sign, to its column in [0, dim)."""
+def columns(indptr, hashes, weights, dim, out, indices, data):
+    """Signed hashing: each hash adds its weight, with its sign, to its column in [0, dim). Returns their number."""
+    slots = table(indptr, 1)
     count = np.int64(0)
     out[0] = 0
     for i in range(indptr.size - 1):
@@ -182,6 +199,7 @@ def columns(indptr, hashes, weights, dim, slots, out, indices, data):
             count = put(indices, data, first, count, where, sign(hashes[j]) * weights[j], mask, slots)
         count = without_zeros(indices, data, first, count)
         out[i + 1] = count
+    return count
 
 
 @sized(lambda indptr, data: 2 * data.size)
@@ -210,11 +228,12 @@ def to_unit(indptr, data):
 
 
 @sized(lambda indptr, indices, data, start, hashes, *_: 5 * data.size * (hashes.size + 1))
-def crossed(indptr, indices, data, start, hashes, values, base, dim, slots, out, out_indices, out_data):
+def crossed(indptr, indices, data, start, hashes, values, base, dim, out, out_indices, out_data):
     """Each row's own entries and its products with the context's, hashed as pairs to columns in [base, dim).
 
-    The row and the context are scaled to length 1 first.
+    The row and the context are scaled to length 1 first. Returns the number of entries.
     """
+    slots = table(indptr, hashes.size + 1)
     own, factors, ends = data.copy(), values.copy(), np.empty(2, np.int64)
     ends[0], ends[1] = 0, factors.size
     to_unit(indptr, own)
@@ -237,6 +256,7 @@ def crossed(indptr, indices, data, start, hashes, values, base, dim, slots, out,
                 count = put(out_indices, out_data, first, count, where, value, mask, slots)
         count = without_zeros(out_indices, out_data, first, count)
         out[i + 1] = count
+    return count
 
 
 @part
