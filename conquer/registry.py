@@ -23,7 +23,10 @@ DEFAULT = "gnr"
 LAM = Parameter("lam", 1.0, "a number above 0: the L2 penalty (prior precision)")
 UPDATE = Parameter("update", "implicit", "'implicit', 'margin' or 'coordinate'", ("diagonal",))
 PROJECTION = Parameter("projection", None, "None, 'sequential' or 'exact'")
-SECOND_ORDER = (LAM, UPDATE, PROJECTION, *KERNEL)
+FORGET = Parameter(
+    "forget", 1.0, "a number in (0, 1]: the share of the past kept per answer in its direction", ("diagonal", "full")
+)
+SECOND_ORDER = (LAM, UPDATE, PROJECTION, FORGET, *KERNEL)
 BOUND = (
     Parameter("U", None, "a bound of at least 0 on the length of the true weights; None: 1, and sqrt(K) on boards"),
     Parameter("Q", 0.0, "a number of at least 0, the total misfit (eta='theory' or 'tight')"),
@@ -283,8 +286,13 @@ def make(
     **parameters
         The algorithm's own, such as `lam` and `eta`: see its `parameters`. Every learner that shows two items, and
         Confidit, takes `explore`, the share of rounds with items drawn at random, so that the log can evaluate other
-        policies. CONQUER's rules take `believe`: "voters" learns each voter's side bias and reliability, "people"
-        weighs judges by people's answers. Rivals take `published=True`: their paper's own settings.
+        policies. CONQUER's rules take `forget`, f in (0, 1], for tastes that change: the model forgets in the
+        directions it learns. With a full model an answer about u adds f - (1 - f)/r times u u' to A, r = u' A^-1 u, so
+        that r settles at (1 - f)/f instead of 0; with a diagonal one A_r of every feature of u first becomes
+        max(lam, f A_r). Other directions stay, and without answers nothing is forgotten: gnc, once certain, does not
+        notice a change. 1, the default, forgets nothing. They also take `believe`: "voters" learns each voter's side
+        bias and reliability, "people" weighs judges by people's answers. Rivals take `published=True`: their paper's
+        own settings.
 
     Returns
     -------

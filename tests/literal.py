@@ -49,6 +49,18 @@ def explicit(points, kernel, scale=1.0, degree=2):
     return vectors * np.sqrt(np.maximum(values, 0))
 
 
+def forgetful_update(w, A, u, y, parameters):
+    """(w, A) after an answer by a model with `forget` = f: the reference's update, and A forgets along u alone."""
+    f, reading = parameters.get("forget", 1.0), parameters.get("update", "")
+    if f < 1.0 and A.ndim == 1:
+        A = np.where(u != 0, np.maximum(parameters["lam"], f * A), A)
+    after = reference.update(w, A, u, y, reading)
+    r = u @ reference.solve(A, u)
+    if f < 1.0 and A.ndim == 2 and r > 0:
+        return after[0], A + (f - (1 - f) / r) * np.outer(u, u)
+    return after
+
+
 @dataclass
 class Literal:
     """One algorithm by the reference. `A` starts as lam I, a matrix or a diagonal; `parameters` are the learner's."""
@@ -112,5 +124,5 @@ class Literal:
             u, y = (phi[shown[0]] - phi[shown[1]]) / 2, answer
         w = self.projected(phi, ticket)
         self.losses.append(y - u @ w)
-        self.w, self.A = reference.update(w, self.A, u, y, self.parameters.get("update", ""))
+        self.w, self.A = forgetful_update(w, self.A, u, y, self.parameters)
         self.h.append(u @ reference.solve(self.A, u))

@@ -136,6 +136,14 @@ def test_duels_equal_the_reference(name, model, projection):
     assert (seen["silent"] > 10) == (name == "gnc")
 
 
+@pytest.mark.parametrize("projection", [None, "exact"])
+@pytest.mark.parametrize("model", ["coordinate", "margin", "implicit", "full"])
+@pytest.mark.parametrize("name", ["gnr", "gnc", "confidit"])
+def test_forgetting_equals_the_reference(name, model, projection):
+    eta = {} if name == "gnr" else {"eta": 0.3}
+    play_fresh(name, projection, **{"lam": 0.5, "forget": 0.9, **eta, **MODELS[model]})
+
+
 @every_projection
 @every_model
 def test_confidit_equals_the_reference(model, projection):

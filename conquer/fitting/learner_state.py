@@ -45,11 +45,13 @@ def learner_of(algorithm: str, model: str | None, dim: int, parameters: Mapping[
 def is_additive(learner: Learner) -> bool:
     """Whether the learner's state is a sum over votes: a full model, or a diagonal one with coordinate updates.
 
-    A learner whose eta is a bound made of past errors ("theory", "tight") is not: sums contain only the errors of
-    predictions of 0, from which no bound separates two items.
+    With forget below 1 it is not: late votes weigh more. A learner whose eta is a bound made of past errors ("theory",
+    "tight") is not: sums contain only the errors of predictions of 0, from which no bound separates two items.
     """
     model = learner.model
     if not isinstance(model, CompiledModel) or model.dim != learner.dim or model.projection is not None:
+        return False
+    if model.constants.forget < 1.0:
         return False
     policy = getattr(learner, "policy", None)
     if policy is None or policy.reply != st.REPLY_DUEL or learner.parameters.get("eta") in ("theory", "tight"):

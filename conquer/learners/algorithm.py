@@ -126,7 +126,11 @@ class Algorithm:
             raise ValueError(f"model must be one of {', '.join(map(repr, self.models))} for {self.name}, got {model!r}")
         allowed = {p.name: p for p in self.parameters if model in p.models}
         if unknown := sorted(set(given) - set(allowed)):
-            raise TypeError(f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}")
+            others = {p.name: p.models for p in self.parameters if p.name in unknown}
+            hint = "".join(f"; {name} is for model={' or '.join(map(repr, of))}" for name, of in others.items())
+            raise TypeError(
+                f"{self.name} with model={model!r} takes {', '.join(allowed) or 'nothing'}; got {unknown}{hint}"
+            )
         values = {name: _plain(given.get(name, p.default)) for name, p in allowed.items()}
         if believe is None:
             learner = self.builder(self.name, dim, model, values)

@@ -93,6 +93,11 @@ class Conquer(BatchRounds):
             gamma=number("gamma", gamma, 0, 1),
             alpha=number("alpha", alpha, -1, 1),
         )
+        if model.constants.forget < 1.0 and (mode != st.CONSTANT or second == st.CHALLENGER):
+            bound = f"eta={eta!r}" if mode != st.CONSTANT else f"the challenger of {name}"
+            raise ValueError(
+                f"{bound} needs forget=1, got {model.constants.forget:g}: its bound is for answers that weigh the same"
+            )
         """The policy's codes and its parameters; learners on one model have their own."""
         self.packed_rule = np.array(self.rule)
         """The same as kernels take them."""

@@ -32,6 +32,11 @@ def check_board(learner: Conquer, interval: str = "anytime") -> None:
             f"a board needs all answers, and budget={model.constants.budget} lets the model forget pairs: "
             "learn them again without a budget"
         )
+    if model.constants.forget < 1.0:
+        raise ValueError(
+            f"a board's intervals are for answers that all weigh the same, and forget={model.constants.forget:g} keeps "
+            "less of the early ones: learn them again without it"
+        )
     if model.projection is not None and interval != "proved":
         raise ValueError(
             f"with projection={model.projection!r} only interval='proved' holds, got {interval!r}: the others are for "

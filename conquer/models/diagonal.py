@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conquer.checks import one_of
+from conquer.checks import number, one_of
 from conquer.files import adopt
 from conquer.kernels.models.diagonal import INVERSE, W
 from conquer.kernels.rounds import settings as st
@@ -33,6 +33,7 @@ class Diagonal(CompiledModel):
 
     `update`: "implicit" (the full step from a diagonal A: contracts for every lam), "margin" (the paper's table
     form; wants lam >= 1/2 for unit rows) or "coordinate" (the paper's line read per coordinate; its statistics add).
+    `forget`, f in (0, 1]: before a step A_r of every feature r of u becomes max(lam, f A_r); other features stay.
 
     >>> model = Diagonal(3)
     >>> model.update([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], {0: 0.5, 1: -0.5}, +1)
@@ -42,9 +43,19 @@ class Diagonal(CompiledModel):
 
     remedy = "a larger lam or update='implicit' keeps it finite"
 
-    def __init__(self, dim: int, *, lam: float = 1.0, update: str = "implicit", projection: str | None = None) -> None:
-        super().__init__(dim, lam=lam, projection=projection, update=one_of("update", update, UPDATES))
-        self.settings |= {"update": update}
+    def __init__(
+        self,
+        dim: int,
+        *,
+        lam: float = 1.0,
+        update: str = "implicit",
+        projection: str | None = None,
+        forget: float = 1.0,
+    ) -> None:
+        share = number("forget", forget, 0, 1, above=True)
+        code = one_of("update", update, UPDATES)
+        super().__init__(dim, lam=lam, projection=projection, update=code, forget=share)
+        self.settings |= {"update": update, "forget": self.constants.forget}
         self.table = fresh_table(self.dim, 1.0 / self.lam)
         self.fresh = float(self.table[0, INVERSE])
         """1/A of a feature that no step has changed."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conquer.checks import number
 from conquer.files import adopt
 from conquer.kernels.rounds import settings as st
 from conquer.kernels.rounds.primitives import FullState
@@ -17,6 +18,9 @@ from conquer.types import Floats
 class Full(CompiledModel):
     """w and the whole A^-1: D^2 memory, and D^2 work per answer.
 
+    `forget`, f in (0, 1]: the model forgets in the directions it learns. An answer adds f - (1 - f)/r times u u' to A,
+    with r = u' A^-1 u; asked again and again, r settles at (1 - f)/f instead of 0. Other directions stay.
+
     >>> model = Full(2)
     >>> model.update([[1.0, 0.0], [0.0, 1.0]], {0: 0.5, 1: -0.5}, +1)
     >>> model.weights().round(3).tolist(), model.variances([[1.0, 0.0]]).round(3).tolist()
@@ -25,8 +29,9 @@ class Full(CompiledModel):
 
     exact = True
 
-    def __init__(self, dim: int, *, lam: float = 1.0, projection: str | None = None) -> None:
-        super().__init__(dim, lam=lam, projection=projection)
+    def __init__(self, dim: int, *, lam: float = 1.0, projection: str | None = None, forget: float = 1.0) -> None:
+        super().__init__(dim, lam=lam, projection=projection, forget=number("forget", forget, 0, 1, above=True))
+        self.settings |= {"forget": self.constants.forget}
         self.w: Floats = np.zeros(self.dim)
         try:
             self.inverse: Floats = np.zeros((self.dim, self.dim))

@@ -240,3 +240,5 @@ def check_mergeable(one: CompiledModel, two: CompiledModel) -> None:
         raise ValueError(f"models to merge need one dim and lam, got {one.dim}, {one.lam} and {two.dim}, {two.lam}")
     if one.projection is not None or two.projection is not None:
         raise ValueError("with projection the statistics do not add up, so models cannot be merged")
+    if one.constants.forget < 1.0 or two.constants.forget < 1.0:
+        raise ValueError("with forget below 1 late answers weigh more than early ones, so models cannot be merged")

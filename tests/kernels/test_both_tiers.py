@@ -80,8 +80,8 @@ def rounds_of(rng, dim, count, items, dense):
 def learn(rng):
     ours = [name for name in table() if find(name).models == tuple(MODELS) or make(name, dim=2).compiled]
     options = {
-        "diagonal": [{}, {"update": "coordinate"}, {"projection": "sequential"}],
-        "full": [{}, {"projection": "sequential"}, {"projection": "exact"}, {"eta": "tight"}],
+        "diagonal": [{}, {"update": "coordinate"}, {"projection": "sequential"}, {"forget": 0.9}],
+        "full": [{}, {"projection": "sequential"}, {"projection": "exact"}, {"eta": "tight"}, {"forget": 0.9}],
         "kernel": [{}, {"kernel": "rbf"}, {"kernel": "poly", "degree": 3}, {"budget": 3}, {"projection": "exact"}],
     }
     laws = itertools.cycle(["linear", "logistic", "perfect", "noisy", "raters"])
@@ -90,7 +90,7 @@ def learn(rng):
             continue
         for setting in options[model]:
             known = {parameter.name for parameter in find(name).parameters if model in parameter.models}
-            if set(setting) <= known and not (setting == {"eta": "tight"} and name != "gnc"):
+            if set(setting) <= known and (name == "gnc" or not {"eta", "forget"} & set(setting)):
                 here = rounds_of(rng, 5, 7, 4, dense=bool(rng.integers(2)))
                 simulate(name, here, model=model, judge=next(laws), seed=3, delay=2, **setting)
                 simulate(name, here, model=model, judge="linear", seed=4, compiled=False, **setting)

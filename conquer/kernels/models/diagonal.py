@@ -337,6 +337,13 @@ def quadratic(u, v):
 
 
 @part
+def discount(u, v, forget, fresh, out):
+    """out := 1/A with the share `forget` of A kept in the features of u, A not below its start."""
+    for n in range(np.uint64(u.size)):
+        out[n] = v[n] if u[n] == 0.0 else (v[n] / forget if v[n] < forget * fresh else fresh)
+
+
+@part
 def advance(u, v, step, update, rate):
     """v := 1/A after the step; step := by how much w moves, or would if it did not depend on w."""
     if update == st.IMPLICIT:
@@ -386,9 +393,13 @@ def step(state, items, weights, target):
         margin += weights[k] * gather(items, k, weights[k], table, u, v, change, last)
         last += width(items, k)
     loss = target - margin
+    before, forget = v, state.constants.forget
+    if forget < 1.0:
+        discount(u, v, forget, 1.0 / state.constants.lam, change)
+        v, change = change, v
     confidence = quadratic(u, v)
     if not (abs(loss) < 1e100 and confidence < 1e200):
-        release(items, table, v)
+        release(items, table, before)
         return st.DIVERGED
     advance(u, v, change, update, loss / (1.0 + confidence) if update == st.IMPLICIT else loss)
     after = quadratic(u, v)

@@ -177,14 +177,24 @@ def direction(matrix, items, weights, u, gain):
 
 
 @part
-def shrink(matrix, gain, confidence):
-    """matrix -= gain gain' / (1 + confidence), exactly symmetric."""
-    root = math.sqrt(1.0 + confidence)
+def kept(matrix, forget, confidence):
+    """The share of A along u that a step keeps: `forget`, or 1 where 1 / confidence or A^-1 would overflow."""
+    widest = 0.0
+    for i in range(matrix.shape[0]):
+        widest = max(widest, matrix[i, i])
+    return forget if confidence > 1e-280 and widest < st.WIDEST * forget else 1.0
+
+
+@part
+def shrink(matrix, gain, weight, rest):
+    """matrix -= weight gain gain' / rest, exactly symmetric; a weight below 0 widens it."""
+    root = math.sqrt(rest) / math.sqrt(abs(weight))
+    sign = 1.0 if weight > 0.0 else -1.0
     dim = matrix.shape[0]
     for i in range(dim):
         gain[i] /= root
     for i in range(dim):
-        scale = gain[i]
+        scale = sign * gain[i]
         if scale != 0.0:
             row = matrix[i]
             for c in range(dim):
@@ -205,8 +215,16 @@ def step(state, items, weights, target):
     rate = loss / (1.0 + confidence)
     for r in range(state.w.size):
         state.w[r] += rate * gain[0, r]
-    shrink(state.inverse, gain[0], confidence)
-    after = confidence / (1.0 + confidence)
+    # A += weight u u', which divides u' A^-1 u by `rest` = 1 + weight * confidence.
+    forget, weight = state.constants.forget, 1.0
+    if forget < 1.0:
+        forget = kept(state.inverse, forget, confidence)
+    if forget < 1.0:
+        weight = forget - (1.0 - forget) / confidence
+    rest = forget * (1.0 + confidence)
+    if weight != 0.0:
+        shrink(state.inverse, gain[0], weight, rest)
+    after = confidence / rest
     state.stats[st.LEARNT] += 1.0
     state.stats[st.SUM_H] += after
     state.stats[st.SUM_LOSS_H] += loss * loss * after

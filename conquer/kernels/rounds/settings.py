@@ -23,7 +23,8 @@ OK, NOT_CONVERGED, DIVERGED, FULL, TOO_LARGE, IMPRECISE = range(6)
 class ModelConstants(NamedTuple):
     """What a model is made with. `update` matters to the diagonal model; `kernel` to `budget` to the kernel model.
 
-    `budget` is the largest number of stored pairs, 0 for no limit; `sweeps` bounds a projection.
+    `budget` is the largest number of stored pairs, 0 for no limit; `sweeps` bounds a projection; `forget` is the share
+    of the past that the diagonal and the full model keep per answer, along the answer's direction.
     """
 
     lam: float
@@ -34,6 +35,7 @@ class ModelConstants(NamedTuple):
     degree: float = 2.0
     budget: int = 0
     sweeps: int = 100_000
+    forget: float = 1.0
 
 
 @part
@@ -48,6 +50,7 @@ def model_constants(values):
         values[5],
         int(values[6]),
         int(values[7]),
+        values[8],
     )
 
 
@@ -98,6 +101,9 @@ SCORES, WIDTHS, VALUES, MULTIPLIERS, SPARE, GRAM = range(6)
 
 # Entries of a step above this would overflow in its squares or quotients.
 LARGEST = 1e90
+
+# A model whose variances are above this forgets no further: they would overflow.
+WIDEST = 1e150
 
 # How far beyond [-1, 1] a projected score may be.
 TOLERANCE = 1e-12
