@@ -79,7 +79,7 @@ def test_infinite_ends_are_null(folder, monkeypatch, capsys):
     ("words", "message"),
     [
         (("diagonal", "items.csv"), "got diagonal"),
-        (("session",), "knows no items of its own"),
+        (("session",), "catalog"),
         (("session", "--groups", "kind"), "give that file as well"),
         (("session", "items.csv", "--groups", "colour"), "has no 'colour'"),
         (("session", "items.csv", "--delta", "2"), "delta must be"),
@@ -115,7 +115,7 @@ def test_a_file_of_ids_is_a_part_of_what_is_known(by_ids, monkeypatch, capsys):
     assert [row["id"] for row in json.loads(out)["items"]] == ["drink", "thing"]
     (by_ids / "wrong.csv").write_text("id\npott\ntea\n")
     status, _, err = run(monkeypatch, capsys, by_ids / "ids", by_ids / "wrong.csv")
-    assert (status, "nobody knows 'pott'" in err) == (2, True)
+    assert (status, "unknown item 'pott'" in err) == (2, True)
 
 
 def test_items_are_those_that_fit_has_read(folder, monkeypatch, capsys):
@@ -139,7 +139,7 @@ def test_options_reach_the_board_and_the_rest_is_the_sessions(folder, monkeypatc
     )
     board = session.board(items, U=7, tau2=2)
     assert [row["low"] for row in json.loads(out)["items"]] == board.low[board.order].tolist()
-    own = conquer.Session(session.learner, delta=0.2, interval="fixed")
+    own = conquer.Session(session.learner, board=conquer.BoardSettings(delta=0.2, interval="fixed"))
     conquer.save(own, folder / "own")
     _, out, _ = run(monkeypatch, capsys, folder / "own", folder / "items.jsonl", "--json")
     assert (json.loads(out)["delta"], json.loads(out)["interval"]) == (0.2, "fixed")

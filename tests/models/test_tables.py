@@ -92,7 +92,7 @@ def test_a_restored_model_takes_memory_only_for_what_moved():
 
 def files():
     """How many templates this process holds open."""
-    return sum("conquer-tables" in os.path.realpath(link) for link in Path("/proc/self/fd").iterdir())
+    return sum("conquer-table" in os.path.realpath(link) for link in Path("/proc/self/fd").iterdir())
 
 
 @linux

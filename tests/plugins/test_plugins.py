@@ -104,7 +104,7 @@ ALGORITHM = "from conquer.extending import Algorithm\nROW = Algorithm('odd', 'y'
             "algorithms",
             "from conquer.extending import GREEDY, Policy, rule\nROW = rule('x', 'y', Policy(GREEDY, GREEDY))",
             'conquer.make("odd", dim=3)',
-            "its Algorithm is called 'x'",
+            "its Algorithm has the name 'x'",
         ),
         (
             "algorithms",
