@@ -235,6 +235,8 @@ def as_rows(X: SparseRows | ScipyMatrix | ArrayLike, dim: int) -> SparseRows:
 def converted(X: Any) -> SparseRows:
     """An array or a scipy matrix as checked rows of its own dimension."""
     if hasattr(X, "tocsr"):
+        if X.format != "csr":
+            _check_format(X)
         matrix = X.tocsr()
         return SparseRows(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
     refuse_masked(X)
@@ -271,6 +273,16 @@ def compressed(dense: Floats) -> SparseRows:
     if bad >= 0:
         raise ValueError(f"row {bad} has a value that is not finite")
     return SparseRows.made(indptr, indices, data, checked_dim(dim))
+
+
+def _check_format(X: Any) -> None:
+    """Raise a ValueError for indices out of range, which scipy converts unchecked."""
+    if hasattr(X, "check_format"):
+        X.check_format(full_check=True)
+    elif X.format == "coo":
+        for positions, size in zip((X.row, X.col), X.shape, strict=True):
+            if positions.size and (positions.min() < 0 or positions.max() >= size):
+                raise ValueError(f"a coordinate is outside [0, {size})")
 
 
 def stack(parts: Sequence[SparseRows]) -> SparseRows:

@@ -2,12 +2,13 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import bsr_array, coo_array, csc_array, csr_array
 from strategies import matrices
 
 from conquer.models.diagonal import Diagonal
@@ -40,6 +41,17 @@ def test_read_only_arrays_are_shared():
     data = np.array([2.0])
     data.flags.writeable = False
     assert np.shares_memory(SparseRows([0, 1], [1], data, 3).data, data)
+
+
+@pytest.mark.parametrize("form", [csc_array, coo_array, partial(bsr_array, blocksize=(1, 1))])
+def test_other_broken_formats_are_refused_before_scipy_converts_them(form):
+    parts = {"csc": ("indices", "indptr"), "bsr": ("indices", "indptr"), "coo": ("row", "col")}
+    for part in parts[form(np.eye(4)).format]:
+        for value in (2**30, -1):
+            matrix = form(np.arange(16.0).reshape(4, 4))
+            getattr(matrix, part)[2] = value
+            with pytest.raises(ValueError, match="index|indptr|coordinate|indices|pointer"):
+                as_rows(matrix, 4)
 
 
 def test_rows_and_rounds_travel_between_processes_read_only():
