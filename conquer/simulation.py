@@ -190,8 +190,8 @@ def simulate(
     picks = np.full((size, max(2, learner.shows)), -1, np.int64)
     log = Log(picks, np.zeros(size, np.int64), np.zeros((size, 2)), np.zeros(2, np.int64))
     if compiled and isinstance(judges, LawJudge) and isinstance(learner, Conquer) and learner.compiled:
-        order, scale = np.array([judges.code, delay, batch], np.int64), float(judges.scale)
-        world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judge_tickets, order, scale)
+        manner = judges.code, float(judges.scale), delay, batch
+        world = World(rounds.sets, rounds.sizes, rounds.rewards, rounds.ratings, own, judge_tickets, *manner)
         run_compiled(learner, rounds, world, log)
     else:
         by_round = judges if isinstance(judges, Sequence) else [judges] * size

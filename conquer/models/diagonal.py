@@ -32,7 +32,7 @@ class Diagonal(CompiledModel):
     """w and a diagonal A over `dim` features.
 
     `update`: "implicit" (the full step from a diagonal A: contracts for every lam), "margin" (the paper's table
-    form; wants lam >= 1/2 for unit rows) or "coordinate" (the paper's line read per coordinate; its statistics add).
+    form; needs lam >= 1/2 for unit rows) or "coordinate" (the paper's line read per coordinate; its statistics add).
     `forget`, f in (0, 1]: before a step A_r of every feature r of u becomes max(lam, f A_r); other features stay.
 
     >>> model = Diagonal(3)
@@ -95,7 +95,7 @@ class Diagonal(CompiledModel):
 
     def _check_fits(self, w: Floats, inverse: Floats) -> None:
         """Raise where the table cannot hold these weights and 1/A."""
-        if not np.isfinite(w).all() or not (inverse >= np.finfo(np.float64).tiny).all():  # NaN is not
+        if not np.isfinite(w).all() or not (inverse >= np.finfo(np.float64).tiny).all():  # also refuses NaN
             raise ValueError("weights and 1/A must be finite numbers, and 1/A not below the smallest normal one")
 
     def merge(self, other: "Diagonal") -> None:

@@ -86,7 +86,7 @@ class Full(CompiledModel):
         inverse = 0.5 * (inverse + inverse.T)
         w = inverse @ (mine @ self.w + theirs @ other.w)
         if not (np.isfinite(w).all() and np.isfinite(inverse).all() and (inverse.diagonal() > 0).all()):
-            raise ArithmeticError(f"the sum of the two has no inverse in sixteen digits; {self.remedy}")
+            raise ArithmeticError(f"the merged matrix is singular in double precision; {self.remedy}")
         # The losses' sum is E - Y + w'Aw, where E and Y, sums over answers, add; w'Aw does not.
         gained = w @ total @ w - self.w @ mine @ self.w - other.w @ theirs @ other.w
         self.w[:], self.inverse[:] = w, inverse

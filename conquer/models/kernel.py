@@ -22,8 +22,8 @@ class Kernel(CompiledModel):
     """Scores k_U(x)' (lam I + G)^-1 y over the shown half-differences U; t^2 work per answer, t the stored pairs.
 
     `kernel`: "linear" (equals the full model), "rbf" exp(-scale ||x - y||^2), "poly" (scale x.y + 1)^degree, the last
-    two with k(x, x) = 1. `budget`: the largest number of stored pairs; the one with the smallest |alpha| ||u||
-    goes, the oldest of equals, never the newest.
+    two with k(x, x) = 1. `budget`: the largest number of stored pairs. Beyond it the pair with the smallest
+    |alpha| ||u|| is dropped; ties drop the oldest; the newest is kept.
 
     >>> model = Kernel(2, kernel="linear")
     >>> model.update([[1.0, 0.0], [0.0, 1.0]], {0: 0.5, 1: -0.5}, +1)
@@ -117,7 +117,7 @@ class Kernel(CompiledModel):
         scale, degree = self.constants.scale, self.constants.degree
         met = separation.less_first(rows) if kind == st.LINEAR else rows
         with self.in_use():
-            self.variances(met)  # for what it leaves in the scratch
+            self.variances(met)  # fills room[SOLVED]
             count = int(self.counts[PAIRS])
             once, factor = self.room[SOLVED, : len(rows), :count].copy(), np.tril(self.factor[:count, :count])
         if kind == st.POLY:

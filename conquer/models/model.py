@@ -23,7 +23,7 @@ _FAILURES = {
     st.NOT_CONVERGED: "the projection did not converge within {sweeps} sweeps; the items are nearly dependent",
     st.TOO_LARGE: "the items' values are too large to learn from (above {largest:g}): scale them",
     st.DIVERGED: "the model diverged: its next step is not finite; {remedy}",
-    st.IMPRECISE: "this cannot be learnt: A^-1 would keep none of its digits, with rows up to {longest:g} long and "
+    st.IMPRECISE: "the answer was not learnt: A^-1 would lose all precision, with rows up to {longest:g} long and "
     "lam = {lam:g}; {remedy}",
 }
 
@@ -43,14 +43,14 @@ class CompiledModel:
     grows = False
     """Whether its arrays grow with the answers, so that only single steps are sure to fit."""
     remedy = "scale the rows down or raise lam"
-    """What its users can do where a step is beyond its arithmetic."""
+    """What its users can do when a step overflows or loses precision."""
 
     def __init__(self, dim: int, *, lam: float, projection: str | None, **constants: Any) -> None:
         self.dim = checked_dim(dim)
         self.lam = positive("lam", lam)
         self.projection = projection
         self.settings: dict[str, Any] = {"lam": self.lam, "projection": projection}
-        """What makes a fresh one like it."""
+        """The constructor's arguments."""
         self.constants = st.ModelConstants(self.lam, one_of("projection", projection, PROJECTIONS), **constants)
         self.stats: Floats = np.zeros(st.STATS_SIZE)
         self.work: Floats = np.zeros((st.GRAM, 0))

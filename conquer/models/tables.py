@@ -62,7 +62,7 @@ def own_bytes(array: NDArray[Any]) -> int:
 
 
 class _Template:
-    """A fresh table in a file without a name, which lasts as long as something maps it."""
+    """A fresh table in an anonymous file (memfd), which lasts as long as something maps it."""
 
     def __init__(self, table: Floats) -> None:
         self.bytes = table.nbytes

@@ -68,7 +68,7 @@ def test_what_sixteen_digits_cannot_hold_is_refused_by_name(kind, size, lam):
     model = KINDS[kind](lam)
     X = np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 1.0, 3.0, -1.0]]) * size
     longest = np.linalg.norm(X, axis=1).max()
-    with pytest.raises(ArithmeticError, match="cannot be learnt") as refusal:
+    with pytest.raises(ArithmeticError, match="was not learnt") as refusal:
         model.update(X, {0: 0.5, 1: -0.5}, 1.0)
     assert f"rows up to {longest:g} long and lam = {lam:g}; scale the rows down or raise lam" in str(refusal.value)
     assert not model.stats.any()
@@ -196,6 +196,6 @@ def test_a_merge_beyond_the_arithmetic_is_refused():
     two.w[0] = 1e308
     two.w[1] = 1e308
     before = state(one)
-    with np.errstate(all="ignore"), pytest.raises(ArithmeticError, match="no inverse"):
+    with np.errstate(all="ignore"), pytest.raises(ArithmeticError, match="singular in double precision"):
         one.merge(two)
     assert same(before, state(one))

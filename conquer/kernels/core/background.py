@@ -170,7 +170,7 @@ def interprets_nothing() -> bool:
 
 
 def request(kernel: "KernelEntry", types: Types, urgent: bool = False) -> Request:
-    """Have machine code for these types as soon as possible; urgent requests come first."""
+    """Request machine code for these types; urgent requests come first."""
     work = _work
     with work.lock:
         name = kernel.home, kernel.name, types

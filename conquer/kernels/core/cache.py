@@ -91,8 +91,10 @@ def folder_of(module: str) -> Path | None:
 
 
 def marker(module: str, name: str, types: Any) -> Path:
-    """The file that says that numba's cache has a kernel for these types. Numba's depends on the source's place and
-    date besides."""
+    """The file that says that numba's cache has a kernel for these types.
+
+    Numba's own key also contains the source file's path and modification time.
+    """
     folder = folder_of(module)
     assert folder is not None, "only where there is a folder"
     source = _KERNELS.joinpath(*module.split(".")[2:]).with_suffix(".py")

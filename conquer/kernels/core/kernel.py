@@ -1,4 +1,4 @@
-"""Kernels: plain Python functions that run interpreted at first, and as machine code once there is some.
+"""Kernels: plain Python functions that are interpreted until their machine code is ready.
 
     interpreted ----------> requested ----------> made
          |   0.5 s of interpreting    loaded from    ^
@@ -183,7 +183,7 @@ class KernelEntry:
             background.count(time.thread_time() - began)
 
     def make(self, types: background.Types) -> None:
-        """Have machine code for these types: from disk where there is some, else compiled and left on disk."""
+        """Load the machine code for these types from disk, or compile and store it."""
         example = background.example(types)
         with _LOCK:
             numba = toolchain()

@@ -84,7 +84,7 @@ def dot(items, i, vector):
 @part
 def row_ahead(rows, after, i):
     """Row i of `rows` and then of `after`; beyond their end the last one. Neither is empty."""
-    # Both are read, for a choice between arrays would cost counting who holds them.
+    # Both are read: choosing between arrays would add reference counting.
     one, two = rows[min(i, rows.size - 1)], after[max(0, min(i - rows.size, after.size - 1))]
     return one if i < rows.size else two
 
@@ -126,7 +126,7 @@ def dot_column_ahead(items, i, after, table, column):
 
 
 @part
-def announce(items, i):
+def prefetch_row(items, i):
     """Start to load row i."""
     start, stop = row_bounds(items, i)
     for j in range(start, stop, LINE):
@@ -135,7 +135,7 @@ def announce(items, i):
 
 
 @part
-def announce_features(items, i, table):
+def prefetch_features(items, i, table):
     """Start to load the table's lines for row i."""
     start, stop = row_bounds(items, i)
     for j in range(start, stop):

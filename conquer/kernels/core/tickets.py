@@ -1,4 +1,4 @@
-"""All chance of a round from one 64-bit ticket: draw c is a hash of (ticket, c), so nothing has to be stored.
+"""All randomness of a round from one 64-bit ticket: draw c is a hash of (ticket, c), so nothing has to be stored.
 
 Normals are exact quantiles (`normal`), or come from a table of polynomials (`table_normal`).
 """

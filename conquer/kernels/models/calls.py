@@ -1,4 +1,4 @@
-"""The kernels that Python calls, each once for all models: a state tuple and a round's rows in, about two microseconds.
+"""The kernels that Python calls. Each takes a state tuple and a round's rows; a call costs about two microseconds.
 
 `ticket` is an array of one number: a scalar of numpy's would take longer to make.
 """

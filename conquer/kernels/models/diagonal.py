@@ -1,7 +1,7 @@
 """The diagonal model: scores, widths and steps over a table of w and 1/A, four features to a cache line.
 
-Where features of several items must be matched in a step, 1/A in the table is replaced meanwhile by minus the place of
-the feature in a small list: 1/A is never negative, so a negative number is a place. A model takes no memory for that,
+Where features of several items must be matched in a step, 1/A in the table is replaced during the step by minus
+the place of the feature in a small list: 1/A is never negative, so a negative number is a place. That takes no memory
 and no cache line. A row has each feature once, which `SparseRows` ensures.
 """
 
@@ -15,10 +15,10 @@ from conquer.kernels.core.sparse import (
     THREE,
     TWO,
     ZERO,
-    announce,
-    announce_features,
     dot_column_ahead,
     feature,
+    prefetch_features,
+    prefetch_row,
     row_bounds,
 )
 from conquer.kernels.models.differences import GOLDEN, by_place, index_row, place, slot_bits
@@ -57,8 +57,8 @@ def scores(state, items, after, out):
     if after.size == 0 and items.rows.size > 0:
         # No earlier round has fetched these rows.
         for i in range(min(2, items.rows.size)):
-            announce(items, i)
-        announce_features(items, 0, state.table)
+            prefetch_row(items, i)
+        prefetch_features(items, 0, state.table)
     then = after if after.size > 0 else items.rows
     for i in range(items.rows.size):
         out[i] = dot_column_ahead(items, i, then, state.table, W)
@@ -90,8 +90,8 @@ def variances(state, items, out):
 def contrasts(state, items, pivot, out):
     """Entry by entry; what an item shares with the pivot is found through a table of hashes of the pivot's features.
 
-    Whether a feature is shared is a coin for the processor to guess, so nowhere does a branch depend on it. Lists are
-    rows of two arrays and are read by two numbers: a row taken out would be one more array to count references of.
+    No branch depends on whether a feature is shared: the processor would mispredict half of them. Lists are rows of
+    two arrays and are read by two numbers: a row taken out would be one more array to count references of.
     """
     table = state.table
     most = ZERO
@@ -128,7 +128,7 @@ def index_pivot(table, items, pivot, room, shift):
 
 @part
 def contrasts_with(table, items, pivot, room, shift, out):
-    """One row after the other in one function: called for each, it would count references to its arrays each time."""
+    """All rows in one function: numba counts array references at every call."""
     marks, heads, lists, numbers = room
     data = items.data
     size = width(items, pivot) + ONE
@@ -284,7 +284,7 @@ def gather(items, i, weight, table, u, v, spare, last):
     for j in range(start, stop):
         u[shift + j] = weight * data[j]
     if last > ZERO:
-        # First which they are, without a branch: whether a feature is shared is a coin for the processor to guess.
+        # Collect the shared features first, without a branch, which would be mispredicted half of the time.
         count = ZERO
         for n in range(last + ONE, last + ONE + stop - start):
             spare[count] = float(np.int64(n))
@@ -345,7 +345,7 @@ def discount(u, v, forget, fresh, out):
 
 @part
 def advance(u, v, step, update, rate):
-    """v := 1/A after the step; step := by how much w moves, or would if it did not depend on w."""
+    """v := 1/A after the step; step := the change of w (for `coordinate`, `step_each` replaces it)."""
     if update == st.IMPLICIT:
         for n in range(np.uint64(u.size)):
             step[n] = rate * u[n] * v[n]

@@ -18,7 +18,8 @@ _SPARSE, _LONG = 16, 4096
 def slot_bits(count):
     """The size of a table of hashes for `count` features, as a power of two.
 
-    Few slots are used, so that nearly every search ends where it begins; of a long row a quarter, for its size.
+    Few slots are used, so that nearly every search ends where it begins. A long row fills a quarter of them, to save
+    memory.
     """
     bits = 3
     while (1 << bits) < (_SPARSE if count < _LONG else 4) * count:
@@ -50,7 +51,7 @@ def place(slots, ids, shift, r):
     """The place of feature r in the row that was indexed, 0 for none."""
     slot = (np.uint64(r) * GOLDEN) >> shift
     n = np.uint32(slots[slot])
-    # One test, nearly never true: whether there is a place at all would be a coin for the processor to guess.
+    # One test, nearly never true: a branch on whether there is a place would be mispredicted half of the time.
     while (n != 0) & (ids[n] != r):
         slot = (slot + ONE) & np.uint64(slots.size - 1)
         n = np.uint32(slots[slot])

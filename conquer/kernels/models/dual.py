@@ -1,7 +1,7 @@
 """The kernel model: stored items, the Cholesky factor of lam I + Gram of the shown half-differences, and its solves.
 
 With p = the sum of the projections' multipliers times their items, w = U' alpha + p / lam where
-(lam I + G) alpha = answers - U p / lam. A row that others are multiplied with is scattered into `dense` meanwhile.
+(lam I + G) alpha = answers - U p / lam. A row that others are multiplied with is written to `dense` first.
 """
 
 import math
@@ -19,7 +19,7 @@ from conquer.kernels.rounds.primitives import DualState
 ITEMS, PAIRS, ENTRIES = range(3)  # counts
 COEFFICIENT, SQUARE = range(2)  # columns of item
 RHS, ALPHA, NORM = range(3)  # rows of pair
-KU, SOLVED, OWN = range(3)  # layers of room; OWN holds p . phi_i / and phi_i . phi_i
+KU, SOLVED, OWN = range(3)  # layers of room; OWN holds p . phi_i and phi_i . phi_i
 SHIFT, SELF = range(2)
 
 
@@ -167,7 +167,7 @@ def weakest(state):
 
 @part
 def forget(state, gone):
-    """Drop a pair: its row and column of the factor (the rows below take over what it carried) and its items."""
+    """Drop a pair: its row and column of the factor (a rank-one update corrects the rows below) and its items."""
     pairs = state.counts[PAIRS]
     factor = state.factor
     carried = state.room[SOLVED, 0]

@@ -1,6 +1,6 @@
 """The full model: A^-1 itself, kept by rank-one steps written as scaled row additions.
 
-Compiled here and not handed to BLAS: its bits would change with the thread count and the processor.
+BLAS is not used: its results depend on the thread count and the processor.
 """
 
 import math
@@ -148,8 +148,8 @@ def unshift(state, items, before):
 def holds(matrix, u, gain, confidence):
     """Whether the matrix stays positive, as far as its digits go, when it is shrunk along u.
 
-    What is left of u' matrix u is confidence / (1 + confidence). Each of the terms that it is summed from is rounded,
-    and they come to `spread`^2 at most. A positive matrix has gain[i]^2 <= matrix[i, i] confidence.
+    What is left of u' matrix u is confidence / (1 + confidence). The rounded terms of that sum are at most `spread`^2
+    in total. A positive matrix has gain[i]^2 <= matrix[i, i] confidence.
     """
     spread = 0.0
     for i in range(u.size):

@@ -7,7 +7,7 @@ from conquer.kernels.core.kernel import part
 from conquer.kernels.core.sparse import row_bounds
 from conquer.kernels.rounds import primitives
 from conquer.kernels.rounds import settings as st
-from conquer.kernels.rounds.choice import measured
+from conquer.kernels.rounds.choice import fill_scores
 
 
 @part
@@ -36,8 +36,8 @@ def learn(state, items, rule, ticket, a, b, answer):
 
 
 @part
-def tame(moved, weights):
-    """OK where the entries of u are so small that no square or quotient of a step overflows."""
+def check_size(moved, weights):
+    """TOO_LARGE if a square or quotient of a step could overflow, else OK."""
     wild = False
     for k in range(moved.rows.size):
         start, stop = row_bounds(moved, k)
@@ -53,11 +53,11 @@ def move(state, items, rows, weights, target, ticket):
     The state is untouched unless it is OK.
     """
     moved = primitives.Items(items.indptr, items.indices, items.data, rows)
-    status = tame(moved, weights)
+    status = check_size(moved, weights)
     if status != st.OK:
         return status
     if state.constants.projection != st.NO_PROJECTION:
-        status = measured(state, items, items.rows[:0], ticket)
+        status = fill_scores(state, items, items.rows[:0], ticket)
         if status != st.OK:
             return status
         moves = False
@@ -77,7 +77,7 @@ def move(state, items, rows, weights, target, ticket):
 
 @part
 def learn_all(state, items, rule, drawn, pairs, extra, targets):
-    """Learn answers to duels between the items pairs[t], in order, up to the first that cannot be; how many were.
+    """Learn answers to duels between the items pairs[t] up to the first that fails; returns the number learnt.
 
     `extra[t]`, unless it is below 0, is the number of a third row that moves with them at weight 1. `drawn`: tickets.
     """

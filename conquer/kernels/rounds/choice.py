@@ -15,7 +15,7 @@ from conquer.kernels.rounds.projection import project, violation
 def pick(values, count, skip, ticket, counter):
     """(position, ties): a largest of the values but `skip`'s; among equal ones the ticket decides.
 
-    Values that are not numbers never win; where none is, every position is as good as the other.
+    NaN never wins; if all are NaN, every position is a tie.
     """
     best = -math.inf
     ties = 0
@@ -149,7 +149,7 @@ def pick_pair(state, items, ticket):
 
 
 @part
-def measured(state, items, after, ticket):
+def fill_scores(state, items, after, ticket):
     """Fill work[SCORES], projected if the model projects; returns a status. `after`: as in `scores`."""
     count, work, projection = items.rows.size, state.work, state.constants.projection
     primitives.prepare(state, items)
@@ -167,7 +167,7 @@ def measured(state, items, after, ticket):
 def fill_values(code, eta, count, work):
     """work[VALUES] := what the rule maximises; work[WIDTHS] holds the rule's squared widths over eta.
 
-    For the challenger's they are variances, and eta is the level of its width.
+    For CHALLENGER, WIDTHS holds variances and eta is 2 ln((K - 1)/delta).
     """
     for i in range(count):
         if code == st.UCB or code == st.RELATIVE_UCB:
@@ -196,13 +196,13 @@ def ordered(projection, work, count):
 def choose(state, items, after, rule, ticket):
     """(status, a, b, query, chance): a is shown first; b second (a duel), or the greedy item (Banditron), or -1.
 
-    `chance` is the probability of this choice given the round, NaN where it has no closed form. `after` are the rows of
-    the next round, where they are known: they are fetched meanwhile.
+    `chance` is the probability of this choice, NaN where it has no closed form. `after` are the rows of the next
+    round, where they are known, for prefetching.
     """
     count, work, projection = items.rows.size, state.work, state.constants.projection
     first, second = rule.first, rule.second
     if first != st.UNIFORM or second != st.UNIFORM:
-        status = measured(state, items, after, ticket)
+        status = fill_scores(state, items, after, ticket)
         if status != st.OK:
             return status, -1, -1, st.NONE, math.nan
     if first == st.SEPARATION:
@@ -263,7 +263,7 @@ def choose_all(state, items, rule, drawn, starts, picks, chances, scores):
             now = primitives.Items(items.indptr, items.indices, items.data, items.rows[start:stop])
             status, a, b, query, chance = choose(state, now, now.rows[:0], rule, drawn[t])
             if uniform:  # it has not looked at the scores
-                status = measured(state, now, now.rows[:0], drawn[t])
+                status = fill_scores(state, now, now.rows[:0], drawn[t])
             if status == st.OK:
                 for i in range(start, stop):
                     scores[i] = state.work[st.SCORES, i - start]
@@ -274,7 +274,7 @@ def choose_all(state, items, rule, drawn, starts, picks, chances, scores):
 def measure(state, items, ticket, pivot, out):
     """out := scores (pivot -2), variances (-1) or contrasts with the pivot; returns a status."""
     if pivot == -2:
-        status = measured(state, items, items.rows[:0], ticket)
+        status = fill_scores(state, items, items.rows[:0], ticket)
         for i in range(out.size):
             out[i] = state.work[st.SCORES, i]
         return status

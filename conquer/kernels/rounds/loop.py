@@ -20,7 +20,7 @@ LINEAR, NOISY, LOGISTIC, PERFECT, RATERS = range(5)  # laws of answers
 
 
 class World(NamedTuple):
-    """The rounds, the tickets of policy and judge, and who answers: order = (law, delay, batch)."""
+    """The rounds, the tickets of policy and judge, and how answers are given (law, scale) and learnt (delay, batch)."""
 
     sets: NDArray[int64]
     sizes: NDArray[int64]
@@ -28,8 +28,10 @@ class World(NamedTuple):
     ratings: NDArray[float64]
     tickets: NDArray[uint64]
     judge_tickets: NDArray[uint64]
-    order: NDArray[int64]
+    law: int
     scale: float
+    delay: int
+    batch: int
 
 
 class Log(NamedTuple):
@@ -95,7 +97,7 @@ def due(world, chosen, learned, total):
     """How many rounds' answers must have been learnt before the next choice."""
     if chosen == total:
         return total
-    return max(learned, chosen - world.order[1]) if chosen % world.order[2] == 0 else learned
+    return max(learned, chosen - world.delay) if chosen % world.batch == 0 else learned
 
 
 @part
@@ -108,7 +110,7 @@ def answer_round(world, t, a, b, query):
     one, two = members[a], members[b]
     rated = world.ratings.shape[1] > 0
     return prefer(
-        world.order[0],
+        world.law,
         world.scale,
         world.rewards[one],
         world.rewards[two],

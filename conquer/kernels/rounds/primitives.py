@@ -74,7 +74,7 @@ def prepare(state, items):
 
 @primitive
 def scores(state, items, after, out):
-    """out[i] = w . phi_i; `after` are the rows of the items that will be scored next, to be fetched meanwhile."""
+    """out[i] = w . phi_i; `after` are the rows of the items that will be scored next, for prefetching."""
 
 
 @primitive

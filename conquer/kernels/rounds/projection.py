@@ -1,7 +1,7 @@
 """Projection of a round's scores on |s_i| <= 1, in the K-dimensional dual.
 
-`project` goes from slab to slab. Where that takes too long, `finish` finds the nearest feasible scores by an active
-set: which slabs are tight is found by exchanges, and the rest is one solve.
+`project` projects on one constraint |s_i| <= 1 (a slab) after another. Where that takes too long, `finish` finds
+the nearest feasible scores by an active set: which slabs are tight is found by exchanges, and the rest is one solve.
 """
 
 import math
@@ -68,7 +68,7 @@ def factorise(work, active, size, factor):
 
 @part
 def cut(mu, active, sides, size, step, most):
-    """mu += t step for the largest t <= most that takes none off its side; returns the position now at 0, or -1."""
+    """mu += t step, t <= most the largest that changes no multiplier's sign; returns the position now at 0, or -1."""
     t, where = most, -1
     for r in range(size):
         if step[r] * sides[r] < 0.0:
@@ -92,7 +92,7 @@ def drop(active, sides, size, where):
 
 @part
 def along_null(work, mu, rest, active, sides, alone, factor, step):
-    """Move where G does not, until a multiplier is 0; returns its position. Item `alone` depends on those before."""
+    """Move in the null space of G until a multiplier is 0; returns its position. `alone` depends on those before."""
     j = active[alone]
     for r in range(alone):
         step[r] = work[st.GRAM + active[r], j]

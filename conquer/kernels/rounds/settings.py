@@ -108,7 +108,7 @@ WIDEST = 1e150
 # How far beyond [-1, 1] a projected score may be.
 TOLERANCE = 1e-12
 
-# What is smaller than this share of the terms it is the rest of is lost in their rounding: 16 units in the last place.
+# A difference below this share of its terms is rounding error: 16 units in the last place.
 RESOLVED = 2.0**-48
 
 # Where the width that holds at every look is narrowest, as a variance: tau2 of a board's `anytime` intervals.
