@@ -31,6 +31,7 @@ REMEMBERED = 10_000
 """How many closed offers a session remembers, to recognise repeated answers."""
 _NUMBERED = tuple(map(str, range(100)))
 _MISSING: Any = object()
+_ANYONE = Source()
 
 
 class OwnFeaturizer(Protocol):
@@ -346,7 +347,9 @@ class Session:
             raise AnswerError(f"winner must be the id of a shown item, got {winner!r:.80}")
         self._enter()
         try:
-            return self._tell(offer, answer if winner is _MISSING else winner, checked_source(Source(voter, 0, kind)))
+            plain = voter is None and kind == "person"
+            source = _ANYONE if plain else checked_source(Source(voter, 0, kind))
+            return self._tell(offer, answer if winner is _MISSING else winner, source)
         finally:
             self._user = 0
 
