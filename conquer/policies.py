@@ -44,8 +44,7 @@ class Policy:
     Raises
     ------
     ValueError
-        The first rule needs a first item, `SEPARATION`, which chooses a pair, is only one of the two rules, or
-        `CHALLENGER` is combined with `CONFIDENT`.
+        The first rule needs a first item, or the rules and the gate cannot be combined.
 
     Examples
     --------
@@ -80,11 +79,7 @@ class Policy:
 
 
 def rule_name(rule: object) -> str:
-    """The name of a built-in rule.
-
-    >>> rule_name(THOMPSON)
-    'THOMPSON'
-    """
+    """The name of a built-in rule."""
     return _NAMES[rule] if isinstance(rule, int) and 0 <= rule < len(_NAMES) else repr(rule)
 
 

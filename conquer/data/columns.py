@@ -147,8 +147,6 @@ def vote_columns(header: Iterable[str], given: Mapping[str, str] | None = None) 
 
     >>> vote_columns(["id", "Model A", "Model B", "Winner", "judge"]).voter
     'judge'
-    >>> vote_columns(["beste Antwort", "andere"], {"winner": "beste Antwort", "loser": "andere"}).first
-    'beste Antwort'
     """
     names = by_plain_name(header)
     chosen = _given(names, given or {})

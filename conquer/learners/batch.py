@@ -29,11 +29,7 @@ _set_shown, _set_query, _set_ticket, _set_memo = (
 
 
 def chosen(a: int, b: int, query: int, ticket: int, chance: float) -> Choice:
-    """The choice of a kernel's numbers.
-
-    >>> chosen(2, 0, st.DUEL, 7, 0.5)
-    Choice(shown=(2, 0), query=<Query.DUEL: 1>, ticket=7, memo={'chance': 0.5})
-    """
+    """The choice of a kernel's numbers."""
     choice, memo = _new(Choice), {"chance": chance if chance == chance else None}
     if query == st.DUEL:
         _set_shown(choice, (a, b))
@@ -61,12 +57,7 @@ class BatchLearner(Protocol):
 
 
 def batch_learner(learner: Any) -> BatchLearner | None:
-    """The learner if it takes batches, else None.
-
-    >>> from conquer.registry import make
-    >>> batch_learner(make("gnr", dim=3)) is None, batch_learner(make("gnr", dim=3, explore=0.1)) is None
-    (False, True)
-    """
+    """The learner if it takes batches, else None."""
     able: BatchLearner | None = learner if getattr(learner, "takes_batches", False) else None
     return able
 

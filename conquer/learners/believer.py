@@ -393,12 +393,7 @@ def _joined(rows: SparseRows, pair: tuple[int, int], extra: Sequence[tuple[Any, 
 
 
 def believer(learner: Any) -> Believer | None:
-    """The learner that weighs voters: this one, or the one it wraps; None otherwise.
-
-    >>> from conquer.registry import make
-    >>> believer(make("gnr", dim=3)) is None, believer(make("gnr", dim=3, believe="voters", explore=0.1)) is None
-    (True, False)
-    """
+    """The learner that weighs voters: this one, or the one it wraps; None otherwise."""
     while not isinstance(learner, Believer):
         learner = getattr(learner, "learner", None)
         if learner is None:

@@ -99,14 +99,7 @@ def own_bound(learner: Conquer, rows: SparseRows, among: int = 0) -> float:
 
 
 def touched(model: Any) -> int:
-    """The number of columns that the answers of a full or kernel model have touched.
-
-    >>> from conquer.models.full import Full
-    >>> model = Full(3)
-    >>> model.update([[1.0, 0.0, 0.0]], {0: 0.5}, +1)
-    >>> touched(model)
-    1
-    """
+    """The number of columns that the answers of a full or kernel model have touched."""
     if isinstance(model, Kernel):
         return int(np.unique(model.indices[: int(model.counts[ENTRIES])]).size)
     # A^-1 starts as I/lam; an answer lowers its diagonal wherever the row is not 0. The tolerance is for rounding.
