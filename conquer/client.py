@@ -100,7 +100,8 @@ class Client:
     """A connection to the service at `address`. Use it as a context manager, or call `close`.
 
     A request that meets a lost connection or a busy server is sent again after a growing pause. The client is
-    thread-safe; an asynchronous program calls it through `asyncio.to_thread`.
+    thread-safe; an asynchronous program calls it through `asyncio.to_thread`. A method that returns a dict returns the
+    JSON body of the reply; its fields are listed at /docs of the running service.
 
     Parameters
     ----------
@@ -180,7 +181,7 @@ class Client:
         strength: float | None = None,
         seconds: float | None = None,
     ) -> Receipt:
-        """Answer a question, given as such or by its id.
+        """Send the answer to an offer, given as the offer or its id.
 
         Parameters
         ----------

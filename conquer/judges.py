@@ -112,7 +112,7 @@ def _rated(ratings: Floats, draws: Draws) -> Floats:
 
 
 def make_judge(judge: Any) -> Judge:
-    """A judge by name, one of the laws or a plugin's; or the judge itself.
+    """The judge of this name, a law or a plugin's; a `LawJudge` is returned as it is.
 
     >>> make_judge("logistic")
     LawJudge(law='logistic', scale=1.0, outside=False)

@@ -32,7 +32,8 @@ class Policy:
     ----------
     first, second : int or callable
         The rule whose largest value is shown: one of `GREEDY`, `UCB`, `WORST` and `UNIFORM`; for the second also
-        `RELATIVE_UCB` and `THOMPSON`; or a Python function (model, X, first item or None, eta, ticket) -> (K,) values.
+        `RELATIVE_UCB`, `THOMPSON`, `CHALLENGER`, `ALONE` (there is none) and `EXPLORE` (Banditron); `SEPARATION` for
+        both; or a Python function (model, X, first item or None, eta, ticket) -> (K,) values.
     gate : int or callable
         `ALWAYS`, `CONFIDENT` (ask nothing if the first leads by more than the width), or a Python function (model, X,
         first, second, eta) -> bool.

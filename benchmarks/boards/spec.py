@@ -35,7 +35,7 @@ class BoardsSpec:
     algorithms: tuple[str, ...] = field(default=RULES, metadata={"help": "Rules whose answers are counted."})
     stops: int = field(default=200, metadata={"help": "Runs that end when the board allows it; 0: none."})
     tolerance: float = field(default=0.5, metadata={"help": "By how much another item may be better at that end."})
-    delta: float = field(default=0.05, metadata={"help": "The probability with which a board may be wrong."})
+    delta: float = field(default=0.05, metadata={"help": "The probability of a false claim."})
     data: str | None = field(default=None, metadata={"help": "A file of votes with columns left, right, winner."})
     seed: int = field(default=0, metadata={"help": "The seed of every draw."})
 

@@ -16,7 +16,7 @@ Interval = Literal["anytime", "proved", "fixed"]
 once, from answers to pairs planned beforehand."""
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
 MOST_ANSWERS = 1e9
-"""The most answers a board says are needed: beyond, the gap is rounding error or the number is of no use."""
+"""The most answers a board says are needed. Larger numbers are reported as infinite."""
 _TINY = 1e-300
 
 

@@ -81,7 +81,7 @@ def list_algorithms(
         for parameter in row.parameters:
             typer.echo(f"  {parameter.name:10} default {parameter.default!r:12} {parameter.values}")
         if row.published is not None:
-            typer.echo(f"published=True: {row.published.text}")
+            typer.echo(f"published=True: {row.published.text.replace('(r)', '(from memory of the paper)')}")
 
 
 @app.command("check-algorithm")

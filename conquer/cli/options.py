@@ -1,6 +1,6 @@
 """Command-line options generated from a frozen dataclass: names, types, defaults and help texts are written once.
 
-A field is an option where its metadata has a help text. A tuple is a text with commas on the command line.
+A field is an option where its metadata has a help text. A tuple is a comma-separated list.
 """
 
 import inspect

@@ -11,7 +11,7 @@ from conquer.cli.options import filled, help_of
 from conquer.study.arena.spec import ArenaSpec
 from conquer.study.reviews.spec import Spec
 
-measure = typer.Typer(help="Smaller measurements beside the study.", no_args_is_help=True, rich_markup_mode=None)
+measure = typer.Typer(help="Measurements that are not part of the study.", no_args_is_help=True, rich_markup_mode=None)
 data = typer.Typer(
     help="Public data sets: what there is, and fetching it.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -27,7 +27,7 @@ Publish = Annotated[Path | None, typer.Option(help="Copy tables (Markdown) and f
 def study(
     changes: dict[str, Any],
     preset: Annotated[
-        str, typer.Option(help="paper: the paper to the letter; ours: our settings; small: both, small.")
+        str, typer.Option(help="paper: the paper to the letter; ours: our settings; small: both on little data.")
     ] = "small",
     readings: Annotated[
         str | None, typer.Option(help="paper, margin, ours, comma-separated, side by side in one report.")
@@ -86,7 +86,7 @@ def data_list() -> None:
 
 @data.command("info")
 def data_info(name: str) -> None:
-    """Origin, licence, size and files of one."""
+    """Origin, licence, size and files of one data set."""
     from conquer.data.download import details
 
     for key, value in details(name):

@@ -94,7 +94,7 @@ def board(
     model: Annotated[Path, typer.Argument(help="A file of a learner or a session.")],
     items: Annotated[Path | None, typer.Argument(help="A file of items, as for `fit`, or of known ids.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    delta: Annotated[float | None, typer.Option(help="The probability that the board may be wrong. [0.05]")] = None,
+    delta: Annotated[float | None, typer.Option(help="The probability of a false claim. [0.05]")] = None,
     interval: Annotated[str | None, typer.Option(help="anytime, proved or fixed. [anytime]")] = None,
     tau2: Annotated[
         float | None, typer.Option(help="A constant of `anytime`, chosen before the answers. [0.25]")
@@ -129,7 +129,7 @@ def board(
         return
     _say(f"{made!r}")
     if made.interval == "proved" and made.answers and not made.better.any():
-        _say("`proved` tells no pairs apart where votes were summed: `conquer fit --one-by-one` learns so that it can")
+        _say("no pair is decided; if the votes were summed, fit again with --one-by-one")
     if verdict is not None:
         _say(verdict.text)
 

@@ -62,12 +62,12 @@ class Featurizer:
 
     Every row is scaled to length 1 (`unit`), whatever the items are and whatever container they come in. (Learners,
     and sessions without a featurizer, take vectors as they are.) A dict's numbers weigh what they are, its words 1, a
-    list of words 1 each; None adds no feature. An item without features has an empty row.
+    list of words 1 each; None is ignored. An item without features has an empty row.
 
     Parameters
     ----------
     dim : int
-        The number of columns.
+        The number of columns, 2**20 by default. Features that are hashed to one column share a weight, up to the sign.
     kind : {"binary", "counts", "tfidf", "idf"}
         The weight of a word: 1 if it occurs, its count, its count times its rarity among the fitted items, or 1 times
         its rarity.
@@ -96,6 +96,11 @@ class Featurizer:
     ------
     TypeError, ValueError
         If a setting is not one of the above.
+
+    Notes
+    -----
+    The hash has 64 bits and depends on the feature's kind and strings and on `seed`, never on the process or the
+    machine. It is not cryptographic: with a known seed, names can be chosen that collide.
 
     Examples
     --------

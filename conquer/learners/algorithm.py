@@ -33,7 +33,7 @@ class Parameter:
 class Published:
     """An algorithm as its paper runs it: `values` it fixes, parameters it `needs`, and the `grid` it is tuned on.
 
-    `text` says what is the paper's and what is ours; (r) marks values not checked against the paper.
+    `text` says what is the paper's and what is ours; (r) means from memory of the paper.
     """
 
     values: Values

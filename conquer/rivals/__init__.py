@@ -1,1 +1,1 @@
-"""The other systems of the field, each faithful to its own paper, behind the same ask and tell."""
+"""Algorithms of the literature, each faithful to its own paper, behind the same ask and tell."""

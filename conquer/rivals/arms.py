@@ -115,7 +115,7 @@ def shares_and_bonus(wins: Floats, alpha: float, clock: float) -> tuple[Floats, 
 
 
 def wake(clock: float, at: float, draws: Draws, number: int) -> bool:
-    """Whether a rule that would ask nothing until `at` asks now, with the chance that keeps the mean length of that."""
+    """True with probability 1/(at - clock), so that the expected silence until `at` is the paper's."""
     return draws.uniform(number) * max(at - clock, 1.0) < 1.0
 
 
@@ -287,7 +287,12 @@ class RUCB(ArmRule):
     """A champion that may beat all others, against the arm most likely to beat it.
 
     Masrour Zoghi, Shimon Whiteson, Remi Munos and Maarten de Rijke: Relative upper confidence bound for the K-armed
-    dueling bandit problem, 2014. Draw 0 picks the champion; draw 1 decides whether a certain champion is challenged.
+    dueling bandit problem, 2014.
+
+    Candidates are the arms whose upper bounds against all others are at least 1/2. The champion is the only candidate;
+    of several the previous best with probability 1/2, else a random other (draw 0); without any a random arm. Its
+    opponent has the largest upper bound against it. Where that is below 1/2 the paper duels the champion with itself;
+    here nothing is asked, or the clock jumps to the next real duel (draw 1, see `wake`).
 
     `alpha`: the widths are sqrt(alpha ln t/n).
 
@@ -356,7 +361,7 @@ class RMED1(ArmRule):
 
     Every pair meets once first, in order. Then each candidate of the list plays the most likely winner i* if that may
     beat it, otherwise its hardest opponent. A turn of i* against itself asks nothing; draw 0 decides whether the next
-    real duel comes now, with the chance that keeps the mean length of the silence. Where i* is alone on the list and no
+    real duel comes now, so that the expected silence is the paper's (`wake`). Where i* is alone on the list and no
     arm returns before the latest time, nothing more is asked.
 
     `margin`: f(K) = margin K^1.01.

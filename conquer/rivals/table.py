@@ -10,7 +10,7 @@ from conquer.learners.algorithm import KERNEL, MODELS, Algorithm, Parameter, Pub
 from conquer.types import Learner
 
 LARGEST_FULL = 2048
-"""The most features of a full matrix: the rivals keep theirs in numpy, for small worlds."""
+"""The most features of a full matrix: the rivals keep theirs in numpy, for small problems."""
 _MATRIX = ("diagonal", "full")
 
 
@@ -104,7 +104,7 @@ _CONTEXTUAL = (
         published=Published(
             {**_PRACTICE, "clip": None, "coupling": None},
             "maximum likelihood after D K random rounds, c1 = C = sqrt(D ln T), p_t = min(1, D ln(D T)/sqrt(t)), "
-            "Gumbel noise (r); which value of the coin shares the noise is recalled, not read; lam = 0.001 because "
+            "Gumbel noise (r); which value of the coin shares the noise (r); lam = 0.001 because "
             "the paper has no penalty",
             ("horizon",),
         ),

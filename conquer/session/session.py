@@ -117,6 +117,12 @@ class Session:
         The featurizer's dim differs from the learner's, a number is out of range, or `stop` is given to a learner that
         has no board.
 
+    Notes
+    -----
+    An offer is open until it is answered, cancelled or expired, and never opens again: the same answer once more is a
+    "repeat", another one an `AnswerError`. A call that is interrupted while it learns leaves the session unusable: load
+    a file, or rebuild the learner with `conquer.replay`.
+
     Examples
     --------
     >>> from conquer import make

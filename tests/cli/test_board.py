@@ -161,4 +161,4 @@ def test_summed_votes_say_why_nothing_is_proved(folder, monkeypatch, capsys):
     conquer.save(conquer.fit([("a", "b", "first")] * 300), folder / "summed")
     status, out, _ = run(monkeypatch, capsys, folder / "summed", "--interval", "proved")
     assert status == 0
-    assert "`conquer fit --one-by-one`" in out
+    assert "fit again with --one-by-one" in out

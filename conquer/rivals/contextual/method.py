@@ -1,4 +1,4 @@
-"""Selector x estimator: what a selector sees of a round, gates that ask nothing, and the method around both."""
+"""Contextual rivals: a selector over an estimator, what it sees of a round, and gates that ask nothing."""
 
 import math
 from collections.abc import Callable
