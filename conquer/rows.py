@@ -102,9 +102,8 @@ class SparseRows:
         values = vector(data, np.float64, "data")
         code, row = validate.check_rows(read_only(starts), read_only(ids), read_only(values), dim)
         if code == validate.BAD_INDPTR or starts[0] != 0:
-            raise ValueError(
-                f"indptr must rise from 0 to at most {min(ids.size, values.size)}; it does not at row {row}"
-            )
+            most = min(ids.size, values.size)
+            raise ValueError(f"indptr must be non-decreasing from 0 to at most {most}; it is not at row {row}")
         if code == validate.BAD_INDEX:
             raise ValueError(f"row {row} has an index outside [0, {dim})")
         if code == validate.NOT_FINITE:
@@ -112,7 +111,7 @@ class SparseRows:
         if code == validate.REPEATED:
             starts, ids, values = _summed(starts, ids, values, dim)
             if not np.isfinite(values).all():
-                raise ValueError("the values of a repeated index add up to more than a number can hold")
+                raise ValueError("the sum of a repeated index overflows")
         self._set(starts, ids, values, dim, np.arange(starts.size - 1, dtype=np.int64))
 
     @classmethod
@@ -302,14 +301,14 @@ def stack(parts: Sequence[SparseRows]) -> SparseRows:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Rounds:
-    """All rounds of a simulation: which rows meet in each round, and what each row is worth.
+    """All rounds of a simulation: which rows are offered in each round, and what each row is worth.
 
     Parameters
     ----------
     X : SparseRows, scipy sparse matrix or array, shape (N, D)
         The features of all items.
     sets : array of int, shape (T, K)
-        The rows of `X` that meet in each round; -1 pads short rounds at the end.
+        The rows of `X` that are offered in each round; -1 pads short rounds at the end.
     rewards : array of float, shape (N,)
         The reward of each row, in [-1, 1].
     ratings : array of float, shape (N, R), optional

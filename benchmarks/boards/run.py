@@ -23,7 +23,7 @@ from conquer.types import Floats, Ints
 _LOOKS = 128
 """Boards that are computed together: enough for array arithmetic, and little memory with 100 items."""
 _METHOD = 1
-"""Raised whenever the same cell would have other numbers."""
+"""Incremented when the same cell would have other numbers."""
 WATCH, RACE, STOP = "watch", "race", "stop"
 SMALL, LONGEST = 5, 4000
 """Items of the world in which runs end when their board allows it, and the most answers of one."""

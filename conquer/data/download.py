@@ -149,7 +149,7 @@ def get(name: str, folder: str | Path, progress: Progress = _silent, *, delay: f
 def fetch(url: str, folder: Path, progress: Progress = _silent, *, delay: float = _DELAY) -> Path:
     """Download one file, resuming `<name>.part` if it exists; the complete file appears at once.
 
-    After a failure it waits `delay` seconds, then twice as long, and so on, until five attempts in a row bring nothing.
+    After a failure it waits `delay` seconds, then twice as long, until five consecutive attempts make no progress.
     The checksum of the first download is recorded, and later ones must have the same.
     """
     name = url.rsplit("/", 1)[1]
@@ -164,7 +164,7 @@ def fetch(url: str, folder: Path, progress: Progress = _silent, *, delay: float 
         failures = 1 if kept > before else failures + 1
         before = max(before, kept)
         if failures >= _ATTEMPTS:
-            onward = "go on from there" if _validator(part).exists() else "start again"
+            onward = "resume" if _validator(part).exists() else "start again"
             raise DownloadError(
                 f"could not download {url}: {reason}; "
                 f"{kept:,} bytes are kept in {part}; run the same command again to {onward}"

@@ -35,7 +35,7 @@ from conquer.kernels import features as kernels
 from conquer.rows import SparseRows
 
 VERSION = 1
-"""Raised whenever an item would get other columns than before; a model made with another version is refused."""
+"""Incremented when an item would get other columns than before; a model made with another version is refused."""
 Columns = Literal["hashing", "vocabulary"]
 Products = Literal["all", "matching"]
 _LONGEST_NGRAM = 8
@@ -61,8 +61,8 @@ class Featurizer:
     """Texts, dicts or vectors, and a shared context, to sparse rows of dimension `dim`. Immutable.
 
     Every row is scaled to length 1 (`unit`), whatever the items are and whatever container they come in. (Learners,
-    and sessions without a featurizer, take vectors as they are.) A dict's numbers weigh what they are, its words 1, a
-    list of words 1 each; None is ignored. An item without features has an empty row.
+    and sessions without a featurizer, take vectors as they are.) In a dict, a number has its value as weight and a word
+    has weight 1, also in a list; None is ignored. An item without features has an empty row.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Featurizer:
         if not (isinstance(self.ngrams, tuple) and len(self.ngrams) == 2 and all(map(_is_int, self.ngrams))):
             raise TypeError(f"ngrams must be a tuple (shortest, longest), got {self.ngrams!r}")
         if not 1 <= self.ngrams[0] <= self.ngrams[1] <= _LONGEST_NGRAM:
-            raise ValueError(f"ngrams must rise within 1 and {_LONGEST_NGRAM}, got {self.ngrams}")
+            raise ValueError(f"ngrams must satisfy 1 <= shortest <= longest <= {_LONGEST_NGRAM}, got {self.ngrams}")
         if not _is_int(self.least) or self.least < 1:
             raise ValueError(f"least must be a whole number from 1, got {self.least!r}")
         if not isinstance(self.unit, bool):

@@ -250,7 +250,7 @@ def _only_numbers(items: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def hash_dicts(items: Sequence[Mapping[str, Any]], *, seed: int = 0, binary: bool = False, first: int = 0) -> Grams:
-    """The `named_features` of each dict, in the order of their hashes: that of names and of words does not matter.
+    """The `named_features` of each dict, in the order of their hashes. The order of names and words has no effect.
 
     `first` is the number of the first item in errors, -1 if it is the context.
 

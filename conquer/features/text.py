@@ -1,4 +1,7 @@
-"""Texts to tokens as the paper normalises them: abbreviations expanded, HTML removed, emoticons as signs."""
+"""Texts to tokens as the paper normalises them: abbreviations expanded, HTML removed, emoticons as signs.
+
+A change of tokens must increment `featurizer.VERSION` and the study's `PROTOCOL`.
+"""
 
 import functools
 import html

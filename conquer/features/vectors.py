@@ -67,9 +67,7 @@ def matched(vectors: Entries, width: int, context: SparseRows, dim: int) -> Entr
     if context.dim != width:
         raise ValueError(f"matching products are of vectors of one length, got {width} and {context.dim} numbers")
     if dim < 2 * width:
-        raise ValueError(
-            f"products of {width} numbers with {width} need as many columns more: dim {2 * width}, got {dim}"
-        )
+        raise ValueError(f"for products of {width} numbers dim must be at least {2 * width}, got {dim}")
     rising, columns, _ = vectors
     own = scaled(rising, vectors[2])
     factors = np.zeros(width)
@@ -83,7 +81,7 @@ def matched(vectors: Entries, width: int, context: SparseRows, dim: int) -> Entr
 def check_encoder(name: Any, kind: str, columns: str) -> None:
     """A ValueError if no installed package offers this encoder, or settings of words would be ignored."""
     if (kind, columns) != ("binary", "hashing"):
-        raise ValueError(f"encoder={name!r} makes vectors: kind and columns must be left alone, got {kind}, {columns}")
+        raise ValueError(f"kind and columns cannot be set with an encoder, got {kind}, {columns} and {name!r}")
     _encoder(name)
 
 

@@ -39,7 +39,7 @@ def checked_kind(kind: Kind) -> Kind:
 
 
 def _slots(entries: int) -> NDArray[np.int32]:
-    """An empty hash table that `entries` fill at most by half."""
+    """An empty hash table, at most half full with `entries` entries."""
     return np.full(1 << max(3, (2 * entries).bit_length()), -1, np.int32)
 
 

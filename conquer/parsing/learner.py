@@ -56,7 +56,7 @@ class EdgeRule:
 
 
 class EdgeLearner:
-    """Questions about sentences: `choose` changes only its rng; `learn` and `rehearse` change the model.
+    """Questions about sentences: `choose` only advances `rng`; `learn` and `rehearse` change the model.
 
     `X` is a Sentence (with `features`), or its n * n edges as rows: those of word 1 first, heads ascending. Any model
     with `scores`, `contrasts` and `update` works; projection constrains all edges of the sentence. Not thread-safe.
@@ -209,7 +209,7 @@ class EdgeLearner:
             model.update(edges.rows.take([a, b]), {0: half, 1: -half}, target)
 
     def rehearse(self, X: Any, word: int, head: int) -> None:
-        """Learn a known head once more, against its best rival, unless it leads by a whole answer."""
+        """Learn a known head once more, against its best rival, unless its margin is at least 1."""
         edges = self._edges(X)
         size = edges.size
         if not 1 <= word <= size or not 0 <= head <= size or word == head:

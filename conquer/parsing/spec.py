@@ -25,7 +25,7 @@ class TrainSpec:
 
     ask: str = _option("gnc", "Which question to ask; full-supervision learns whole trees.")
     questions: int = _option(1, "Questions per sentence and pass.")
-    passes: int = _option(1, "Number of visits of every sentence.")
+    passes: int = _option(1, "Passes over the treebank.")
     seed: int = _option(0, "Seed of all random draws.")
     answers: Path | None = field(default=None, metadata={"help": "Learn from this file of recorded answers instead."})
     save_answers: Path | None = field(default=None, metadata={"help": "Write the simulated answers to this file."})

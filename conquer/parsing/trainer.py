@@ -1,4 +1,4 @@
-"""How a parser comes about: `train` from a treebank or recorded answers, `Trainer` from a person's answers."""
+"""Train parsers: `train` from a treebank or recorded answers, `Trainer` from a person's answers."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ from conquer.parsing.parser import Parser
 from conquer.parsing.spec import FULL, TrainSpec
 from conquer.parsing.training import (
     SETTLE_PASSES,
+    VALUES,
     Annotator,
     Recipe,
     Training,
@@ -32,7 +33,6 @@ from conquer.types import Choice, Floats, Query
 Progress = Callable[[str, int, int], None]
 """Called during training: (description of the stage, its total work, the work done)."""
 Answer = Literal["first", "second", "neither", "refused"]
-_NUMBERS: dict[str, float] = {"first": 1.0, "second": -1.0, "neither": 0.0}
 
 
 def quietly(what: str, total: int, done: int) -> None:
@@ -62,7 +62,7 @@ def train(
     Raises
     ------
     TreebankError : the file or an answer cannot be read; the message names the line.
-    ValueError : settings that do not go together.
+    ValueError : incompatible settings.
     ArithmeticError : the weights diverged.
 
     Examples
@@ -155,7 +155,7 @@ def _from_questions(spec: TrainSpec, sentences: list[Sentence], space: Features,
     fitted = partial(progress, "fitting", SETTLE_PASSES)
     settled = recipe.compiled if spec.settled is None else spec.settled
     if settled:
-        fitted(0)  # the first pass may take a while: the finished bar must not stay
+        fitted(0)  # the first pass may take a while: replace the finished progress bar
     weights = training.settled(fitted) if settled else training.weights()
     if spec.save_answers is not None:
         answer_file.write(spec.save_answers, sentences, training.log())
@@ -239,12 +239,12 @@ class Trainer:
         ValueError : an unknown answer, or a question that has been answered.
         """
         sentence, word = question.sentence, question.word
-        if answer != "refused" and answer not in _NUMBERS:
+        if answer != "refused" and answer not in VALUES:
             raise ValueError(f"answer must be 'first', 'second', 'neither' or 'refused', got {answer!r}")
         if word in self._asked.get(sentence, ()):
             raise ValueError(f"the question about word {word} of sentence {sentence.id} has been answered")
         if answer != "refused":
-            self.learner.learn(sentence, question.choice, _NUMBERS[answer])
+            self.learner.learn(sentence, question.choice, VALUES[answer])
         if answer in ("first", "second"):
             self._answers.append((sentence, word, question.heads[answer == "second"]))
         self._asked.setdefault(sentence, set()).add(word)

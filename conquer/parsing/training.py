@@ -25,7 +25,7 @@ from conquer.rows import SparseRows
 from conquer.types import Floats, Ints, Query
 
 ANSWERS = ("first", "second", "neither", "refused")
-_VALUES = {"first": 1.0, "second": -1.0, "neither": 0.0}
+VALUES = {"first": 1.0, "second": -1.0, "neither": 0.0}
 MATRICES = {"diagonal": 0, "full": 1}
 LARGEST_FULL = 4096
 """The most features of a full matrix: memory and time of a step grow with their square."""
@@ -257,8 +257,8 @@ class Training:
         asked[word] = True
         self.progress.log[self.progress.counts[1]] = t, word, first, second, ANSWERS.index(said)
         self.progress.counts[1] += 1
-        if said in _VALUES:
-            self.learner.learn(edges, choice, _VALUES[said])
+        if said in VALUES:
+            self.learner.learn(edges, choice, VALUES[said])
         if said in ("first", "second"):
             self.progress.memory[self.progress.counts[0]] = t, word, first if said == "first" else second
             self.progress.counts[0] += 1

@@ -14,7 +14,7 @@ from conquer.types import Ints
 def best_tree(scores: ArrayLike, *, several_roots: bool = False, fixed: ArrayLike | None = None) -> Ints:
     """(n,) heads of words 1 to n: the tree with the largest sum of `scores[word, head]`, (n + 1, n + 1).
 
-    Row 0 and the diagonal are ignored. One word hangs from the root 0 unless `several_roots`. `fixed` (n,) holds known
+    Row 0 and the diagonal are ignored. Exactly one word has head 0 unless `several_roots`. `fixed` (n,) holds known
     heads, -1 for the others; where they contradict each other, as many as possible are kept.
 
     >>> best_tree([[0, 0, 0], [5, 0, 1], [4, 3, 0]]).tolist()

@@ -227,7 +227,7 @@ def test_no_progress_is_an_error_that_keeps_the_bytes(server, tmp_path: Path) ->
     (tmp_path / "file.bin.part").write_bytes(BODY[:1000])
     (tmp_path / "file.bin.etag").write_text(strong(BODY))
     handler.burst = 0
-    with pytest.raises(download.DownloadError, match=r"broke; 1,000 bytes are kept in .*file.bin.part; .* to go on"):
+    with pytest.raises(download.DownloadError, match=r"broke; 1,000 bytes are kept in .*file.bin.part; .* to resume"):
         fetch(url, tmp_path)
     assert (tmp_path / "file.bin.part").stat().st_size == 1000
 

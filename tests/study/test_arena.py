@@ -12,9 +12,9 @@ from conquer.registry import algorithms, find, groups, make
 from conquer.simulation import simulate
 from conquer.study.arena.contenders import VARIANTS, contender, names_of, published
 from conquer.study.arena.report import PARTS, ranking, ratio_interval, verdicts, write
-from conquer.study.arena.run import matches_of, measure, meet, tune
+from conquer.study.arena.run import matches_of, measure, run_game, tune
 from conquer.study.arena.spec import ArenaSpec
-from conquer.study.arena.worlds import SETTINGS, made_up_matrix
+from conquer.study.arena.worlds import SETTINGS, synthetic_preferences
 from conquer.study.backends import processes, serial
 from conquer.study.progress import QUIET, RUNNING
 from conquer.study.runner import run_cells
@@ -212,7 +212,7 @@ def test_groups_cover_the_registry():
 @pytest.mark.parametrize(("world", "name"), [("drifting", "gnt"), ("delayed", "gnc"), ("logistic", "ttu")])
 def test_the_compiled_loop_gives_the_arenas_own_regrets(world, name):
     made, entry = replace(SETTINGS[world], rounds=200).make(0, "run", 0), contender(name)
-    one, two = (meet(entry, {"model": "full"}, made, 3, timed=timed) for timed in (True, False))
+    one, two = (run_game(entry, {"model": "full"}, made, 3, timed=timed) for timed in (True, False))
     np.testing.assert_array_equal(one.weak, two.weak)
     np.testing.assert_array_equal(one.strong, two.strong)
     assert one.questions == two.questions
@@ -221,7 +221,7 @@ def test_the_compiled_loop_gives_the_arenas_own_regrets(world, name):
 
 @pytest.mark.parametrize("kind", ["bradley-terry", "condorcet", "copeland", "cyclic"])
 def test_made_up_matrices_are_of_their_kind(kind):
-    P = made_up_matrix(kind, 7, np.random.default_rng(0))
+    P = synthetic_preferences(kind, 7, np.random.default_rng(0))
     np.testing.assert_allclose(P + P.T, 1.0)
     beats = (P > 0.5).sum(axis=1)
     assert (beats.max() == 6) == (kind in ("bradley-terry", "condorcet"))

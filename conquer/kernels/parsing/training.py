@@ -189,7 +189,7 @@ def learn_pair(state, items, a, b, y, scale):
 
 @part
 def rehearse(state, source, j, head, scale, room, average, clock):
-    """Learn `head` as word j's head against its best rival, unless it leads by a whole answer.
+    """Learn `head` as word j's head against its best rival, unless its margin is at least 1.
 
     `average`, if it is not empty, sums clock * (change of w).
     """

@@ -20,7 +20,7 @@ from conquer.study.runner import Row, key
 from conquer.types import Floats, Query
 
 _METHOD = 2
-"""Raised whenever the same contender would give other numbers, so that cells of another method are not reused."""
+"""Incremented when the same contender would give other numbers, so that cells of another method are not reused."""
 _POINTS = 40
 _COMPILED, _CALLED, _RIVAL, _KERNEL = 0.02, 0.2, 1.0, 10.0
 """Milliseconds of a round, by how it is run; and the factor of a kernel model."""
@@ -45,14 +45,14 @@ def tune(setting: Setting, entry: Contender, seed: int) -> dict[str, Any]:
     costs = np.zeros(len(points))
     for repetition in range(setting.tuning):
         world = short.make(seed, "tune", repetition)
-        costs += [meet(entry, point, world, repetition).weak.sum() for point in points]
+        costs += [run_game(entry, point, world, repetition).weak.sum() for point in points]
     return points[int(costs.argmin())]
 
 
-def meet(entry: Contender, point: Mapping[str, Any], world: ArenaWorld, seed: int, *, timed: bool = False) -> Game:
+def run_game(entry: Contender, point: Mapping[str, Any], world: ArenaWorld, seed: int, *, timed: bool = False) -> Game:
     """The contender's game, by the compiled loop where it is possible and not `timed`; both give the same regrets.
 
-    >>> game = meet(contender("gnt"), {"model": "full"}, SETTINGS["linear"].make(0, "doctest", 0), 0)
+    >>> game = run_game(contender("gnt"), {"model": "full"}, SETTINGS["linear"].make(0, "doctest", 0), 0)
     >>> bool(game.weak[:100].mean() > game.weak[-100:].mean())
     True
     """
@@ -134,7 +134,7 @@ def measure(match: Match) -> list[Row]:
     """The row of one match: its tuned parameters, regrets, questions, microseconds per round and regret curve."""
     entry, setting, repetitions = contender(match.algorithm), match.setting, match.repetitions
     point = tune(setting, entry, match.seed)
-    games = [meet(entry, point, setting.make(match.seed, "run", k), k, timed=k == 0) for k in range(repetitions)]
+    games = [run_game(entry, point, setting.make(match.seed, "run", k), k, timed=k == 0) for k in range(repetitions)]
     runs = np.array([np.cumsum(game.weak) for game in games])
     curve, half = runs.mean(axis=0), half_width(runs) if repetitions > 1 else np.zeros(setting.rounds)
     at = np.unique(np.linspace(1, setting.rounds, _POINTS).astype(int))

@@ -132,10 +132,10 @@ def drifting(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
     return _world(setting, X, (X * theta).sum(axis=1), LawJudge("linear"))
 
 
-def made_up_matrix(kind: str, count: int, rng: np.random.Generator) -> Floats:
+def synthetic_preferences(kind: str, count: int, rng: np.random.Generator) -> Floats:
     """(K, K) preferences: "bradley-terry", "condorcet" (random with a winner), "copeland" (without), "cyclic".
 
-    >>> made_up_matrix("cyclic", 3, np.random.default_rng(0)).tolist()
+    >>> synthetic_preferences("cyclic", 3, np.random.default_rng(0)).tolist()
     [[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]]
     """
     upper = np.triu_indices(count, 1)
@@ -167,7 +167,7 @@ def arms(kind: str) -> Callable[[Setting, np.random.Generator], ArenaWorld]:
     """Fixed arms with preferences of this kind; a reward is the chance against the winner, or the Copeland score."""
 
     def build(setting: Setting, rng: np.random.Generator) -> ArenaWorld:
-        P = made_up_matrix(kind, setting.items, rng)
+        P = synthetic_preferences(kind, setting.items, rng)
         beats = (P > 0.5).sum(axis=1)
         wins = P[:, beats.argmax()] if beats.max() == len(P) - 1 else beats / (len(P) - 1)
         rewards = 2.0 * wins - 1.0

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conquer.parsing.spec import FULL
 from conquer.study.output import markdown, write_frame, write_text
 from conquer.study.parsing.run import annotators, frame_of
-from conquer.study.parsing.spec import CEILING, ParsingSpec
+from conquer.study.parsing.spec import ParsingSpec
 from conquer.study.plots import parsing as figures
 from conquer.study.runner import Row
 
@@ -19,12 +20,12 @@ def table(frame: "DataFrame", error: float = 0.0, refusal: float = 0.0) -> "Data
     """By rule and pass: questions, share of edges, mean UAS of the seeds with its deviation, share of the ceiling."""
     import polars as pl
 
-    ceiling = frame.filter(pl.col("ask") == CEILING)["uas_nopunct"].mean()
+    ceiling = frame.filter(pl.col("ask") == FULL)["uas_nopunct"].mean()
     ends = frame.filter(
-        (pl.col("ask") == CEILING)
+        (pl.col("ask") == FULL)
         | ((pl.col("error") == error) & (pl.col("refusal") == refusal) & (pl.col("visits") % pl.col("sentences") == 0))
     )
-    number = pl.when(pl.col("ask") == CEILING).then(0).otherwise(pl.col("visits") // pl.col("sentences"))
+    number = pl.when(pl.col("ask") == FULL).then(0).otherwise(pl.col("visits") // pl.col("sentences"))
     grouped = ends.with_columns(number.alias("passes")).group_by("ask", "passes")
     return (
         grouped.agg(
@@ -55,11 +56,11 @@ def write(spec: ParsingSpec, rows: Sequence[Row], folder: Path, *, command: str)
     first, *others = annotators(spec)
     main = table(frame, first.error, first.refusal)
     main.write_csv(folder / "table.csv")
-    drawn = figures.write(frame, CEILING, folder, spec.error, spec.refusal)
+    drawn = figures.write(frame, FULL, folder, spec.error, spec.refusal)
     parts = [
-        f"# Parsing with light feedback: {Path(spec.treebank).name}",
+        f"# Parsing study: {Path(spec.treebank).name}",
         f"Made by `{command}`.",
-        "## How much of full annotation a few questions buy\n\n"
+        "## Accuracy by number of questions\n\n"
         "UAS on the test part; `uas_nopunct` leaves out gold punctuation; `settled` is the same after fitting the "
         "weights again to all answers so far; `sd` is over the seeds; `early` is the share of the first 20 questions "
         "that show the word's true head; passes 0 is full supervision, its number of passes "
@@ -94,5 +95,5 @@ def summary(spec: ParsingSpec, rows: Sequence[Row]) -> "Table":
         sd, after = ("" if row[name] is None else f"{row[name]:.4f}" for name in ("sd", "settled"))
         cells = [str(row["passes"] or ""), f"{row['questions']:,}", f"{row['share']:.1%}", f"{row['uas_nopunct']:.4f}"]
         cells += [sd, f"{row['of ceiling']:.3f}", *([after] if settled else [])]
-        grid.add_row("full" if row["ask"] == CEILING else row["ask"], *cells)
+        grid.add_row("full" if row["ask"] == FULL else row["ask"], *cells)
     return grid

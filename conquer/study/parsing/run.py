@@ -19,9 +19,10 @@ from conquer.kernels.parsing.edges import Text
 from conquer.parsing.edges import Features, encode
 from conquer.parsing.learner import ASK, EdgeRule
 from conquer.parsing.parser import parse_heads
-from conquer.parsing.training import Annotator, Recipe, Training, check_full, supervise
+from conquer.parsing.spec import FULL
+from conquer.parsing.training import ANSWERS, Annotator, Recipe, Training, check_full, supervise
 from conquer.study.command import run_command
-from conquer.study.parsing.spec import CEILING, ParsingSpec
+from conquer.study.parsing.spec import ParsingSpec
 from conquer.study.runner import Row, key, versions
 from conquer.types import Floats
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 PARTS = ("train", "dev", "test")
 PROTOCOL = 3
-"""Raised whenever the same cell would give other numbers, so that cells of another method are not reused."""
+"""Incremented when the same cell would give other numbers, so that cells of another method are not reused."""
 _MOST_PASSES, _PATIENCE, _CEILING_LAM = 15, 2, 1.0
 """Of full supervision: passes at most, passes without improvement before it ends, and lam."""
 _EARLY = 20
@@ -150,7 +151,7 @@ def _curve(cell: ParsingCell, data: Bank, recipe: Recipe) -> list[Row]:
         training.visit(end - training.visits)
         answers = np.bincount(training.progress.log[: training.questions, 4], minlength=4)
         parts = (answers / max(1, answers.sum())).tolist()
-        shares = dict(zip(("first", "second", "neither", "refused"), parts, strict=True))
+        shares = dict(zip(ANSWERS, parts, strict=True))
         scores = data.score("test", cell.features, training.weights())
         if end % training.sentences == 0:
             refitted = data.score("test", cell.features, training.settled())
@@ -188,7 +189,7 @@ def _ceiling(cell: ParsingCell, data: Bank) -> list[Row]:
 
 
 def recipe_of(spec: ParsingSpec) -> Recipe:
-    """How the rules of a study learn, whichever questions they ask and weights they start from.
+    """How the rules of a study learn, whichever questions they ask.
 
     >>> recipe_of(ParsingSpec(treebank=Path("here"))) == Recipe()
     True
@@ -221,7 +222,7 @@ def cells_of(spec: ParsingSpec) -> list[ParsingCell]:
         ParsingCell, folder=str(spec.treebank), digest=digest_of(files(spec.treebank)), points=spec.points,
         features=features, longest=spec.longest,
     )  # fmt: skip
-    cells = [cell(ask=CEILING, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None) for seed in range(spec.seeds)]
+    cells = [cell(ask=FULL, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None) for seed in range(spec.seeds)]
     for ask, person, seed in product(spec.ask, people, range(spec.seeds)):
         own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person)
         cells.append(cell(ask=ask, seed=seed, error=person.error, passes=spec.passes, recipe=own))
@@ -234,7 +235,7 @@ def frame_of(rows: Iterable[Row]) -> "DataFrame":
 
     names = (
         "visits", "questions", "uas", "uas_nopunct", "exact", "settled_uas", "settled_uas_nopunct", "settled_exact",
-        "first", "second", "neither", "refused", "early",
+        *ANSWERS, "early",
     )  # fmt: skip
     lines = [
         {

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from conquer.study.options import option
 
-CEILING = "full-supervision"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsingSpec:

@@ -1,4 +1,4 @@
-"""Figures of the parsing study: accuracy against questions and annotators' mistakes, and regret beside its bound."""
+"""Figures of the parsing study: accuracy against questions and annotators' mistakes."""
 
 from collections.abc import Sequence
 from pathlib import Path

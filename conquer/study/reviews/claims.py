@@ -76,7 +76,7 @@ def abstract(facts: Facts) -> Claim | None:
         verdict = PARTLY if any(won.values()) else OPEN
     words = "".join(f" {_at(facts, rules, rivals, gaps, items)}." for items in facts.sizes)
     single = "; ".join(_single(facts, rules, rival) for rival in rivals)
-    evidence = f"The mean of {', '.join(rules)} less a rival's error.{words} One rule at one K, clearly less: {single}."
+    evidence = f"The mean of {', '.join(rules)} less a rival's error.{words} Single comparisons won: {single}."
     claim = "The paper's methods have an advantage over algorithms designed for related settings (the abstract)."
     return Claim(claim, verdict, evidence, (*rules, *rivals))
 
@@ -85,7 +85,7 @@ def _at(facts: Facts, rules: list[str], rivals: list[str], gaps: Mapping[tuple[s
     low, high = (end(rules, key=lambda name: facts.at[name, items]) for end in (min, max))
     less = "; ".join(f"less {name} {facts.at[name, items]:.3f}: {gaps[name, items]}" for name in rivals)
     own = ", ".join(f"{name} {facts.at[name, items]:.3f}" for name in _OURS if facts.has(name))
-    ours = f"; ours beside them {own}" if own else ""
+    ours = f"; our rules {own}" if own else ""
     return f"K = {items}, {low} {facts.at[low, items]:.3f} to {high} {facts.at[high, items]:.3f}: {less}{ours}"
 
 
@@ -93,7 +93,7 @@ def _single(facts: Facts, rules: list[str], rival: str) -> str:
     """How often one rule at one K is clearly better and worse than the rival, each by its own interval."""
     found = [facts.difference([rule], [rival], items) for items in facts.sizes for rule in rules]
     won, lost = sum(each.high < 0 for each in found), sum(each.low > 0 for each in found)
-    return f"than {rival} {won} of {len(found)}, clearly more {lost} (95 % intervals {found[0].over})"
+    return f"against {rival} {won} of {len(found)}, lost {lost} (95 % intervals {found[0].over})"
 
 
 def banditron(facts: Facts) -> Claim | None:
@@ -139,7 +139,7 @@ def order(facts: Facts) -> Claim | None:
         verdict = FAILS if 3 * len(turned) > len(agreeing) + len(turned) else PARTLY
     order = ", ".join(f"{name} {facts.mean[name]:.3f}" for name in sorted(paper, key=lambda name: facts.mean[name]))
     ours = [name for name in _OURS if facts.has(name)]
-    extra = " Ours beside them: " + ", ".join(f"{name} {facts.mean[name]:.3f}" for name in ours) + "." if ours else ""
+    extra = " Our rules: " + ", ".join(f"{name} {facts.mean[name]:.3f}" for name in ours) + "." if ours else ""
     wrong = "; ".join(f"{one} less {two} {gaps[one, two]}" for one, two in turned)
     level = f"{100 * gaps[pairs[0]].level:.3g} % intervals {gaps[pairs[0]].over}"
     evidence = (
@@ -433,7 +433,7 @@ def _lengths(first: str, other: str, name: str, one: Facts, two: Facts) -> str:
         return f"{words}."
     error = (one if worse == first else two).mean[name]
     return (
-        f"{words}, which each feature, regressed alone, learns again: with that mean subtracted from the same answers "
+        f"{words}, and each feature's separate regression absorbs this mean: with it subtracted from the same answers "
         f"the error under {worse} is {far['centred_error']:.3f} instead of {error:.3f}."
     )
 

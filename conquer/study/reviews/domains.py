@@ -207,7 +207,7 @@ def load(source: DomainSource, folder: str) -> Domain:
     if not place.exists():
         own = Path(tempfile.gettempdir()) / f"conquer-domains-{os.getuid() if hasattr(os, 'getuid') else 0}"
         if source.kind == "files" and fingerprint(tuple(map(Path, source.files))) != source.fingerprint:
-            raise ValueError(f"{source.name}: {', '.join(source.files)} on this worker is not the study's file")
+            raise ValueError(f"{source.name}: {', '.join(source.files)} differs on this worker from the study's file")
         store(source, own)
         place = own / source.key
     arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}

@@ -190,7 +190,7 @@ def show(finished: Finished, console: "Console") -> None:
         console.print(f"left out {name}: {why}")
     uneven = [name for name, facts in finished.domains.items() if facts.get("balanced") is False]
     if uneven and finished.specs[0].balance == "stars":
-        console.print(f"not balanced, because ratings are fractions or of more than 11 kinds: {', '.join(uneven)}")
+        console.print(f"not balanced: ratings are fractional or have more than 11 distinct values: {', '.join(uneven)}")
     unread = sum(facts.get("unreadable", 0) for facts in finished.domains.values())
     if unread:
         console.print(f"{unread} unreadable rows, listed in the report")

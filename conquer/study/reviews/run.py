@@ -212,7 +212,7 @@ def _build(needed: Iterable[DomainSource], work: Path, backend: Backend, progres
 
 def _usable(spec: Spec, domains: Domains) -> tuple[Domains, dict[str, str]]:
     """The domains that can be studied, and {name: why not} of the others."""
-    usable, left_out = [], dict.fromkeys(ignored(spec), "not a file of reviews by its name")
+    usable, left_out = [], dict.fromkeys(ignored(spec), "unrecognised file extension")
     largest = max(spec.items)
     for source, facts in domains:
         size = facts["reviews"]

@@ -74,7 +74,7 @@ def files(data: str, names: Sequence[str] | None = None) -> dict[str, tuple[Path
 
 
 def check(data: str, names: Sequence[str] | None, *, text: str | None = None, rating: str | None = None) -> None:
-    """Raise an error if the data does not exist, lacks a named domain, or has no single review."""
+    """Raise an error if the data does not exist, lacks a named domain, or contains no reviews."""
     if data in EMBEDDED:
         return
     problems = []
@@ -175,7 +175,7 @@ def refuse_unreadable(facts: Mapping[str, Mapping[str, Any]]) -> None:
         if count > _MOST_UNREADABLE * total:
             raise DataError(
                 f"{name}: {count} of {total} rows cannot be read, the first in {about['problems'][0]}. If the ratings "
-                f"are on another scale, give --scale LOW:HIGH; if other columns are meant, --text and --rating; "
+                f"are on another scale, give --scale LOW:HIGH; to use other columns, --text and --rating; "
                 f"--allow-unreadable continues without these rows"
             )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conquer.features.vocabulary import Kind
 
 PROTOCOL = 4
-"""Raised whenever the same specification would give other numbers, so that cells of another method are not reused."""
+"""Incremented when the same specification would give other numbers, so that cells of another method are not reused."""
 
 EMBEDDED = ("synthetic", "digits")
 CEILING = "full-information"
@@ -126,12 +126,10 @@ class Spec:
         for name, choices in _choices().items():
             if getattr(self, name) not in (*choices,):
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
-        from conquer.checks import positive
         from conquer.judges import LAWS, known_judge
 
         if not known_judge(self.judge):
             raise ValueError(f"judge must be one of {', '.join(LAWS)}, got {self.judge!r}")
-        positive("lam", self.lam)
 
     def settings(self) -> dict[str, Any]:
         """What the numbers of a cell depend on besides its domain, items, algorithm, parameters and repetition."""

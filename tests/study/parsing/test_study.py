@@ -6,11 +6,12 @@ from parsing.treebanks import random_treebank
 
 from conquer.cli.options import read
 from conquer.data.treebank import TreebankError, write
+from conquer.parsing.spec import FULL
 from conquer.study.backends import processes, serial
 from conquer.study.parsing import run
 from conquer.study.parsing.report import table
 from conquer.study.parsing.run import PARTS, run_parsing_study
-from conquer.study.parsing.spec import CEILING, ParsingSpec
+from conquer.study.parsing.spec import ParsingSpec
 from conquer.study.runner import run_cells
 
 
@@ -44,12 +45,12 @@ def test_resumed_and_parallel_studies_are_the_same(tmp_path, folder, monkeypatch
 
 def test_numbers_hang_together(tmp_path, folder):
     frame = study_parsing(spec(folder), tmp_path / "out")
-    ends = frame.filter(pl.col("visits") % pl.col("sentences") == 0, pl.col("ask") != CEILING)
+    ends = frame.filter(pl.col("visits") % pl.col("sentences") == 0, pl.col("ask") != FULL)
     assert (ends["questions"] <= ends["visits"]).all()
     assert ends["share"].max() < 1
     assert frame["uas"].is_between(0, 1).all()
-    assert frame.filter(pl.col("ask") != CEILING)["early"].is_between(0, 1).all()
-    assert set(table(frame)["ask"]) == {"gnc", "random", CEILING}
+    assert frame.filter(pl.col("ask") != FULL)["early"].is_between(0, 1).all()
+    assert set(table(frame)["ask"]) == {"gnc", "random", FULL}
 
 
 def test_report(tmp_path, folder):

@@ -82,14 +82,14 @@ def test_the_abstracts_claim_is_tried_at_every_k_against_each_rival() -> None:
     held = claim_of(made(far), "The paper's methods")
     assert held.verdict == HOLDS
     for rival in ("confidit", "banditron"):
-        assert f"than {rival} 12 of 12, clearly more 0 (95 % intervals over 6 domains)" in held.evidence
+        assert f"against {rival} 12 of 12, lost 0 (95 % intervals over 6 domains)" in held.evidence
     assert "K = 20, ttg 0.15" in held.evidence
     one = claim_of(made(far | {"ttu": 0.25}), "The paper's methods")
     assert one.verdict == PARTLY
     turned = claim_of(made(far | {"confidit": 0.09}), "The paper's methods")
     assert turned.verdict == FAILS
-    assert "than confidit 0 of 12, clearly more 12" in turned.evidence
-    assert "than banditron 12 of 12" in turned.evidence
+    assert "against confidit 0 of 12, lost 12" in turned.evidence
+    assert "against banditron 12 of 12" in turned.evidence
     same = claim_of(made(dict.fromkeys(("ttg", "banditron", "confidit"), 0.2) | {CEILING: 0.1}), "The paper's methods")
     assert same.verdict == OPEN
 

@@ -126,7 +126,7 @@ def test_uneven_stars_are_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFi
         data=str(tmp_path / "shop.jsonl"), items=(3,), algorithms=("ttg",), repetitions=1, test_sets=50, minimum=100,
         out=tmp_path / "out",
     )  # fmt: skip
-    assert "not balanced, because ratings are fractions or of more than 11 kinds: shop" in " ".join(
+    assert "not balanced: ratings are fractional or have more than 11 distinct values: shop" in " ".join(
         capsys.readouterr().out.split()
     )
 
