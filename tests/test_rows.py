@@ -108,7 +108,7 @@ def test_a_broken_scipy_matrix_never_reaches_a_kernel(data):
     array[place] = data.draw(st.sampled_from([-(2**30), -1, 12, 10**6, 2**30])) if part != "data" else np.nan
     setattr(matrix, part, array)
     model = Diagonal(4)
-    with pytest.raises(ValueError, match="repeated index overflows"):
+    with pytest.raises(ValueError, match="row|indptr"):
         model.scores(matrix)
 
 
