@@ -16,8 +16,8 @@ class TrainSpec:
     """How to train a parser. All fields have defaults and are keyword-only.
 
     The main ones: `ask`, the rule that chooses questions ("gnc", "margin", "confusion", "random" or
-    "full-supervision"); `questions` per sentence and pass; `passes` over the treebank; `answers`, a file of recorded
-    answers. `conquer parse train --help` describes each.
+    "full-supervision"); `questions` per sentence and pass; `passes` over the treebank; `prior` "upos" to start from
+    rules over tags; `answers`, a file of recorded answers. `conquer parse train --help` describes each.
 
     >>> TrainSpec(ask="margin").questions
     1
@@ -38,6 +38,7 @@ class TrainSpec:
     settled: bool | None = _option(
         None, "Fit the weights to all answers at the end. Default: yes, except with a full matrix or projection."
     )
+    prior: str = _option("none", "Initial weights: none, or upos: rules over tags.")
     several_roots: bool = _option(False, "Trees may have several words under the root.")
     matrix: str = _option("diagonal", "diagonal, or full: the full matrix A, for few features (see --bits).")
     projection: str | None = _option(None, "sequential (the paper's) or exact: keep all scores within [-1, 1].")
@@ -52,6 +53,8 @@ class TrainSpec:
             raise ValueError(f"passes must be at least 1, got {self.passes}")
         if self.longest is not None and self.longest < 1:
             raise ValueError(f"longest must be at least 1 word, got {self.longest}")
+        if self.prior != "none" and self.ask == FULL and self.answers is None:
+            raise ValueError(f"ask={FULL!r} learns from whole trees only: prior must be 'none', got {self.prior!r}")
         plain = self.matrix == "diagonal" and self.projection is None
         if not plain and (self.settled or self.answers is not None or self.ask == FULL):
             raise ValueError(

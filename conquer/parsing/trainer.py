@@ -116,8 +116,8 @@ def _from_answers(spec: TrainSpec, sentences: list[Sentence], space: Features, p
         raise TreebankError(f"{spec.answers}: no answer names a head, so there is nothing to learn")
     text = encode(answer_file.known_heads(sentences, log))
     progress("fitting", SETTLE_PASSES, 0)
-    weights = settle(text, space, spec.seed, partial(progress, "fitting", SETTLE_PASSES))
-    return weights, {"ask": "recorded", "questions": len(log)}
+    weights = settle(text, space, spec.seed, partial(progress, "fitting", SETTLE_PASSES), spec.prior)
+    return weights, {"ask": "recorded", "questions": len(log), "prior": spec.prior}
 
 
 def _from_trees(spec: TrainSpec, sentences: list[Sentence], space: Features, progress: Progress) -> Learnt:
@@ -140,7 +140,7 @@ def recipe_of(spec: TrainSpec) -> Recipe:
     return Recipe(
         rule=rule, annotator=Annotator(spec.error, spec.refusal), questions=spec.questions, replay=spec.replay,
         punctuation=spec.punctuation, lam=0.3 if spec.lam is None else spec.lam, matrix=spec.matrix,
-        projection=spec.projection,
+        projection=spec.projection, prior=spec.prior,
     )  # fmt: skip
 
 
@@ -191,11 +191,11 @@ class Trainer:
     >>> from conquer.parsing import TrainSpec, parse
     >>> rows = ("1 Dogs _ NOUN _ _ 2 nsubj _ _", "2 bark _ VERB _ _ 0 root _ _")
     >>> sentence = parse("\\n".join(row.replace(" ", "\\t") for row in rows))[0]
-    >>> trainer = Trainer(TrainSpec(bits=8))
+    >>> trainer = Trainer(TrainSpec(bits=8, prior="upos"))
     >>> question = trainer.ask(sentence)
     >>> question.asks
-    "Which is the head of 'Dogs': the root or 'bark'?"
-    >>> trainer.tell(question, "second")
+    "Which is the head of 'Dogs': 'bark' or the root?"
+    >>> trainer.tell(question, "first")
     >>> trainer.parser().parse([sentence])[0].heads
     (2, 0)
     """
@@ -261,7 +261,7 @@ class Trainer:
             for sentence, word, head in self._answers:
                 heads.setdefault(sentence, [-1] * len(sentence))[word - 1] = head
             text = encode([replace(sentence, heads=tuple(found)) for sentence, found in heads.items()])
-            weights = settle(text, self.features, self.spec.seed)
+            weights = settle(text, self.features, self.spec.seed, prior=self.spec.prior)
         else:
             weights = np.asarray(self.learner.model.weights())
         about = {"ask": self.spec.ask, "recipe": self.recipe.as_dict(), "questions": self.questions}

@@ -21,6 +21,7 @@ from conquer.models.full import Full
 from conquer.models.model import PROJECTIONS, CompiledModel
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import ASK, NEITHER, EdgeLearner, EdgeRule
+from conquer.parsing.prior import PRIORS, begin
 from conquer.rows import SparseRows
 from conquer.types import Floats, Ints, Query
 
@@ -68,7 +69,8 @@ class Recipe:
     Each visit of a sentence asks `questions`, each followed by `replay` rehearsals of earlier answers. A word is asked
     about once; words of UPOS PUNCT only with `punctuation`, since guidelines settle them and most scores leave them
     out. `matrix` "full" keeps the full A; `projection` holds the score of every edge of a sentence within [-1, 1], as
-    in the paper's listing. Both are for small trials (`LARGEST_FULL`, `LONGEST_PROJECTED`).
+    in the paper's listing. Both are for small trials (`LARGEST_FULL`, `LONGEST_PROJECTED`). `prior` "upos" starts the
+    weights from rules over tags instead of 0.
     """
 
     rule: EdgeRule = field(default_factory=EdgeRule)
@@ -80,8 +82,10 @@ class Recipe:
     punctuation: bool = False
     matrix: str = "diagonal"
     projection: str | None = None
+    prior: str = "none"
 
     def __post_init__(self) -> None:
+        one_of("prior", self.prior, PRIORS)
         one_of("matrix", self.matrix, MATRICES)
         one_of("projection", self.projection, PROJECTIONS)
         for name, low in (("questions", 1), ("replay", 0)):
@@ -107,15 +111,18 @@ class Recipe:
         )  # fmt: skip
 
     def model(self, features: Features) -> CompiledModel:
-        """A fresh model.
+        """A fresh model, started from the prior.
 
         >>> Recipe(matrix="full", projection="exact").model(Features("tags", bits=4)).projection
         'exact'
         """
         check_full(self.matrix, features)
         if self.matrix == "full":
-            return Full(features.dim, lam=self.lam, projection=self.projection)
-        return Diagonal(features.dim, lam=self.lam, update=self.update, projection=self.projection)
+            model: Diagonal | Full = Full(features.dim, lam=self.lam, projection=self.projection)
+        else:
+            model = Diagonal(features.dim, lam=self.lam, update=self.update, projection=self.projection)
+        begin(model, features, self.prior)
+        return model
 
 
 def check_full(matrix: str, features: Features) -> None:
@@ -285,7 +292,7 @@ class Training:
         heads[self.text.offsets[sentence] + word] = head
         if not word.size:
             return self.weights()
-        return settle(self.text._replace(heads=heads), self.features, self.seed, progress)
+        return settle(self.text._replace(heads=heads), self.features, self.seed, progress, self.recipe.prior)
 
     def log(self) -> list[EdgeQuestion]:
         """Every question so far."""
@@ -294,7 +301,7 @@ class Training:
 
 
 def supervise(
-    text: Text, features: Features, *, lam: float = 1.0, update: str = "margin", average: bool = True, seed: int = 0
+    text: Text, features: Features, *, lam: float = 1.0, average: bool = True, seed: int = 0, prior: str = "none"
 ) -> Iterator[tuple[Diagonal, Floats]]:
     """Train on known heads, pass after pass without end: (model, weights to parse with) after each.
 
@@ -303,7 +310,8 @@ def supervise(
     weights over time.
     """
     check_trees(text, partly=True)
-    model = Diagonal(features.dim, lam=lam, update=update)
+    model = Diagonal(features.dim, lam=lam, update="margin")
+    begin(model, features, prior)
     sums = np.zeros(features.dim if average else 0)
     clock, number = 1, 0
     while True:
@@ -328,6 +336,8 @@ def last_weights(
     return weights
 
 
-def settle(text: Text, features: Features, seed: int = 0, progress: Callable[[int], None] | None = None) -> Floats:
-    """(D,): weights fitted to the known heads."""
-    return last_weights(supervise(text, features, average=False, seed=seed), SETTLE_PASSES, progress)
+def settle(
+    text: Text, features: Features, seed: int = 0, progress: Callable[[int], None] | None = None, prior: str = "none"
+) -> Floats:
+    """(D,): weights fitted to the known heads, starting from the prior."""
+    return last_weights(supervise(text, features, average=False, seed=seed, prior=prior), SETTLE_PASSES, progress)

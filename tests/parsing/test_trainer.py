@@ -41,7 +41,7 @@ def test_asking_a_person_asks_what_the_simulation_asks():
 
 
 def test_a_person_trains_a_parser(tmp_path):
-    trainer = parsing.Trainer(parsing.TrainSpec(bits=9))
+    trainer = parsing.Trainer(parsing.TrainSpec(bits=9, prior="upos"))
     before = parsing.evaluate(BANK, trainer.parser().parse(BANK)).uas
     for sentence in BANK:
         while (question := trainer.ask(sentence)) is not None and trainer.questions < 90:

@@ -102,6 +102,26 @@ def test_questions_teach_a_parser(local):
     run(go())
 
 
+def test_new_models_start_from_rules_over_tags(local):
+    """The first questions offer likely heads, unless the settings ask for a start from zero."""
+
+    async def go():
+        async with local().running() as client:
+            neither = {}
+            for prior, given in (("upos", {}), ("none", {"prior": "none"})):
+                new = {**MADE, "believe": None, "parameters": {"bits": 14, **given}}
+                await client.post("/v1/models", json=new)
+                await client.post("/v1/models/p/items", content=TREEBANK.encode())
+                neither[prior] = await answer_all(client, "ann", 8)
+                await client.delete("/v1/models/p")
+            assert neither["upos"] == 0 < neither["none"]
+            wrong = await client.post("/v1/models", json={**MADE, "parameters": {"prior": "xpos"}})
+            assert wrong.status_code == 422
+            assert "prior must be one of" in wrong.text
+
+    run(go())
+
+
 def test_undoing_gives_the_word_back(local):
     async def go():
         app = local()

@@ -16,6 +16,7 @@ from conquer.models.diagonal import Diagonal
 from conquer.parsing.edges import Features
 from conquer.parsing.learner import EdgeLearner, EdgeRule
 from conquer.parsing.parser import Parser
+from conquer.parsing.prior import begin
 from conquer.service.commands.reading import decode_items
 from conquer.service.errors import conflict, invalid
 from conquer.service.http.schemas import Group, Item, ModelSettings
@@ -63,16 +64,18 @@ class ParseLearner:
             "update": "margin",
             "features": "standard",
             "bits": 14,
+            "prior": "upos",
             **settings.parameters,
         }
-        unknown = set(given) - {*_RULE, *_MODEL, "features", "bits"}
+        unknown = set(given) - {*_RULE, *_MODEL, "features", "bits", "prior"}
         if unknown:
-            takes = ", ".join((*_RULE, *_MODEL, "features"))
-            raise ValueError(f"a parser takes {takes} and bits; got {sorted(unknown)}")
+            takes = ", ".join((*_RULE, *_MODEL, "features", "bits"))
+            raise ValueError(f"a parser takes {takes} and prior; got {sorted(unknown)}")
         self.settings = settings
         self.features = Features(given["features"], given["bits"])
         rule = EdgeRule(**{name: given[name] for name in _RULE if name in given})
         model = Diagonal(self.features.dim, **{name: given[name] for name in _MODEL})
+        begin(model, self.features, given["prior"])
         self.learner = EdgeLearner(model, rule, features=self.features)
 
     @property

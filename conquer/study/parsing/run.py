@@ -223,9 +223,10 @@ def cells_of(spec: ParsingSpec) -> list[ParsingCell]:
         features=features, longest=spec.longest,
     )  # fmt: skip
     cells = [cell(ask=FULL, seed=seed, error=0.0, passes=_MOST_PASSES, recipe=None) for seed in range(spec.seeds)]
-    for ask, person, seed in product(spec.ask, people, range(spec.seeds)):
-        own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person)
-        cells.append(cell(ask=ask, seed=seed, error=person.error, passes=spec.passes, recipe=own))
+    for ask, prior, person, seed in product(spec.ask, spec.prior, people, range(spec.seeds)):
+        own = replace(recipe, rule=replace(recipe.rule, ask=ask), annotator=person, prior=prior)
+        name = ask if prior == "none" else f"{ask}+{prior}"
+        cells.append(cell(ask=name, seed=seed, error=person.error, passes=spec.passes, recipe=own))
     return cells
 
 

@@ -34,6 +34,7 @@ class ParsingSpec:
     projection: str | None = option(
         None, "sequential (the paper's listing) or exact: keep the scores of all edges within [-1, 1]."
     )
+    prior: tuple[str, ...] = option(("none",), "Initial weights: none, or upos: rules over tags; comma-separated.")
     lam: float | None = option(None, "The start of A; 1 in the paper.  [0.3]")
     bits: int = option(16, "Features are hashed into blocks of 2^bits columns, or an eighth of that.")
     longest: int | None = option(None, "Leave out training sentences of more words.")
@@ -44,7 +45,7 @@ class ParsingSpec:
         for name in ("questions", "passes", "seeds", "points"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("ask", "error", "refusal"):
+        for name in ("ask", "error", "refusal", "prior"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must name at least one, got nothing")
         if self.longest is not None and self.longest < 1:

@@ -53,6 +53,17 @@ def test_numbers_hang_together(tmp_path, folder):
     assert set(table(frame)["ask"]) == {"gnc", "random", FULL}
 
 
+def test_priors_side_by_side(tmp_path, folder):
+    alone = study_parsing(spec(folder, ask=("gnc",)), tmp_path / "out")
+    both = study_parsing(spec(folder, ask=("gnc",), prior=("none", "upos")), tmp_path / "out")
+    assert set(table(both)["ask"]) == {"gnc", "gnc+upos", FULL}
+    assert both.filter(pl.col("ask") != "gnc+upos").equals(alone), "the same cells, found again"
+    mean = dict(both.group_by("ask").agg(pl.col("uas_nopunct").mean()).rows())
+    assert mean["gnc"] != mean["gnc+upos"]
+    with pytest.raises(ValueError, match="prior must be one of"):
+        run.cells_of(spec(folder, prior=("tags",)))
+
+
 def test_report(tmp_path, folder):
     out = tmp_path / "out"
     small = spec(folder, ask=("gnc", "margin"), seeds=1, passes=1, points=12, error=(0.0, 0.2), refusal=(0.0, 0.5))
