@@ -132,7 +132,7 @@ def test_contexts_with_parts():
         matching(VECTORS, [1.0, 2.0])
     with pytest.raises(ValueError, match="got features too"):
         matching(items(vector=VECTORS, features=DICTS), [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="dim 6, got 5"):
+    with pytest.raises(ValueError, match="dim must be at least 6, got 5"):
         Featurizer(dim=5, products="matching")(VECTORS, [1.0, 2.0, 3.0])
 
 

@@ -13,7 +13,7 @@ ITEMS = [{"id": name, "vector": [1, 0, 0]} for name in "ab"]
 
 
 def weights(app: Any) -> Any:
-    return app.server.writer.models["m"].learner.learner.model.w.copy()
+    return app.server.writer.models["m"].learner.learner.model.theta.copy()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -53,7 +53,7 @@ def test_a_score_that_is_no_number_is_refused(local: Any) -> None:
             await client.post("/v1/models", json=MADE)
             body = {"items": ITEMS}
             assert (await client.post("/v1/models/m/choose", json=body)).status_code == 200
-            app.server.writer.models["m"].learner.learner.model.w[0] = 1e300
+            app.server.writer.models["m"].learner.learner.model.theta[0] = 1e300
             wild = {"items": [{"id": name, "vector": [1e15, 0, 0]} for name in "ab"]}
             reply = await client.post("/v1/models/m/choose", json=wild)
             assert reply.status_code == 422, reply.text

@@ -100,8 +100,8 @@ class Spec:
         most = 2 if self.data == "synthetic" else 4
         if self.ngrams != (*range(low, high + 1),) or not 1 <= low <= high <= most:
             raise ValueError(f"ngrams must be consecutive numbers from 1 to {most}, got {self.ngrams}")
-        if not 0.0 < self.lam < math.inf:
-            raise ValueError(f"lam must be a number above 0, got {self.lam}")
+        if not 1e-100 <= self.lam <= 1e100:
+            raise ValueError(f"lam must be a finite number in [1e-100, 1e+100], got {self.lam:g}")
         if self.tuning == "all" and self.lam != 1.0:
             raise ValueError(_UNUSED.format("lam", self.lam, "tuning 'all' chooses it"))
         if self.hashing is not None and not 4 <= self.hashing <= 25:

@@ -76,7 +76,7 @@ def test_names_tell_what_is_run() -> None:
         ({"ngrams": (2, 1)}, "ngrams must be consecutive numbers"),
         ({"ngrams": (0, 1)}, "ngrams must be consecutive numbers"),
         ({"ngrams": (1, 2, 3)}, "ngrams must be consecutive numbers from 1 to 2"),
-        ({"lam": 0.0}, "lam must be a number above 0, got 0.0"),
+        ({"lam": 0.0}, r"lam must be a finite number in \[1e-100, 1e\+100\], got 0"),
         ({"lam": 1e300}, r"lam must be a finite number in \[1e-100, 1e\+100\], got 1e\+300"),
         ({"tuning": "all", "lam": 2.0}, "lam 2.0 would not be used: tuning 'all' chooses it"),
         ({"readings": ("paper", "ours"), "lam": 1.0}, "lam 1.0 would not be used: tuning 'all' chooses it"),
