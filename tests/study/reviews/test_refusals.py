@@ -57,7 +57,7 @@ def refused(tmp_path: Path, *options: str) -> tuple[str, list[str]]:
         ("--preset big", "conquer: unknown preset 'big'; presets are small, paper, ours"),
         ("--readings paper,theirs", "conquer: unknown reading theirs; readings are paper, margin, ours"),
         ("--ngrams 2,1", "conquer: ngrams must be consecutive numbers from 1 to 2, got (2, 1)"),
-        ("--lam 0", "conquer: lam must be a number above 0, got 0.0"),
+        ("--lam 0", "conquer: lam must be a finite number in [1e-100, 1e+100], got 0"),
         ("--judge raters", "conquer: synthetic has no individual ratings for judge 'raters'"),
     ],
 )
