@@ -23,21 +23,19 @@ def prefetch(array, row):
 
 
 def _compiled() -> None:
+    from llvmlite import ir
     from numba import types
-    from numba.core import cgutils as code
     from numba.extending import intrinsic
-
-    cgutils: Any = code  # its types are not exported
 
     @intrinsic
     def hint(typing_context: Any, array: Any, row: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             view = context.make_array(signature.args[0])(context, builder, arguments[0])
-            stride = cgutils.unpack_tuple(builder, view.strides)[0]
+            stride = builder.extract_value(view.strides, 0)
             offset = builder.mul(context.cast(builder, arguments[1], signature.args[1], types.uint64), stride)
-            address = builder.gep(builder.bitcast(view.data, cgutils.voidptr_t), [offset])
-            word = cgutils.int32_t
-            kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [address.type, word, word, word])
+            address = builder.gep(builder.bitcast(view.data, ir.IntType(8).as_pointer()), [offset])
+            word = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
             builder.call(fetch, [address, word(_READ), word(_SECOND_LEVEL), word(_DATA)])
             return context.get_dummy_value()
