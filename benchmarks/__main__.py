@@ -20,12 +20,22 @@ def main() -> None:
     """Parse the command line, measure, and write the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer turns: about a minute, wider spreads")
-    parser.add_argument("--service", action="store_true", help="measure the service as well")
+    parser.add_argument("--service", action="store_true", help="measure the service instead of the library")
+    parser.add_argument("--peer", type=Path, help="file with a FastAPI app to compare the service with")
     parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder of bench.json")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     start, load = time.perf_counter(), os.getloadavg()[0]
-    races, goals, seconds = _measure(options.quick)
+    races: dict[str, Race] = {}
+    service_rows: dict[str, dict[str, float]] = {}
+    if options.service:
+        from benchmarks import service
+
+        note("service")
+        service_rows, goals = service.measure(quick=options.quick, other=options.peer)
+        seconds = cold.measure_server()
+    else:
+        races, goals, seconds = _measure(options.quick)
     results: dict[str, Any] = {
         "quick": options.quick,
         "machine": platform.processor() or platform.machine(),
@@ -33,14 +43,8 @@ def main() -> None:
         "load": load,
         "versions": {name: _version(name) for name in _PACKAGES},
     }
-    if options.service:
-        from benchmarks import service
-
-        note("service")
-        results["service"], more = service.measure(quick=options.quick)
-        goals += more
-        seconds |= cold.measure_server()
     results |= {
+        "service": service_rows,
         "goals": [goal.row() for goal in goals],
         "races": {name: race.rows() for name, race in races.items()},
         "cold_seconds": seconds,

@@ -23,7 +23,7 @@ def test_import_is_lazy():
 
 def test_making_a_learner_needs_numba_and_nothing_heavier():
     code = "import conquer, sys; conquer.make('gnc', dim=3); print([m for m in HEAVY if m in sys.modules])"
-    heavy = "('sklearn', 'polars', 'matplotlib', 'uvicorn', 'sqlalchemy', 'typer', 'joblib', 'dask')"
+    heavy = "('sklearn', 'polars', 'matplotlib', 'uvicorn', 'starlette', 'sqlalchemy', 'typer', 'joblib', 'dask')"
     assert run(code.replace("HEAVY", heavy)).strip() == "[]"
 
 
@@ -81,7 +81,7 @@ def test_the_default_algorithm_is_the_same_everywhere():
     from conquer.cli.votes import fit as fit_command
     from conquer.client import Client
     from conquer.fitting.warm_start import fit
-    from conquer.service.http.schemas import ModelSettings
+    from conquer.service.model.schemas import ModelSettings
 
     calls = (fit, Client.create, fit_command)
     defaults = [inspect.signature(call).parameters["algorithm"].default for call in calls]

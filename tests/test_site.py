@@ -47,7 +47,7 @@ def test_links_are_rewritten_or_become_text():
 
 def test_the_http_reference_has_every_route():
     pytest.importorskip("msgspec")
-    from conquer.service.app import ENDPOINTS
+    from conquer.service.web.app import ENDPOINTS
 
     text = SITE["http"]()
     for endpoint in ENDPOINTS:

@@ -5,20 +5,15 @@ export type Contents = string | ArrayBuffer | Uint8Array | Blob;
 /** What may stand in a query. */
 export type Word = string | number | boolean;
 
-/** A round. `event_id` makes the call repeatable; `deferred` waits for `activate`; `voter` is who will answer. */
+/** A round. `event_id` makes the call repeatable; `voter` is who will answer. */
 export interface ChooseDocument {
   items: NewItem[];
   context?: string | Record<string, string | number | boolean | number[] | Record<string, string | number | boolean>> | number[] | null;
   event_id?: string | null;
   voter?: string | null;
-  deferred?: boolean;
 }
 
-/**
- * An item: its vector is learnt, or its text where it has none, and its features; all else is for people.
- *
- * What earlier versions let in stays readable as an `Item`.
- */
+/** An item: its vector is learnt, or its text where it has none, and its features; all else is for people. */
 export interface NewItem {
   id: string;
   text?: string | null;
@@ -37,7 +32,6 @@ export interface ChooseReply {
   left: string;
   scores: number[];
   chance: number | null;
-  active: boolean;
   ordinal: number;
   done?: boolean;
 }
@@ -152,7 +146,7 @@ export interface NextRequest {
   shared?: boolean;
 }
 
-/** What a page shows: the event with its items in full, and how far this voter has come. */
+/** What a page shows: the event with its items in full, and the voter's number of answers. */
 export interface Question {
   event: ChooseReply | null;
   items: Item[];
@@ -182,10 +176,9 @@ export interface Item {
 }
 
 /**
- * Items best first. null stands for infinity. `pairs`: how many pairs are told apart, of how many.
+ * Items best first. `pairs`: pairs with a certain order, and all pairs. `mean`: of all scores.
  *
- * `mean`: of all scores, from which `low` and `high` are counted. `groups`: the feature by whose values the items are
- * grouped, null where they stand for themselves.
+ * `groups`: the feature whose values group the items, null on a board of items.
  */
 export interface BoardReply {
   items: BoardItem[];
@@ -200,10 +193,10 @@ export interface BoardReply {
 }
 
 /**
- * `low` and `high`: of the score less the mean, null where infinite. `better`: how many are worse, surely.
+ * `low`, `high`: interval of the score minus the mean, null where infinite. `better`: items it certainly beats.
  *
- * `best`: whether it may be the best. `more`: about how many answers would separate it from the next, null if none do.
- * On a board of groups `id` is the group and `count` how many items its mean is of.
+ * `best`: whether it may be the best. `more`: answers needed to separate it from the next item, null if no number is
+ * enough. On a board of groups `id` is the group and `count` its number of items.
  */
 export interface BoardItem {
   id: string;
@@ -218,7 +211,7 @@ export interface BoardItem {
   count?: number | null;
 }
 
-/** Whether one may stop asking; `more`: about how many answers are still needed, null where no number is enough. */
+/** Whether to stop asking; `more`: answers still needed, null where no number is enough. */
 export interface StopReply {
   done: boolean;
   leader: string;
@@ -229,9 +222,9 @@ export interface StopReply {
 }
 
 /**
- * `pairs` of the pool, those `covered` by an answer that counts; with a `quota` also how many answers that makes.
+ * `pairs` of the pool, and those `covered` by a learnt answer. `voters`: most pairs first.
  *
- * `answered` of `wanted` count towards the quota; both are null without one. `voters`: most pairs first.
+ * `answered` of `wanted` answers count towards the quota; both are null without one.
  */
 export interface Progress {
   pairs: number;
@@ -349,7 +342,7 @@ export interface FeatureSettings {
   products?: "all" | "matching";
 }
 
-/** A model: how it was made, how far its log goes, and what the log adds up to. */
+/** A model: its settings, the position of its log, and what the log adds up to. */
 export interface ModelInfo {
   name: string;
   settings: ModelSettings;
@@ -443,7 +436,7 @@ export interface InvitationList {
   invitations: InvitationInfo[];
 }
 
-/** Newest first; `next` is what to give as `before` to look further back, null where there is nothing earlier. */
+/** Newest first; `next` is the `before` of the following page, null on the last page. */
 export interface LatestReply {
   rows: LatestRow[];
   next: number | null;
@@ -472,7 +465,7 @@ export interface LatestRow {
 /**
  * An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
  *
- * `label`, `image` and `format` are there where it has them.
+ * `label`, `image` and `format` are left out where it has none.
  */
 export interface ShownText {
   id: string;
@@ -482,7 +475,7 @@ export interface ShownText {
   format?: string | null;
 }
 
-/** What a ledger brought: rounds taken in, answers learnt, and rows passed over by kind. */
+/** Rounds taken in, answers learnt, and rows skipped by kind. */
 export interface Replayed {
   rounds?: number;
   learnt?: number;
@@ -494,42 +487,13 @@ export interface EraseRequest {
 }
 
 /**
- * What became of a person: rows emptied and unlearnt, and learnt answers that stay because their rows are pruned.
+ * `rows` were emptied. `remaining` learnt answers, by the person or to rounds made for them, have been pruned.
  *
- * `remaining` counts answers of theirs, or to rounds made for them, that are past their retention: the weights still
- * hold what those taught, under no name.
+ * The weights still contain what pruned answers taught, under no name.
  */
 export interface Gone {
   rows: number;
   remaining: number;
-}
-
-export interface RankRequest {
-  actions: Action[];
-  contextFeatures?: Record<string, unknown>[];
-  excludedActions?: string[];
-  eventId?: string | null;
-  deferActivation?: boolean;
-}
-
-export interface Action {
-  id: string;
-  features?: Record<string, unknown>[];
-}
-
-export interface RankReply {
-  ranking: Ranked[];
-  eventId: string;
-  rewardActionId: string;
-}
-
-export interface Ranked {
-  id: string;
-  probability: number;
-}
-
-export interface RewardRequest {
-  value: number;
 }
 
 export interface Health {
@@ -583,11 +547,6 @@ export interface Routes {
   "GET /v1/models/{name}/events/{event_id}": {
     given: { path: { name: string; event_id: string } };
     reply: EventInfo;
-  };
-  /** A deferred event has been shown */
-  "POST /v1/models/{name}/events/{event_id}/activate": {
-    given: { path: { name: string; event_id: string } };
-    reply: ChooseReply;
   };
   /** Take an answer back */
   "POST /v1/models/{name}/events/{event_id}/undo": {
@@ -748,21 +707,6 @@ export interface Routes {
   "POST /v1/models/{name}/erase": {
     given: { path: { name: string }; body: EraseRequest };
     reply: Gone;
-  };
-  /** Personalizer: choose one action */
-  "POST /personalizer/v1.0/rank": {
-    given: { query?: { model?: Word }; body: RankRequest };
-    reply: RankReply;
-  };
-  /** Personalizer: reward an event */
-  "POST /personalizer/v1.0/events/{event_id}/reward": {
-    given: { path: { event_id: string }; query?: { model?: Word }; body: RewardRequest };
-    reply: undefined;
-  };
-  /** Personalizer: activate an event */
-  "POST /personalizer/v1.0/events/{event_id}/activate": {
-    given: { path: { event_id: string }; query?: { model?: Word } };
-    reply: undefined;
   };
   /** The process is alive */
   "GET /healthz": {

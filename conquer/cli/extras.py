@@ -7,7 +7,7 @@ from pathlib import Path
 EXTRAS = {
     "study": ("jinja2", "matplotlib", "polars", "sklearn", "zstandard"),
     "cluster": ("distributed",),
-    "serve": ("itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "uvicorn"),
+    "serve": ("itsdangerous", "msgspec", "prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
     "postgres": ("psycopg",),
 }
 """The import names of the packages that the commands of an extra use."""

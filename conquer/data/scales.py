@@ -42,7 +42,8 @@ class Scale:
 
 
 STARS = Scale(1.0, 5.0)
-USUAL = (STARS, *(Scale(*ends) for ends in ((0, 1), (-1, 1), (0, 5), (1, 7), (1, 10), (0, 10), (-5, 5), (0, 100))))
+_ENDS = ((0, 1), (-1, 1), (0, 5), (1, 7), (1, 10), (0, 10), (-3, 3), (-4, 4), (-5, 5), (0, 100))
+USUAL = (STARS, *(Scale(*ends) for ends in _ENDS))
 """Narrow before wide: the first one that contains nearly all numbers is recognised."""
 
 

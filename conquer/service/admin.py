@@ -8,29 +8,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conquer.service.http import keys
-from conquer.service.http.keys import Key
 from conquer.service.settings import Settings
+from conquer.service.store import keys
 from conquer.service.store.backup import back_up, bring_back
-from conquer.service.store.database import Database, StoreError, parsed
+from conquer.service.store.database import Database
+from conquer.service.store.keys import Key
 
 if TYPE_CHECKING:
-    from conquer.service.jobs.erasure import Gone
-    from conquer.service.writer.queue import Writer
+    from conquer.service.engine.engine import Engine
+    from conquer.service.work.erasure import Gone
 
 
-def existing(store: str | None) -> str:
-    """The store's address; a StoreError where a SQLite store is not there, for a new one would hold nothing."""
-    address = Settings.from_environment(store=store).store
-    url = parsed(address)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        raise StoreError(f"there is no store {Path(url.database or '').absolute()}; say which with --store")
-    return address
+def _address(store: str | None) -> str:
+    return Settings.from_environment(store=store).store
 
 
 @contextlib.contextmanager
-def _opened(address: str) -> Iterator[Database]:
-    database = Database(address)
+def _opened(store: str | None, create: bool = False) -> Iterator[Database]:
+    """The store; a StoreError if it is missing, unless it may be created."""
+    database = Database(_address(store), create)
     try:
         yield database
     finally:
@@ -41,46 +37,46 @@ def keys_add(
     name: str, *, roles: Sequence[str], models: Sequence[str] = ("*",), store: str | None = None
 ) -> tuple[Key, str]:
     """A new key and its secret, which is shown this once."""
-    with _opened(Settings.from_environment(store=store).store) as database, database.writing() as connection:
+    with _opened(store, create=True) as database, database.writing() as connection:
         return keys.add(connection, name, roles, models)
 
 
 def keys_list(*, store: str | None = None) -> list[Key]:
     """All keys, oldest first; a revoked one says when."""
-    with _opened(existing(store)) as database, database.reading() as connection:
+    with _opened(store) as database, database.reading() as connection:
         return [key for _, key in keys.every(connection)]
 
 
 def keys_revoke(key_id: str, *, store: str | None = None) -> None:
     """Revoke a key by its id; running servers refuse it within a second."""
-    with _opened(existing(store)) as database, database.writing() as connection:
+    with _opened(store) as database, database.writing() as connection:
         if not keys.revoke(connection, key_id):
             raise ValueError(f"there is no key {key_id!r} in force")
 
 
 def backup(path: str | Path, *, store: str | None = None) -> dict[str, int]:
     """Copy a store, also one being served, to a new file; returns rows per table."""
-    return back_up(existing(store), Path(path))
+    return back_up(_address(store), Path(path))
 
 
 def restore(path: str | Path, *, store: str | None = None) -> dict[str, int]:
     """Fill an empty store from a backup, SQLite or PostgreSQL; returns rows per table."""
-    return bring_back(Path(path), Settings.from_environment(store=store).store)
+    return bring_back(Path(path), _address(store))
 
 
 @contextlib.contextmanager
-def _writer(address: str) -> Iterator["Writer"]:
-    """A writer without a server; a SQLite store that is being served refuses."""
-    from conquer.service import tasks
-    from conquer.service.writer.queue import Writer
+def _engine(store: str | None, create: bool = False) -> Iterator["Engine"]:
+    """An engine without a server; a StoreError for a SQLite store that is being served."""
+    from conquer.service.engine.engine import Engine
+    from conquer.service.work import tasks
 
-    with _opened(address) as database:
-        writer = Writer(database, tasks.build, Settings.from_environment(store=address))
-        writer.start()
+    with _opened(store, create) as database:
+        engine = Engine(database, tasks.build, Settings.from_environment(store=store))
+        engine.start()
         try:
-            yield writer
+            yield engine
         finally:
-            writer.stop()
+            engine.stop()
 
 
 def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -> dict[str, "Gone"]:
@@ -88,17 +84,17 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
 
     A SQLite store that is being served does this over HTTP: POST /v1/models/NAME/erase.
     """
-    from conquer.service.jobs.erasure import erase_person
-    from conquer.service.store.log_table import all_headers
+    from conquer.service.store.log import all_headers
+    from conquer.service.work.erasure import erase_person
 
-    with _writer(existing(store)) as writer:
+    with _engine(store) as engine:
         if not models:
-            with writer.database.reading() as connection:
+            with engine.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
-        erased = {name: erase_person(writer, name, voter) for name in models}
+        erased = {name: engine.long.run_now("", erase_person(engine, name, voter)) for name in models}
         for name, (_, generation) in erased.items():
             # Until the log has been folded again without them.
-            writer.call_now(name, lambda turn: None, generation=generation)
+            engine.call_now(name, lambda turn: None, after=generation)
         return {name: gone for name, (gone, _) in erased.items()}
 
 
@@ -119,10 +115,10 @@ def replay(
 
     from conquer.features.featurizer import needs_fitting
     from conquer.files import write_atomically
-    from conquer.service import tasks
-    from conquer.service.commands.creation import create
-    from conquer.service.http.schemas import MODEL_NAME_WORDS, is_model_name
-    from conquer.service.log.exchange import feed, opening_settings, read_ledger
+    from conquer.service.model.schemas import MODEL_NAME_WORDS, is_model_name
+    from conquer.service.work import tasks
+    from conquer.service.work.creation import create
+    from conquer.service.work.ledgers import feed, opening_settings, read_ledger
 
     if not is_model_name(name):
         raise ValueError(f"a model's name is {MODEL_NAME_WORDS}, got {name!r}")
@@ -139,9 +135,9 @@ def replay(
             "a ledger does not hold what its features were fitted to: make the new model over HTTP, upload the same"
             " items to it, and POST the ledger to its log"
         )
-    with _writer(Settings.from_environment(store=store).store) as writer:
-        writer.call_now(None, lambda connection: create(connection, name, settings))
-        done = feed(lines, lambda work: writer.call_now(name, work))
+    with _engine(store, create=True) as engine:
+        engine.call_now(None, lambda connection: create(connection, name, settings))
+        done = engine.long.run_now("", feed(lines, lambda work: engine.call_now(name, work)))
         if model is not None:
-            write_atomically(model, writer.call_now(name, lambda turn: turn.folded.dumps()))
+            write_atomically(model, engine.call_now(name, lambda turn: turn.state.dumps()))
     return {"rounds": done.rounds, "learnt": done.learnt, "passed_over": done.passed_over}

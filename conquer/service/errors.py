@@ -1,4 +1,4 @@
-"""What the service says no to, in its own words; `http.errors` alone turns them into status codes."""
+"""Refusals: requests that are not carried out. `web.errors` turns them into status codes."""
 
 import enum
 
@@ -6,17 +6,17 @@ import enum
 class Kind(enum.Enum):
     """Why a request is not carried out."""
 
-    MALFORMED = "it cannot be read"
-    NO_KEY = "nobody has said who is asking"
-    NOT_ALLOWED = "whoever asks may not"
+    MALFORMED = "the request cannot be read"
+    NO_KEY = "the key is missing or wrong"
+    NOT_ALLOWED = "the key may not do this"
     UNKNOWN = "there is no such thing"
-    SLOW = "it did not arrive in time"
-    CONFLICT = "it contradicts what has happened"
-    TOO_LARGE = "it is larger than allowed"
-    INVALID = "it can be read and makes no sense"
-    BUSY = "too many are waiting"
-    UNAVAILABLE = "the server cannot do it now"
-    INDETERMINATE = "whether it was done is not known"
+    SLOW = "the request did not arrive in time"
+    CONFLICT = "the request contradicts the current state"
+    TOO_LARGE = "the body is too large"
+    INVALID = "the request is not valid"
+    BUSY = "too many requests are waiting"
+    UNAVAILABLE = "the server cannot do this now"
+    INDETERMINATE = "the outcome is unknown"
 
 
 class RefusalError(ValueError):
@@ -30,7 +30,7 @@ class RefusalError(ValueError):
         super().__init__(message)
         self.kind, self.code, self.message, self.retry_after = kind, code, message, retry_after
         self.tainted = False
-        """Memory may have changed before the refusal: the model must be read again from the store."""
+        """The model in memory may have changed before the refusal; it must be loaded again."""
 
 
 def unknown_model(name: str) -> RefusalError:
@@ -47,3 +47,7 @@ def invalid(message: str) -> RefusalError:
 
 def conflict(code: str, message: str) -> RefusalError:
     return RefusalError(Kind.CONFLICT, code, message)
+
+
+def stopping() -> RefusalError:
+    return RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1)

@@ -17,17 +17,17 @@ import uvicorn
 from sqlalchemy import Connection
 
 from conquer.data.compression import content
-from conquer.service import console, tasks
-from conquer.service.annotation.pool import add_groups
-from conquer.service.app import make_app
-from conquer.service.commands.creation import create
+from conquer.service import console
 from conquer.service.console import check_address
-from conquer.service.http.bounds import room_for
-from conquer.service.http.entrance import Entrance
-from conquer.service.http.schemas import ModelSettings
-from conquer.service.server import Server
+from conquer.service.model.schemas import ModelSettings
 from conquer.service.settings import Settings
-from conquer.service.store import log_table
+from conquer.service.store import log
+from conquer.service.web.app import make_app
+from conquer.service.web.connections import Guard, room_for
+from conquer.service.web.server import Server
+from conquer.service.work import tasks
+from conquer.service.work.creation import create
+from conquer.service.work.pool import add_groups
 
 logger = logging.getLogger("conquer.service")
 
@@ -102,15 +102,15 @@ class Running(uvicorn.Server):
 def _config(server: Server) -> uvicorn.Config:
     settings = server.settings
     app = make_app(server)
-    Entrance.bounds = server.bounds
-    # Through a proxy a request comes with where it is from: the parser reads that.
-    Entrance.short = None if settings.proxy else app.visits
+    plain = uvicorn.Config(app, http="httptools", log_config=None)
+    plain.load()
+    Guard.inner, Guard.bounds = plain.http_protocol_class, server.bounds
     server.bounds.connections, backlog = room_for(settings.connections)
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=Entrance,
+        http=Guard,
         backlog=backlog,
         # Requests whose connections have gone count too, until they are done.
         limit_concurrency=2 * server.bounds.connections,
@@ -129,7 +129,7 @@ def _config(server: Server) -> uvicorn.Config:
 def start_from_file(connection: Connection, path: str | Path, parse: bool, text: str | None = None) -> str:
     """A model with the file's items or sentences, named after it; an existing one stays. Returns what was done."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem).lstrip("._-")[:64] or "items"
-    if name in log_table.headers(connection, [name], lock=False):
+    if name in log.headers(connection, [name]):
         return f"the model {name!r} is there already and stays as it is: {path} was not read"
     settings = ModelSettings(algorithm="gnr", planted=0.05)
     if parse:

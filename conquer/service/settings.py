@@ -1,4 +1,4 @@
-"""What an operator can set, by flag or environment variable, in one place with its default and what it is for."""
+"""Settings of a server, by flag or environment variable, each with its default and help."""
 
 import os
 from collections.abc import Mapping
@@ -12,18 +12,28 @@ _LAST_PORT = 65535
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may hold, and a server; anything above is refused before it is read or stored."""
+    """What one request, one model and one key may take; anything above is refused before it is read or stored."""
 
     body_bytes: int = _BODY_BYTES
     round_bytes: int = _ROUND_BYTES
-    """Of a round's items and their context: a thousand vectors of 384 numbers, each with all its digits, fit in."""
+    """Of a round's items and context: 1,000 vectors of 384 numbers with all their digits fit in."""
     upload_bytes: int = 64 << 20
     items: int = 1000
     features: int = 20_000
     text: int = 200_000
     cells: int = 1_000_000
-    """Of the rows that a request's items become, each feature and each product with the context's being one."""
+    """Features of a request's items, products with the context's features included."""
+    operations: int = 200_000_000
+    """Multiply-adds of one choose."""
+    read_bytes: int = 16 << 20
+    """Of stored rounds that one request reads."""
+    model_bytes: int = 256 << 20
+    """Of one model in memory."""
     models: int = 1000
+    models_per_key: int = 200
+
+
+_LIMITS = Limits()
 
 
 def _setting(default: Any, help: str, secret: bool = False) -> Any:  # noqa: A002 - typer's own word
@@ -38,42 +48,52 @@ class Settings:
     9000
     """
 
-    host: str = _setting("127.0.0.1", "Only loopback until a key exists.")
-    port: int = _setting(8000, "")
+    host: str = _setting("127.0.0.1", "Address to listen at; loopback only until a key exists.")
+    port: int = _setting(8000, "Port to listen at; 0: any free one.")
     store: str = _setting("sqlite:///conquer.db", "sqlite:///FILE or postgresql://USER@HOST/NAME.")
-    queue: int = _setting(2000, "Requests that may wait before more are turned away.")
+    queue: int = _setting(2000, "Requests that may wait for the engine; more are refused.")
     batch: int = _setting(256, "Requests in one commit.")
     snapshot_every: int = _setting(5000, "Log rows between snapshots.")
-    cache_bytes: int = _setting(2 << 30, "Memory for models; the least recently used are read again when needed.")
+    cache_bytes: int = _setting(2 << 30, "Memory for models; the least recently used are unloaded.")
     events_cached: int = _setting(20_000, "Recent rounds kept in memory per model.")
-    read_seconds: float = _setting(15.0, "Time for a request to arrive.")
-    idle_seconds: float = _setting(30.0, "Time between two requests of one connection.")
-    connections: int = _setting(1024, "Connections at once.")
-    connections_per_address: int = _setting(256, "Of these from one address, proxies aside; 0: all of them.")
-    flight_bytes: int = _setting(256 << 20, "Large requests and replies in memory; one key or address gets half.")
-    requests_per_second: float = _setting(0.0, "Of one key, in bursts of two seconds; 0: as many as come.")
-    stop_seconds: float = _setting(30.0, "Time to finish in when told to stop.")
-    retention_days: float = _setting(0.0, "Older rows are replaced by what they taught; 0 keeps them for ever.")
-    lease_seconds: float = _setting(600.0, "How long a question on the page belongs to one person.")
-    sweep_seconds: float = _setting(1.0, "Time between two looks for answer windows to close.")
-    access_log: bool = _setting(False, "A log line per request.")
-    proxy: str = _setting("", "Addresses of a proxy whose forwarded headers are believed.")
-    cors: str = _setting("", "Origins of pages elsewhere that may call, comma-separated, or *.")
-    key: str = _setting("", "A secret of 32 characters or more that is an admin's key, for containers.", secret=True)
-    body_bytes: int = _setting(_BODY_BYTES, "The largest body; uploads, batches and rounds of items aside.")
-    round_bytes: int = _setting(_ROUND_BYTES, "The largest body with a round of items.")
+    read_seconds: float = _setting(15.0, "Time for a request's body to arrive; more for large ones.")
+    idle_seconds: float = _setting(
+        30.0, "Time from a connection's start, or its last reply, to a request's whole head."
+    )
+    connections: int = _setting(1024, "Open connections; more wait to be accepted.")
+    connections_per_address: int = _setting(256, "Requests under way from one address, proxies aside; 0: no bound.")
+    flight_bytes: int = _setting(256 << 20, "Memory for large requests and replies; one key or address gets half.")
+    requests_per_second: float = _setting(0.0, "Requests of one key, in bursts of two seconds; 0: no bound.")
+    stop_seconds: float = _setting(30.0, "Time to finish in after SIGTERM.")
+    retention_days: float = _setting(0.0, "Age at which log rows are replaced by what they taught; 0: never.")
+    lease_seconds: float = _setting(600.0, "How long a question on the page is reserved for one person.")
+    sweep_seconds: float = _setting(1.0, "Time between two checks for answer windows that have ended.")
+    access_log: bool = _setting(False, "Log a line per request.")
+    proxy: str = _setting("", "Addresses of proxies whose X-Forwarded headers are trusted, comma-separated.")
+    cors: str = _setting("", "Origins of other sites' pages that may call, comma-separated, or *.")
+    key: str = _setting("", "An admin key of at least 32 characters, for containers.", secret=True)
+    body_bytes: int = _setting(_BODY_BYTES, "Largest body, except uploads, batches and rounds of items.")
+    round_bytes: int = _setting(_ROUND_BYTES, "Largest body with a round of items.")
+    upload_bytes: int = _setting(_LIMITS.upload_bytes, "Largest upload or batch.")
+    operations: int = _setting(_LIMITS.operations, "Multiply-adds that one choose may take.")
+    read_bytes: int = _setting(_LIMITS.read_bytes, "Bytes of stored rounds that one request may read.")
+    model_bytes: int = _setting(_LIMITS.model_bytes, "Memory that one model may take.")
+    models: int = _setting(_LIMITS.models, "Models in the store.")
+    models_per_key: int = _setting(_LIMITS.models_per_key, "Models that one key may create.")
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= _LAST_PORT:
             raise ValueError(f"port must be a number from 0 to {_LAST_PORT}, got {self.port}")
         if self.batch < 1:
-            raise ValueError(f"batch must be a whole number from 1, got {self.batch}: nobody would ever be served")
+            raise ValueError(f"batch must be a whole number from 1, got {self.batch}")
         if not self.sweep_seconds > 0:
-            raise ValueError(f"sweep_seconds must be more than 0, got {self.sweep_seconds}: it would never rest")
+            raise ValueError(f"sweep_seconds must be more than 0, got {self.sweep_seconds}")
 
     @property
     def limits(self) -> Limits:
-        return Limits(body_bytes=self.body_bytes, round_bytes=self.round_bytes)
+        """The limits that are settings, with the others at their defaults."""
+        own = {one.name for one in fields(self)}
+        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits) if one.name in own})
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, **flags: Any) -> "Settings":

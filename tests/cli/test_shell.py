@@ -6,9 +6,9 @@ import pytest
 
 from conquer import cli
 from conquer.models.full import Full
-from conquer.service.http.batches import decoder
-from conquer.service.http.decoding import in_words
-from conquer.service.http.schemas import NewModel
+from conquer.service.model.batches import decoder
+from conquer.service.model.decoding import in_words
+from conquer.service.model.schemas import NewModel
 from conquer.study.arena.run import matches_of
 from conquer.study.arena.spec import ArenaSpec
 

@@ -23,8 +23,8 @@ from conquer.parsing.parser import parse_heads
 from conquer.parsing.training import Annotator, Recipe, Training, supervise
 from conquer.registry import MODELS, algorithms, find, make, table
 from conquer.rows import Rounds, as_rows
-from conquer.service.commands import pick_settings
-from conquer.service.parser import parse_learner
+from conquer.service.model import pick_settings
+from conquer.service.work.parser import parse_learner
 from conquer.simulation import simulate
 from conquer.study.reviews.command import rehearse, specifications
 

@@ -4,8 +4,8 @@ import json
 
 SERVICE = """
 import asyncio, httpx
-from conquer.service.app import make_app
-from conquer.service.server import Server
+from conquer.service.web.app import make_app
+from conquer.service.web.server import Server
 from conquer.service.settings import Settings
 
 async def main():

@@ -45,7 +45,7 @@ def test_the_wheel_is_the_package_and_nothing_else(dist):
     }
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert "conquer/py.typed" in names
-    assert "conquer/service/pages/index.html" in names
+    assert "conquer/service/web/pages/index.html" in names
 
 
 def test_the_sdist_builds_the_same_wheel(dist):

@@ -1,9 +1,11 @@
 """What tests of attacks share: ordinary use of a server, and how much memory it has taken."""
 
+import asyncio
 import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,3 +72,91 @@ def meanwhile(work: Callable[[], Any], other: Callable[[], Any]) -> tuple[Any, i
         count += 1
     thread.join()
     return found[0], count
+
+
+@contextlib.contextmanager
+def tenants(server: Any, folder: Path, *names: str) -> Iterator[list[httpx.Client]]:
+    """A client with an admin's key for each name; a key sees only models that begin with its name."""
+    from conquer.service.admin import keys_add
+
+    address, limits, clients = f"sqlite:///{folder}/store.db", httpx.Limits(max_connections=400), []
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            _, secret = keys_add(name, roles=["admin"], models=[f"{name}*"], store=address)
+            headers = {"Authorization": f"Bearer {secret}"}
+            client = httpx.Client(base_url=server.address, headers=headers, timeout=120, limits=limits)
+            clients.append(stack.enter_context(client))
+        # Until the server has seen the first key it serves everyone on this machine.
+        while httpx.get(f"{server.address}/v1/models").status_code == 200:
+            time.sleep(0.02)
+        for client in clients:
+            while client.get("/v1/models").status_code != 200:
+                time.sleep(0.02)
+        yield clients
+
+
+def passed_by(server: Any, costly: httpx.Request, cheap: httpx.Request, count: int = 60) -> int:
+    """How many of `count` costly requests are done between a cheap request and its reply; refused ones do not count.
+
+    All connections are open and all costly requests sent before the first of them is answered; the cheap request
+    follows then, so that the others wait in the server.
+    """
+
+    async def go() -> int:
+        streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(count + 1)]
+        answered = 0
+
+        async def reply(reader: asyncio.StreamReader) -> bytes:
+            nonlocal answered
+            head = await reader.readuntil(b"\r\n\r\n")
+            answered += head[9:12] == b"200"
+            return head[9:12]
+
+        waiting = []
+        for reader, writer in streams[1:]:
+            writer.write(raw(costly))
+            waiting.append(asyncio.create_task(reply(reader)))
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        reader, writer = streams[0]
+        before = answered
+        writer.write(raw(cheap))
+        status = await reply(reader)
+        passed = answered - before - (status == b"200")
+        assert status in (b"200", b"201")
+        assert {await one for one in waiting} <= {b"200", b"422", b"429", b"503"}
+        for _, writer in streams:
+            writer.transport.abort()
+        return passed
+
+    return asyncio.run(go())
+
+
+def raw(request: httpx.Request) -> bytes:
+    """A request as its bytes on the wire."""
+    head = [f"{request.method} {request.url.raw_path.decode()} HTTP/1.1"]
+    head += [f"{name}: {value}" for name, value in request.headers.items()]
+    return "\r\n".join([*head, "", ""]).encode() + request.content
+
+
+class Health:
+    """Asks /healthz all the time; `slowest` is the longest wait in seconds."""
+
+    def __init__(self, address: str) -> None:
+        self.slowest, self._address, self._over = 0.0, address, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def _look(self) -> None:
+        with httpx.Client(base_url=self._address, timeout=120) as client:
+            while not self._over.is_set():
+                began = time.monotonic()
+                assert client.get("/healthz").status_code == 200
+                self.slowest = max(self.slowest, time.monotonic() - began)
+                time.sleep(0.01)
+
+    def __enter__(self) -> "Health":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()

@@ -62,9 +62,9 @@ class Local:
     """An application in this process, with a client that talks to it without a socket."""
 
     def __init__(self, store: str, **options: Any) -> None:
-        from conquer.service.app import make_app
-        from conquer.service.server import Server
         from conquer.service.settings import Settings
+        from conquer.service.web.app import make_app
+        from conquer.service.web.server import Server
 
         self.server = Server(Settings(store=store, **options))
         self.app = make_app(self.server)

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from conquer.registry import make
-from conquer.service.log.loading import load
-from conquer.service.store import log_table
+from conquer.service.engine.loading import load
+from conquer.service.store import log
 from conquer.service.store.database import Database
-from conquer.service.tasks import build
+from conquer.service.work.tasks import build
 from conquer.types import Choice, Query, Source
 
 
@@ -17,8 +17,8 @@ def rows_of(address: str, name: str):
     """(header, all rows) of a model."""
     database = Database(address)
     with contextlib.closing(database), database.reading() as connection:
-        header = log_table.headers(connection, [name], lock=False)[name]
-        return header, [row for chunk in log_table.entries(connection, header.id, 0) for row in chunk]
+        header = log.headers(connection, [name])[name]
+        return header, [row for chunk in log.entries(connection, header.id, 0) for row in chunk]
 
 
 def slow_fold(address: str, name: str) -> np.ndarray:
@@ -54,7 +54,7 @@ def loaded(address: str, name: str) -> np.ndarray:
     """The weights that a server starting now would have: snapshot and tail."""
     database = Database(address)
     with contextlib.closing(database), database.reading() as connection:
-        header = log_table.headers(connection, [name], lock=False)[name]
+        header = log.headers(connection, [name])[name]
         return load(connection, header, build).learner.learner.model.weights()
 
 

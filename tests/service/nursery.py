@@ -12,9 +12,10 @@ from typing import Any
 
 PROGRAM = """
 import ctypes, json, os, signal, sys, traceback
-import uvicorn, uvloop, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import conquer.service.app, conquer.service.http.connection
-from conquer.service.commands.pick_settings import warm
+import uvicorn, uvloop, psycopg
+import sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
+import conquer.service.web.app
+from conquer.service.model.pick_settings import warm
 from conquer.service.serve import serve
 warm()
 print("ready", flush=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from conquer.service.annotation.uploads import read_groups
 from conquer.service.jobs.retention import prune_all
+from conquer.service.work.uploads import read_groups
 
 from .conftest import run
 from .test_adversary import MADE, items
@@ -35,7 +35,6 @@ def test_depth_is_refused_everywhere(local, deep):
                 "/v1/models/m/choose/batch": [f'{{"rounds":[{{"items":{deep}}}]}}'],
                 "/v1/models/m/items": [deep, f'{{"text":{deep}}}', f'{{"prompt":{deep},"text":"a"}}'],
                 "/v1/models/m/log": [f'{{"kind":"open","body":{deep}}}', deep],
-                "/personalizer/v1.0/rank": [f'{{"actions":[{{"id":"a","features":{deep}}}]}}'],
             }  # fmt: skip
             for path, texts in bodies.items():
                 for text in texts:
@@ -81,7 +80,7 @@ def test_arithmetic_that_breaks_is_a_refusal(local, algorithm, parameters):
                     reply = await client.post(path, json={"winner": reply.json()["shown"][0]["id"]})
                     assert reply.status_code in (200, 422), reply.text
             summary = (await client.get("/v1/models/m")).json()["summary"]
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             assert (await client.get("/v1/models/m")).json()["summary"] == summary
 
     run(go())
@@ -128,8 +127,8 @@ def test_large_rounds_do_not_pile_up_in_memory(local):
             for k in range(12):
                 body = {"items": [{"id": "a", "text": f"{text}{k}"}, {"id": "b", "text": "x"}]}
                 events.append((await client.post("/v1/models/m/choose", json=body)).json()["event_id"])
-                folded = app.server.writer.models["m"]
-                assert folded.event_bytes == sum(event.size for event in folded.events.values()) <= 1_000_000
+                state = app.server.engine.models["m"]
+                assert state.event_bytes == sum(event.size for event in state.events.values()) <= 1_000_000
             for event in events:
                 reply = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": "a"})
                 assert reply.json()["status"] == "learnt"
@@ -194,7 +193,7 @@ def test_a_wrong_clock_makes_no_young_row_old(local):
     async def go():
         app = local()
         now = [100 * 86400.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             for k in range(12):
@@ -202,7 +201,7 @@ def test_a_wrong_clock_makes_no_young_row_old(local):
                 await client.post("/v1/models/m/choose", json={"items": items(random.Random(k)), "event_id": f"e{k}"})
             now[0] = 75 * 86400.0
             loop = asyncio.get_running_loop()
-            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 1) == 4
+            assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 1) == 4
             assert (await client.get("/v1/models/m/events/e4")).status_code == 200
             assert (await client.get("/v1/models/m/events/e3")).json()["error"]["code"] == "pruned"
 

@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from conquer.service.alarms import Alarms
-from conquer.service.commands.answering import answer
-from conquer.service.commands.choosing import choose
-from conquer.service.commands.creation import create
-from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings
+from conquer.service.engine.engine import Engine
 from conquer.service.jobs.agreement import compare
+from conquer.service.model.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
-from conquer.service.tasks import build
-from conquer.service.writer.queue import Writer
+from conquer.service.work.answering import answer
+from conquer.service.work.choosing import choose
+from conquer.service.work.creation import create
+from conquer.service.work.tasks import build
 
 from . import cluster
 
@@ -40,10 +40,10 @@ def two_writers(address):
     with contextlib.ExitStack() as stack:
         writers = []
         for _ in range(2):
-            database = stack.enter_context(contextlib.closing(Database(address)))
+            database = stack.enter_context(contextlib.closing(Database(address, create=True)))
             # Two in one process: each must be known by a name of its own.
             database.presence = type(database.presence)(about=f"server {len(writers)}")
-            writers.append(Writer(database, build, Settings(store=address)))
+            writers.append(Engine(database, build, Settings(store=address)))
             writers[-1].start()
             stack.callback(writers[-1].stop)
         yield writers
@@ -58,12 +58,12 @@ def test_an_alarm_names_both_servers_whose_weights_differ(postgres, poked):
         for k in range(6):
             writers[k % 2].call_now(name, lambda turn, k=k: learn(turn, f"e{k}"))
         if poked:
-            folded = writers[1].models[name]
-            event = folded.events["e1"]
-            folded.learner.learn(folded.round_of(event), event.choice, -1.0)
+            state = writers[1].models[name]
+            event = state.events["e1"]
+            state.learner.learn(state.round_of(event), event.choice, -1.0)
         found = []
-        for writer in writers:
-            digest = writer.call_now(name, lambda turn: hashlib.sha256(turn.folded.dumps()).hexdigest())
+        for engine in writers:
+            digest = engine.call_now(name, lambda turn: hashlib.sha256(turn.state.dumps()).hexdigest())
             found.append(deque([(model, 12, 0, digest)]))
         counts = [compare(w.database, one, alarms.raise_) for w, one in zip(writers, found, strict=True)]
         assert counts == [0, 1]
@@ -82,11 +82,11 @@ def test_digests_do_not_grow_without_bound_nor_of_models_that_are_gone(postgres,
     monkeypatch.setattr("conquer.service.jobs.agreement._KEPT", 10)
     alarms = Alarms()
     with two_writers(postgres) as writers:
-        writer = writers[0]
-        model = writer.call_now(None, lambda connection: create(connection, "n", ModelSettings(algorithm="gnr")))
-        compare(writer.database, deque((model, at, 0, "x") for at in range(5, 105, 5)), alarms.raise_)
-        compare(writer.database, deque([(model + 1000, 5, 0, "x")]), alarms.raise_)
-        with writer.database.reading() as connection:
+        engine = writers[0]
+        model = engine.call_now(None, lambda connection: create(connection, "n", ModelSettings(algorithm="gnr")))
+        compare(engine.database, deque((model, at, 0, "x") for at in range(5, 105, 5)), alarms.raise_)
+        compare(engine.database, deque([(model + 1000, 5, 0, "x")]), alarms.raise_)
+        with engine.database.reading() as connection:
             kept = connection.exec_driver_sql(
                 "SELECT position FROM digests WHERE model_id >= %s ORDER BY position", (model,)
             )

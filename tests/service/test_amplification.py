@@ -1,67 +1,24 @@
 """Little that becomes much: short requests with long results, and replies that nobody reads, are refused in time."""
 
 import asyncio
-import json
 from types import SimpleNamespace
 
 import msgspec
 import pytest
-import uvicorn
-from uvicorn.server import ServerState
 
 from conquer.service.admin import keys_add
-from conquer.service.app import ENDPOINTS
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.http.batches import BATCH, BatchAnswers, BatchChoose, decoder
-from conquer.service.http.budget import SMALL, Budget, Hold
-from conquer.service.http.connection import BoundedProtocol
-from conquer.service.http.messages import Reply, counted, send_reply
-from conquer.service.http.metrics import Meters, outcomes
-from conquer.service.http.schemas import AnswerReply
+from conquer.service.model.batches import BATCH, BatchAnswers, BatchChoose, decoder
+from conquer.service.model.schemas import AnswerReply
+from conquer.service.web.app import ENDPOINTS
+from conquer.service.web.connections import Guard
+from conquer.service.web.limits import SMALL, Budget, Hold
+from conquer.service.web.messages import ClientGoneError, Reply, counted, send_reply
+from conquer.service.web.metrics import Meters, outcomes
 
 from .conftest import run
 
-RANK = "/personalizer/v1.0/rank"
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
-
-
-def test_names_are_counted_as_they_are_spelt_out(local):
-    """A long key over a list stands in the name of each of its values, also where none of them is a feature."""
-    key = "k" * 300
-    bodies = {
-        "long": {"actions": [{"id": "a", "features": [{key: [1] * 100}]}]},
-        "empty": {"actions": [{"id": "a", "features": [{key: [None] * 100}]}]},
-        "spread": {"actions": [{"id": f"a{k}", "features": [{key: [1] * 4}]} for k in range(20)]},
-        "context": {"actions": [{"id": "a"}], "contextFeatures": [{key: [[]] * 100}]},
-    }
-    fair = {"actions": [{"id": "a", "features": [{key: [1] * 20}]}, {"id": "b"}]}
-
-    async def go() -> None:
-        async with local(body_bytes=10_000).running() as client:
-            for name, body in bodies.items():
-                assert len(json.dumps(body)) < 10_000, name
-                reply = await client.post(RANK, json=body)
-                assert (reply.status_code, "spelt out" in reply.text) == (422, True), (name, reply.text)
-            assert (await client.post(RANK, json=fair)).status_code == 201
-
-    run(go())
-
-
-def test_features_are_counted_as_they_are_made(local):
-    """Too many short ones are refused before a row is made of them, of an action and of the context."""
-    many = [{"": [1] * 340_000}]
-
-    async def go() -> None:
-        async with local().running() as client:
-            for body in (
-                {"actions": [{"id": "a", "features": many}, {"id": "b"}]},
-                {"actions": [{"id": "a"}, {"id": "b"}], "contextFeatures": many},
-            ):
-                reply = await client.post(RANK, content=json.dumps(body, separators=(",", ":")))
-                assert reply.status_code == 422, reply.text
-                assert "20000 features, spelt out" in reply.text
-
-    run(go())
 
 
 def test_answers_of_a_batch_that_may_have_been_learnt_are_counted_so():
@@ -131,7 +88,8 @@ def test_a_reply_without_room_to_go_on_ends_before_its_end():
         reply = Reply(chunks=await counted(chunks(), hold))
         assert hold.held == 100_000
         budget.take("third", 150_000)
-        await send_reply(send, reply, never)
+        with pytest.raises(ClientGoneError):
+            await send_reply(send, reply, never)
         assert sum(len(one.get("body", b"")) for one in sent) == 100_000
         assert all(one["more_body"] for one in sent[1:])
 
@@ -141,18 +99,19 @@ def test_a_reply_without_room_to_go_on_ends_before_its_end():
 def test_who_reads_slowly_is_read_to():
     """Each look finds less in the buffer, so there is another; the one that finds as much as before is the last."""
     looks: list[tuple] = []
-    loop = SimpleNamespace(call_later=lambda seconds, *call: looks.append(call) or SimpleNamespace(cancel=looks.clear))
-    config = uvicorn.Config(send_reply, interface="asgi3", log_config=None)
-    protocol = BoundedProtocol(config, ServerState(), {}, _loop=loop)
+    guard = Guard.__new__(Guard)
+    guard._loop = SimpleNamespace(
+        call_later=lambda seconds, *call: looks.append(call) or SimpleNamespace(cancel=looks.clear)
+    )
     left, cut = [300_000], []
-    protocol.transport = SimpleNamespace(get_write_buffer_size=lambda: left[0], abort=lambda: cut.append(left[0]))
-    protocol.flow = SimpleNamespace(pause_writing=lambda: None)
+    guard._transport = SimpleNamespace(get_write_buffer_size=lambda: left[0], abort=lambda: cut.append(left[0]))
+    guard._inner, guard._unread = SimpleNamespace(pause_writing=lambda: None), None
 
     def look() -> None:
         work, *arguments = looks.pop()
         work(*arguments)
 
-    protocol.pause_writing()
+    guard.pause_writing()
     for _ in range(10):
         left[0] -= 1000
         look()

@@ -1,4 +1,4 @@
-"""The application as uvicorn sees it: ASGI's start and end, and a start that fails."""
+"""The application as its server sees it: ASGI's start and end, and a start that fails."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ def test_it_starts_and_stops_its_server_when_told(local):
         life = asyncio.create_task(app.app({"type": "lifespan"}, orders.get, send))
         while not sent:
             await asyncio.sleep(0.01)
-        assert (await app.server.writer.call(None, lambda connection: 7)) == 7
+        assert (await app.server.engine.call(None, lambda connection: 7)) == 7
         orders.put_nowait({"type": "lifespan.shutdown"})
         await life
 

@@ -10,7 +10,7 @@ import httpx
 
 from conquer.files import pack, unpack
 
-from .attacks import make, meanwhile, megabytes, pair, processor, store, usable
+from .attacks import make, meanwhile, megabytes, pair, store, usable
 
 HUGE = [{"id": "a", "vector": [1.7e308, 0, 0, 0]}, {"id": "b", "vector": [-1.7e308, 0, 0, 0]}]
 
@@ -188,23 +188,6 @@ def test_a_long_refold_lets_others_through(start):
         )
     assert undone.status_code == 200, undone.text
     assert served >= 5
-
-
-def test_exclusions_cost_what_they_weigh(start):
-    """A megabyte of excluded actions beside a thousand actions is no more work than beside two."""
-    server = start()
-    excluded = [f"{k:x}" for k in range(100_000)]
-
-    def work(actions: int) -> float:
-        """Seconds of the server's own: what else runs on the machine does not count."""
-        body = {"actions": [{"id": f"a-{k}"} for k in range(actions)], "excludedActions": excluded}
-        began = processor(server.pid)
-        reply = httpx.post(f"{server.address}/personalizer/v1.0/rank", json=body, timeout=120)
-        assert reply.status_code == 201, reply.text
-        return processor(server.pid) - began
-
-    work(2)
-    assert work(1000) < 20 * work(2) + 2
 
 
 def test_a_locked_store_does_not_stop_the_event_loop(start, tmp_path):

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from conquer.service.commands.standings import Look
+from conquer.service.engine import engine as queue
 from conquer.service.errors import RefusalError
-from conquer.service.jobs import boards
-from conquer.service.writer import queue
+from conquer.service.work import boards
+from conquer.service.work.boards import Look
 
 from .conftest import run
 from .test_boards import FULL, ITEMS, answers, serving
@@ -21,8 +21,14 @@ LOOKS = [Look(0.05 + k / 100, "anytime", None) for k in range(5)]
 def held(monkeypatch):
     """The first board is not done before this is set."""
     may = threading.Event()
-    made = boards.board_of_copy
-    monkeypatch.setattr(boards, "board_of_copy", lambda copy, look: may.wait(60) and made(copy, look))
+    compute = boards.compute
+
+    def held_up(*given):
+        while not may.wait(0.001):
+            yield
+        return (yield from compute(*given))
+
+    monkeypatch.setattr(boards, "compute", held_up)
     yield may
     may.set()
 
@@ -53,7 +59,7 @@ def test_a_board_after_an_undo_is_the_one_without_the_answer(local, monkeypatch)
         during = (await client.get("/v1/models/m/board")).json()
         may.clear()
         undoing = asyncio.ensure_future(client.post(f"{path}/undo", json={}))
-        while not server.writer.models["m"].stale:
+        while not server.engine.models["m"].stale:
             await asyncio.sleep(0.001)
         asking = asyncio.ensure_future(client.get("/v1/models/m/board"))
         await asyncio.wait({asking}, timeout=0.2)
@@ -78,9 +84,9 @@ def test_a_model_and_a_key_have_their_share_and_others_theirs(local, held):
         asked += [asyncio.ensure_future(read("m", LOOKS[1], "key")) for _ in range(3)]
         while len(server.boards._orders) < 2:
             await asyncio.sleep(0.001)
-        with pytest.raises(RefusalError, match="2 boards of model 'm' are being made"):
+        with pytest.raises(RefusalError, match="2 boards of model 'm' are being computed"):
             await read("m", LOOKS[2], "other")
-        with pytest.raises(RefusalError, match="2 boards for this key are being made"):
+        with pytest.raises(RefusalError, match="2 boards for this key are being computed"):
             await read("n", LOOKS[2], "key")
         asked.append(asyncio.ensure_future(read("n", LOOKS[0], "other")))
         held.set()

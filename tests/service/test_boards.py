@@ -8,8 +8,8 @@ import pytest
 
 from conquer.learners.conquer import Conquer
 from conquer.registry import make
-from conquer.service.commands import pick_learner
-from conquer.service.jobs import boards
+from conquer.service.model import pick_learner
+from conquer.service.work import boards
 
 from .conftest import run
 
@@ -51,7 +51,7 @@ def test_the_board_is_the_learners_own(local, believe):
         assert first["stop"]["done"] is False
         assert first["stop"]["more"] is None or first["stop"]["more"] > 0
         await answers(client, 60)
-        learner = server.writer.models["m"].learner.learner
+        learner = server.engine.models["m"].learner.learner
         for interval in ("anytime", "proved", "fixed"):
             told = (await client.get(f"/v1/models/m/board?interval={interval}&delta=0.1&stop=0.5")).json()
             board = learner.board(np.eye(4), delta=0.1, interval=interval, names=NAMES)
@@ -78,7 +78,7 @@ def test_ranking_uses_no_round(local):
         await answers(client, 12)
         before = (await client.get("/v1/models/m")).json()["position"]
         ranked = (await client.post("/v1/models/m/rank", json={"items": ITEMS})).json()["items"]
-        scores = server.writer.models["m"].learner.learner.scores(np.eye(4))
+        scores = server.engine.models["m"].learner.learner.scores(np.eye(4))
         assert [one["id"] for one in ranked] == [NAMES[k] for k in np.argsort(-scores, kind="stable")]
         assert (await client.get("/v1/models/m")).json()["position"] == before
         assert (await client.post("/v1/models/m/rank", json={"items": []})).status_code == 422
@@ -113,7 +113,7 @@ def test_a_choice_says_done_when_its_items_are_told_apart(local):
         done = []
         for _ in range(250):
             offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS[:2]})).json()
-            learner = server.writer.models["m"].learner.learner
+            learner = server.engine.models["m"].learner.learner
             assert offer["done"] == learner.board(np.eye(4)[:2], delta=0.1).stop(0.9).done
             done.append(offer["done"])
             event = offer["event_id"]

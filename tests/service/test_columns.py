@@ -5,9 +5,9 @@ import json
 import pytest
 
 from conquer.data import columns
-from conquer.service.annotation import roles
-from conquer.service.annotation.uploads import read_groups, read_items
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.work import roles
+from conquer.service.work.uploads import read_groups, read_items
 
 from .conftest import run
 

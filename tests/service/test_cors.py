@@ -10,10 +10,10 @@ import sys
 import pytest
 
 from conquer.service.admin import keys_list, keys_revoke
-from conquer.service.http.cors import origins_of
-from conquer.service.server import Server
 from conquer.service.settings import Settings
 from conquer.service.store.database import StoreError
+from conquer.service.web.cors import origins_of
+from conquer.service.web.server import Server
 
 from .conftest import run
 

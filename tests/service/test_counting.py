@@ -1,10 +1,8 @@
 """Every answer sent is counted once, whatever became of it; a key sees the models in its scope; names stay bounded."""
 
-import json
 import random
 import re
 
-import httpx
 import pytest
 
 from conquer.service.admin import keys_add
@@ -12,8 +10,6 @@ from conquer.service.admin import keys_add
 from .conftest import run
 
 MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
-RANK = {"actions": [{"id": "a", "features": [{"x": 1}]}, {"id": "b", "features": [{"y": 1}]}]}
-REWARD = "/personalizer/v1.0/events/{}/reward"
 
 
 def round_of(rng: random.Random, event: str) -> dict:
@@ -69,16 +65,10 @@ def test_every_answer_sent_is_counted_once(local, tmp_path):
             await say("refused", 200, "/v1/models/m/answers", json={"answers": batch})
             await say("refused", 404, "/v1/models/none/answers", 2, json={"answers": batch})
             await say("refused", 400, "/v1/models/m/answers", content=b"{")
-            await say("refused", 404, REWARD.format("r"), json={"value": 1})
-            await client.post("/personalizer/v1.0/rank", json={**RANK, "eventId": "r"})
-            await say("learnt", 204, REWARD.format("r"), json={"value": 1})
-            await say("repeat", 204, REWARD.format("r"), json={"value": 1})
-            await say("refused", 409, REWARD.format("r"), json={"value": 0})
-            await say("refused", 422, REWARD.format("r"), json={"value": 7})
             text = (await client.get("/metrics")).text
             assert answers(text) == sent
             labels = set(re.findall(r'model="(.*?)"', text))
-            assert labels == {"", "m", "personalizer"}
+            assert labels == {"", "m"}
 
     run(go())
 
@@ -99,7 +89,6 @@ def test_invented_names_make_no_lines(local, queue):
                     await client.post(f"/v1/models/{name}/answers", content=b"{")
                     await client.post(f"/v1/models/{name}/choose", json={"items": []})
                     await client.request(f"M{k}{j}", f"/{name}")
-                    await client.post(f"{REWARD.format(name)}?model={name}", json={"value": 1})
                 lines.append(len((await client.get("/metrics")).text.splitlines()))
             assert len(set(lines)) == 1
 
@@ -123,51 +112,5 @@ def test_a_key_sees_the_numbers_of_its_models(local, tmp_path):
             assert 'model="secret"' in whole
             assert 'model="shop-1"' in part
             assert "secret" not in part
-
-    run(go())
-
-
-def test_the_personalizer_is_made_by_a_rank_alone(local, tmp_path):
-    """Who may only answer makes no model, neither by a reward nor by a rank."""
-    store = f"sqlite:///{tmp_path}/store.db"
-    secrets = {role: keys_add(role, roles=[role], store=store)[1] for role in ("answer", "choose", "read")}
-
-    async def go() -> None:
-        async with local().running() as client:
-
-            def as_(role: str) -> dict:
-                return {"Authorization": f"Bearer {secrets[role]}"}
-
-            assert (await client.post(REWARD.format("e"), json={"value": 1}, headers=as_("answer"))).status_code == 404
-            activate = "/personalizer/v1.0/events/e/activate"
-            assert (await client.post(activate, headers=as_("choose"))).status_code == 404
-            assert (await client.post("/personalizer/v1.0/rank", json=RANK, headers=as_("answer"))).status_code == 403
-            assert (await client.get("/v1/models", headers=as_("read"))).json() == {"models": []}
-            assert (await client.post("/personalizer/v1.0/rank", json=RANK, headers=as_("choose"))).status_code == 201
-
-    run(go())
-
-
-def test_a_long_list_of_excluded_actions_takes_no_time(start):
-    """Eighty thousand ids for a thousand actions: the server answers others meanwhile, and then this."""
-    server = start()
-    actions = [{"id": f"a{k}", "features": [{"x": k}]} for k in range(1000)]
-    body = {"actions": actions, "excludedActions": [f"b{k}" for k in range(80_000)]}
-    assert len(json.dumps(body)) < 1 << 20
-    reply = httpx.post(f"{server.address}/personalizer/v1.0/rank", json=body, timeout=8)
-    assert reply.status_code == 201, reply.text
-
-
-@pytest.mark.parametrize("number", ["1" * 400, "-" + "9" * 400, "1e400"])
-def test_numbers_that_fit_no_float_are_refused(local, number):
-    async def go() -> None:
-        async with local().running() as client:
-            rank = '{"actions":[{"id":"a","features":[{"x":%s}]},{"id":"b"}],"contextFeatures":[%s]}'
-            for body in (rank % (number, "{}"), rank % ("1", f'{{"c":{number}}}')):
-                reply = await client.post("/personalizer/v1.0/rank", content=body.encode())
-                assert reply.status_code in (400, 422), reply.text
-            await client.post("/personalizer/v1.0/rank", json={**RANK, "eventId": "e"})
-            reply = await client.post(REWARD.format("e"), content=f'{{"value":{number}}}'.encode())
-            assert reply.status_code in (400, 422), reply.text
 
     run(go())

@@ -182,7 +182,7 @@ def test_a_store_that_cannot_be_written_is_refused_at_the_start(start, tmp_path:
 def _as_nobody(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Root may write anywhere, so become someone who may not after the imports are done."""
     become = "import sqlalchemy.dialects.sqlite.pysqlite; "
-    become += "import encodings.idna, os, sqlite3, uvicorn, conquer.service.app, conquer.service.http.connection; "
+    become += "import encodings.idna, os, sqlite3, uvicorn, conquer.service.web.app; "
     become += "os.setgid(65534); os.setuid(65534); "
     for parent in (folder, *folder.parents[:3]):
         parent.chmod(parent.stat().st_mode | 0o055)

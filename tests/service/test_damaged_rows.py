@@ -4,7 +4,7 @@ import httpx
 import numpy as np
 import pytest
 
-from conquer.service.log.records import SAME_FOLD
+from conquer.service.model.records import FOLD
 
 from .attacks import make, pair, store, usable
 from .conftest import run
@@ -61,7 +61,7 @@ def test_a_snapshot_that_cannot_be_read_is_made_anew(start, tmp_path, change):
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
 
 
-@pytest.mark.parametrize("fold", [1, 2, 3, 4])
+@pytest.mark.parametrize("fold", [FOLD, FOLD + 1])
 def test_a_snapshot_folded_by_other_rules_is_passed_over(local, tmp_path, fold):
     """It can be read and holds other weights: only where the rules were today's is it taken for what the rows give."""
 
@@ -83,4 +83,4 @@ def test_a_snapshot_folded_by_other_rules_is_passed_over(local, tmp_path, fold):
         ) WHERE model_id = (SELECT id FROM models WHERE name = 'm')""",
         fold,
     )
-    assert np.array_equal(loaded(address, "m"), slow_fold(address, "m")) == (fold not in SAME_FOLD)
+    assert np.array_equal(loaded(address, "m"), slow_fold(address, "m")) == (fold != FOLD)

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from conquer.service import server as running
-from conquer.service.jobs import erasure
 from conquer.service.jobs.deletion import sweep_deleted
 from conquer.service.jobs.expiry import sweep
 from conquer.service.jobs.retention import prune_all
-from conquer.service.store import removal
+from conquer.service.store import erasure as removal
 from conquer.service.store.backup import back_up
 from conquer.service.store.database import Database
+from conquer.service.web import server as running
+from conquer.service.work import erasure
 
 from . import cluster
 from .conftest import run
@@ -33,16 +33,16 @@ def by_hand(monkeypatch):
     monkeypatch.setattr(removal, "_PIECES", 1)
 
 
-async def three(client, writer):
+async def three(client, engine):
     """Models a, b and c with rows in several tables."""
-    writer.clock = lambda: 0.0
+    engine.clock = lambda: 0.0
     for name in "abc":
         await client.post("/v1/models", json={**MADE, "name": name})
         await play(client, 12, f"{name}MARKED", name=name)
-    writer.clock = lambda: 40 * DAY
+    engine.clock = lambda: 40 * DAY
     for name in "abc":
         await play(client, 8, f"{name}YOUNG", name=name)
-    await asyncio.to_thread(prune_all, writer, 30.0, 3)
+    await asyncio.to_thread(prune_all, engine, 30.0, 3)
 
 
 def rows(folder, model):
@@ -55,8 +55,8 @@ def test_a_deleted_model_leaves_the_disk_in_slices(local, tmp_path, by_hand):
     async def go():
         app = local(snapshot_every=5)
         async with app.running() as client:
-            writer = app.server.writer
-            await three(client, writer)
+            engine = app.server.engine
+            await three(client, engine)
             others = rows(tmp_path, 1), rows(tmp_path, 3)
             assert rows(tmp_path, 2)[0] == 16
             assert (await client.delete("/v1/models/b")).status_code == 204
@@ -69,10 +69,10 @@ def test_a_deleted_model_leaves_the_disk_in_slices(local, tmp_path, by_hand):
             # A backup, where the id might be given out again, is without it.
             copied = await asyncio.to_thread(back_up, sqlite(tmp_path), tmp_path / "copy.db")
             assert copied["log"] == others[0][0] + others[1][0]
-            assert await asyncio.to_thread(sweep_deleted, writer) > 4
+            assert await asyncio.to_thread(sweep_deleted, engine) > 4
             assert rows(tmp_path, 2) == [0] * len(TABLES)
             assert (rows(tmp_path, 1)[0], rows(tmp_path, 3)[0]) == (others[0][0], others[1][0])
-            assert await asyncio.to_thread(sweep_deleted, writer) == 0
+            assert await asyncio.to_thread(sweep_deleted, engine) == 0
             await play(client, 1, "later", name="b")
 
     run(go())
@@ -84,7 +84,7 @@ def test_a_slice_is_small(local, tmp_path, by_hand):
     async def go():
         app = local()
         async with app.running() as client:
-            await three(client, app.server.writer)
+            await three(client, app.server.engine)
             await client.delete("/v1/models/c")
         database = Database(sqlite(tmp_path))
         with contextlib.closing(database), database.writing() as connection:
@@ -101,7 +101,7 @@ def test_what_a_crash_left_of_a_deleted_model_goes_with_the_next_start(local, tm
         monkeypatch.setattr(running, "_DELETING", 1e6)
         app = local()
         async with app.running() as client:
-            await three(client, app.server.writer)
+            await three(client, app.server.engine)
             await client.delete("/v1/models/c")
         assert rows(tmp_path, 3)[0] > 0
 
@@ -141,7 +141,7 @@ def test_a_broken_model_stops_no_job_and_can_be_deleted(local, tmp_path):
     async def fill():
         app = local(sweep_seconds=1e6)
         async with app.running() as client:
-            app.server.writer.clock = lambda: 0.0
+            app.server.engine.clock = lambda: 0.0
             for name in "ab":
                 await client.post("/v1/models", json={**made, "name": name})
                 await play(client, 5, name=name)
@@ -152,11 +152,11 @@ def test_a_broken_model_stops_no_job_and_can_be_deleted(local, tmp_path):
     async def again():
         app = local(sweep_seconds=1e6)
         async with app.running() as client:
-            writer = app.server.writer
-            writer.clock = lambda: 40 * DAY
-            await asyncio.to_thread(sweep, writer)
-            assert writer.models["b"].tally.expired == 1
-            assert await asyncio.to_thread(prune_all, writer, 30.0, 3) > 0
+            engine = app.server.engine
+            engine.clock = lambda: 40 * DAY
+            await asyncio.to_thread(sweep, engine)
+            assert engine.models["b"].tally.expired == 1
+            assert await asyncio.to_thread(prune_all, engine, 30.0, 3) > 0
             assert {"sweep:a", "prune:a"} <= dict(app.server.alarms.standing()).keys()
             assert not {"sweep:b", "prune:b"} & dict(app.server.alarms.standing()).keys()
             assert (await client.delete("/v1/models/a")).status_code == 204
@@ -197,8 +197,8 @@ def test_a_server_whose_jobs_all_wait_is_still_seen(local):
     async def go(address):
         app, release = local(store=address), threading.Event()
         async with app.running():
-            for _ in range(8):
-                app.server._jobs.submit(release.wait)
+            for k in range(8):
+                app.server.brief(f"tenant {k}", release.wait)
             try:
                 before = await asyncio.to_thread(seen, app.server)
                 await until(lambda: seen(app.server) > before + 5)

@@ -4,8 +4,8 @@ import json
 import re
 from typing import Any
 
-from conquer.service.http.openapi import document
-from conquer.service.http.schemas import LARGEST
+from conquer.service.model.schemas import LARGEST
+from conquer.service.web.openapi import document
 
 from .conftest import run
 
@@ -54,14 +54,6 @@ MODELS = {
     "a newline": b'{"name":"x\\n"}',
     "pace": b'{"name":"x","algorithm":"epoch-greedy","parameters":{"pace":1e300}}',
 }
-RANKS = {
-    "many digits": b'{"actions":[{"id":"a","features":[{"x":%s}]}]}' % LONG,
-    "more digits": b'{"actions":[{"id":"a","features":[{"x":%s}]}]}' % LONGER,
-    "too large": b'{"actions":[{"id":"a","features":[{"x":1e300}]}]}',
-    "bad bytes": b'{"actions":[{"id":"a","features":[{"x":"\xff"}]}]}',
-    "nested": b'{"actions":[{"id":"a","features":[%s]}]}' % (b'{"a":' * 971 + b"1" + b"}" * 971),
-    "a dot": b'{"actions":[{"id":"a"}],"eventId":".."}',
-}
 UPLOADS = {
     "many digits": b'{"id":"a","features":{"x":%s}}\n{"id":"b","features":{"x":1}}\n' % LONG,
     "more digits": b'{"id":%s,"text":"x"}\n{"id":"b","text":"y"}\n' % LONGER,
@@ -81,7 +73,6 @@ CASES = [
         for name, raw in CONTEXTS.items()
     ),
     *((f"model: {name}", "/v1/models", raw) for name, raw in MODELS.items()),
-    *((f"rank: {name}", "/personalizer/v1.0/rank", raw) for name, raw in RANKS.items()),
     *((f"upload: {name}", "/v1/models/m/items", raw) for name, raw in UPLOADS.items()),
     ("voter", "/v1/models/m/choose", b'{"voter":"v\\n","items":%s}' % GOOD),
     ("event", "/v1/models/m/choose", b'{"event_id":"f\\n","items":%s}' % GOOD),
@@ -97,14 +88,14 @@ def test_whatever_cannot_be_read_is_refused_and_the_model_stays(local: Any) -> N
             await client.post("/v1/models", json=MADE)
             event = b'{"event_id":"e","items":%s}' % GOOD
             assert (await client.post("/v1/models/m/choose", content=event)).status_code == 200
-            folded = app.server.writer.models["m"]
+            state = app.server.engine.models["m"]
             for name, path, body in CASES:
                 reply = await client.post(path, content=body)
                 # Another round under the event's id is a conflict; all else cannot be read or makes no sense.
                 expected = (400, 409, 422) if "again" in name else (400, 422)
                 assert reply.status_code in expected, (name, reply.status_code, reply.text[:300])
                 assert len(reply.content) < 2000, name
-                assert app.server.writer.models.get("m") is folded, f"{name}: the model was read again"
+                assert app.server.engine.models.get("m") is state, f"{name}: the model was read again"
                 assert (await client.post("/v1/models/m/choose", content=event)).status_code == 200, name
             assert (await client.get("/v1/models/m")).json()["position"] == 1
 
@@ -158,7 +149,7 @@ def test_the_largest_numbers_are_taken(local: Any) -> None:
 
 
 def test_no_pattern_lets_a_newline_follow() -> None:
-    from conquer.service.app import ENDPOINTS
+    from conquer.service.web.app import ENDPOINTS
 
     text = json.dumps(document(ENDPOINTS, "1"))
     patterns = {json.loads(f'"{found}"') for found in re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', text)}

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from conquer.service.log import exchange
-from conquer.service.writer import queue
+from conquer.service.engine import engine as queue
+from conquer.service.work import ledgers
 
 from .conftest import run
 from .test_voters import ITEMS, answered, same, weights
@@ -29,7 +29,7 @@ def may(monkeypatch):
 
 
 async def stale(app, name="m"):
-    while not app.server.writer.models[name].stale:
+    while not app.server.engine.models[name].stale:
         await asyncio.sleep(0.001)
 
 
@@ -41,7 +41,7 @@ async def fed_again(app, client):
     assert (await client.post("/v1/models/n/log", content=ledger.encode())).status_code == 200
     logs = [(await client.get(f"/v1/models/{name}/log")).text for name in "mn"]
     assert weights(logs[0]) == weights(logs[1])
-    assert same(*(app.server.writer.models[name].learner.learner.arrays() for name in "mn"))
+    assert same(*(app.server.engine.models[name].learner.learner.arrays() for name in "mn"))
 
 
 def test_an_answer_during_an_erasure_is_weighed_without_the_erased(local, may):
@@ -96,7 +96,7 @@ def test_votes_sent_during_an_erasure_are_weighed_without_the_erased(local, may)
 
 
 def test_a_ledger_goes_on_when_an_erased_voter_is_unlearnt(local, may, monkeypatch):
-    monkeypatch.setattr(exchange, "_BATCH", 10)
+    monkeypatch.setattr(ledgers, "_BATCH", 10)
 
     async def go():
         app = local()
@@ -105,35 +105,27 @@ def test_a_ledger_goes_on_when_an_erased_voter_is_unlearnt(local, may, monkeypat
             ledger = (await client.get("/v1/models/m/log?format=ledger")).content
             body = {"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 5}}
             await client.post("/v1/models", json=body)
-            loop, call_now = asyncio.get_running_loop(), app.server.writer.call_now
+            loop, call_now = asyncio.get_running_loop(), app.server.engine.call_now
             half, on = asyncio.Event(), threading.Event()
             steps = iter(range(1000))
 
             def slow(*given, **more):
                 # The copy to try it on, then five parts; the sixth waits for the erasure.
-                if given[0] == "n" and threading.current_thread() is feeder[0] and next(steps) == 6:
+                if given[0] == "n" and more.get("learns") and next(steps) == 6:
                     loop.call_soon_threadsafe(half.set)
                     assert on.wait(60)
                 return call_now(*given, **more)
 
-            feeder = []
-            feed = exchange.feed
-
-            def fed(*given):
-                feeder.append(threading.current_thread())
-                return feed(*given)
-
-            monkeypatch.setattr("conquer.service.routes.log.feed", fed)
-            monkeypatch.setattr(app.server.writer, "call_now", slow)
+            monkeypatch.setattr(app.server.engine, "call_now", slow)
             feeding = asyncio.ensure_future(client.post("/v1/models/n/log", content=ledger))
             await half.wait()
             may.clear()
             erasing = asyncio.ensure_future(client.post("/v1/models/n/erase", json={"voter": "lefty"}))
             await stale(app, "n")
-            position = app.server.writer.models["n"].position
+            position = app.server.engine.models["n"].position
             on.set()
             await asyncio.wait({feeding}, timeout=0.3)
-            early = feeding.done(), app.server.writer.models["n"].position - position
+            early = feeding.done(), app.server.engine.models["n"].position - position
             may.set()
             assert early == (False, 0)
             assert (await erasing).status_code == 200

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from conquer.service.routes import boards
+from conquer.service.web.routes import boards
 
 from .conftest import run
 from .test_voters import ITEMS, answered
@@ -22,21 +22,21 @@ def test_a_reader_that_fails_leaves_the_model_in_memory(local, monkeypatch, capl
         app = local()
         async with app.running() as client:
             await answered(client, 10)
-            held = app.server.writer.models["m"]
+            held = app.server.engine.models["m"]
             offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
             monkeypatch.setattr(boards, "rank", broken)
-            writer, commits = app.server.writer, app.server.writer.batches.commits
+            engine, commits = app.server.engine, app.server.engine.commits
             # Both in one batch: neither waits for the other, and nothing is done twice.
             reading = client.post("/v1/models/m/rank", json={"items": ITEMS})
             said = {"winner": offer["left"], "voter": "ann"}
             answer = client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json=said)
             failed, learnt = await asyncio.gather(reading, answer)
             assert (failed.status_code, learnt.json()["status"]) == (500, "learnt")
-            assert app.server.writer.models["m"] is held
-            assert writer.batches.commits > commits
+            assert app.server.engine.models["m"] is held
+            assert engine.commits > commits
             failed = await client.post("/v1/models/m/rank", json={"items": ITEMS})
             assert failed.status_code == 500
-            assert app.server.writer.models["m"] is held
+            assert app.server.engine.models["m"] is held
 
     run(go())
     assert "a reader's own affair" in caplog.text
@@ -51,10 +51,10 @@ def test_only_who_may_have_moved_the_model_has_it_read_again(local, reads):
         app = local()
         async with app.running() as client:
             await answered(client, 10)
-            held = app.server.writer.models["m"]
+            held = app.server.engine.models["m"]
             with pytest.raises(Broken):
-                await app.server.writer.call("m", broken, reads=reads)
-            assert (app.server.writer.models.get("m") is held) == reads
+                await app.server.engine.call("m", broken, reads=reads)
+            assert (app.server.engine.models.get("m") is held) == reads
             assert (await client.get("/v1/models/m")).status_code == 200
 
     run(go())
@@ -67,17 +67,17 @@ def test_a_reader_that_writes_is_no_reader(local):
         app = local()
         async with app.running() as client:
             await answered(client, 10)
-            position = app.server.writer.models["m"].position
+            position = app.server.engine.models["m"].position
 
             def lies(turn):
-                from conquer.service.log.records import Corrected
+                from conquer.service.model.records import Corrected
 
                 turn.append(Corrected(position), None)
                 raise Broken("and it fails")
 
             with pytest.raises(Broken):
-                await app.server.writer.call("m", lies, reads=True)
+                await app.server.engine.call("m", lies, reads=True)
             await client.get("/v1/models/m")
-            assert app.server.writer.models["m"].position == position
+            assert app.server.engine.models["m"].position == position
 
     run(go())

@@ -41,10 +41,10 @@ def test_fitted_by_the_first_upload_and_folded_to_the_same_bits(local, tmp_path,
             more = b'{"id":"x","text":"never seen"}\n{"id":"y","text":"good tea"}'
             assert (await client.post("/v1/models/m/items", content=more)).status_code == 200
             await some_answers(client, 4)
-            served = app.server.writer.models["m"].learner
-            app.server.writer.models.clear()
+            served = app.server.engine.models["m"].learner
+            app.server.engine.models.clear()
             await client.get("/v1/models/m")
-            again = app.server.writer.models["m"].learner
+            again = app.server.engine.models["m"].learner
             assert again is not served
             assert np.array_equal(again.learner.model.weights(), served.learner.model.weights())
             return again.learner.model.weights()
@@ -82,7 +82,7 @@ def test_a_ledger_trains_another_model_fitted_to_the_same_items(local, tmp_path,
             assert (await client.post("/v1/models/n/log", content=ledger)).json()["learnt"] == 6
             assert (await client.post("/v1/models/n/log", content=ledger)).json()["error"]["code"] == "not_fresh"
             assert (await client.post("/v1/models/o/log", content=ledger)).json()["error"]["code"] == "unfitted"
-            one, two = (app.server.writer.models[name].learner.learner.model.weights() for name in ("m", "n"))
+            one, two = (app.server.engine.models[name].learner.learner.model.weights() for name in ("m", "n"))
             assert np.array_equal(one, two)
 
     run(go())

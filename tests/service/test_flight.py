@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from conquer.service.admin import keys_add
-from conquer.service.log.fold import Folded
+from conquer.service.model.state import ModelState
 
 from .conftest import run
 from .test_connections import memory, said, until
@@ -101,8 +101,8 @@ def test_twenty_readers_who_do_not_read(start):
 def test_a_file_that_finds_no_room_is_not_made(local, monkeypatch):
     """Many ask in the same moment: a copy of the model for each, before any is refused, would be gigabytes."""
     made = []
-    dumps = Folded.dumps
-    monkeypatch.setattr(Folded, "dumps", lambda folded: made.append(1) or dumps(folded))
+    dumps = ModelState.dumps
+    monkeypatch.setattr(ModelState, "dumps", lambda state: made.append(1) or dumps(state))
 
     async def go():
         app = local(flight_bytes=4 * MEGABYTE, snapshot_every=10**6)

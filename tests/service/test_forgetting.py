@@ -7,17 +7,16 @@ import json
 import httpx
 import numpy as np
 import pytest
-from sqlalchemy import update
 
 from conquer.service import admin
-from conquer.service.jobs import erasure, retention
+from conquer.service.engine.loading import load
+from conquer.service.jobs import retention
 from conquer.service.jobs.deletion import sweep_deleted
-from conquer.service.jobs.erasure import Gone, erase_person
 from conquer.service.jobs.retention import prune_all
-from conquer.service.log.loading import load
 from conquer.service.store.database import Database
-from conquer.service.store.log_table import headers
-from conquer.service.store.schema import snapshots
+from conquer.service.store.log import headers
+from conquer.service.work import erasure
+from conquer.service.work.erasure import Gone, erase_person
 
 from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite
@@ -67,30 +66,11 @@ def test_answers_after_an_erasure_are_folded_again(local):
         app = local(snapshot_every=10**6)
         async with app.running() as client:
             await answered_after(client, "zoe")
-            live = app.server.writer.models["m"]
+            live = app.server.engine.models["m"]
             with app.server.database.reading() as connection:
-                again = load(connection, headers(connection, ["m"])["m"], app.server.writer.build)
+                again = load(connection, headers(connection, ["m"])["m"], app.server.engine.build)
             assert (again.tally.learnt, again.tally.ignored) == (1, {})
             assert again.digest() == live.digest()
-
-    run(go())
-
-
-@pytest.mark.parametrize("erased", [True, False])
-def test_an_earlier_versions_snapshot_after_an_erasure_is_not_believed(local, erased):
-    """It may lack answers; the log has them."""
-
-    async def go():
-        app = local(snapshot_every=10**6)
-        async with app.running() as client:
-            await answered_after(client, "zoe" if erased else None)
-        with app.server.database.writing() as connection:
-            assert connection.execute(update(snapshots).values(format=3)).rowcount
-        with app.server.database.reading() as connection:
-            header = headers(connection, ["m"])["m"]
-            again = load(connection, header, app.server.writer.build)
-        assert again.unreadable == ([header.position] if erased else [])
-        assert again.tally.learnt == 1
 
     run(go())
 
@@ -118,7 +98,7 @@ def test_erased_text_leaves_the_disk_while_the_server_runs(start, tmp_path, how)
 
 
 def test_a_reader_of_an_older_state_is_waited_for(tmp_path):
-    database = Database(sqlite(tmp_path))
+    database = Database(sqlite(tmp_path), create=True)
     with contextlib.closing(database):
         with database.reading() as old:
             old.exec_driver_sql("SELECT * FROM models").all()
@@ -151,8 +131,8 @@ def test_erasing_in_slices_gives_what_erasing_at_once_gives(local, tmp_path, sma
                 await some(client, 4, f"bob{turn}-", "bob")
             offer = (await ask(client, "open", "bob")).json()
             (await tell(client, "open", offer["shown"][0]["id"], "ann")).raise_for_status()
-            writer, turns = app.server.writer, []
-            call_now = writer.call_now
+            engine, turns = app.server.engine, []
+            call_now = engine.call_now
 
             def crashing(name, work, *rest, **more):
                 turns.append(name)
@@ -160,15 +140,15 @@ def test_erasing_in_slices_gives_what_erasing_at_once_gives(local, tmp_path, sma
                     raise _CrashError
                 return call_now(name, work, *rest, **more)
 
-            monkeypatch.setattr(writer, "call_now", crashing)
+            monkeypatch.setattr(engine, "call_now", crashing)
             with pytest.raises(_CrashError):
-                await in_thread(erase_person, writer, "m", "bob")
+                await in_thread(engine.long.run_now, "", erase_person(engine, "m", "bob"))
             # What is emptied is over: nobody answers it any more.
             assert (await tell(client, "open", "i0", "eve")).status_code == 404
             await some(client, 3, "meanwhile", "bob")
             turns[:] = [""] * 10
-            gone, position = await in_thread(erase_person, writer, "m", "bob")
-            assert position == (writer.models["m"].id, writer.models["m"].position)
+            gone, position = await in_thread(engine.long.run_now, "", erase_person(engine, "m", "bob"))
+            assert position == (engine.models["m"].id, engine.models["m"].position)
             assert gone.rows == 50 - 2 * 7 + 6
             assert len(turns) > 10 + 3
 
@@ -214,16 +194,16 @@ def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
         app = local()
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
-            writer = app.server.writer
-            writer.clock = lambda: 0.0
+            engine = app.server.engine
+            engine.clock = lambda: 0.0
             made = (await ask(client)).json()
             await some(client, 12)
             kept = (await ask(client, "kept")).json()
-            writer.clock = lambda: 40 * DAY
+            engine.clock = lambda: 40 * DAY
             (await tell(client, "kept", kept["shown"][0]["id"])).raise_for_status()
             await some(client, 2, "young")
             before = (await client.get("/v1/models/m/file")).content
-            assert await in_thread(prune_all, writer, 30.0, 3) == 25
+            assert await in_thread(prune_all, engine, 30.0, 3) == 25
             for event in ("e0", "e11", made["event_id"]):
                 for reply in (
                     await ask(client, event),
@@ -241,7 +221,7 @@ def test_a_pruned_event_is_over_for_good(local, tmp_path, small):
             assert len(marks) == 12
             assert all(len(mark) == 32 and int(mark, 16) >= 0 for mark in marks)
             await client.delete("/v1/models/m")
-            await in_thread(sweep_deleted, writer)
+            await in_thread(sweep_deleted, engine)
             with app.server.database.reading() as connection:
                 assert connection.exec_driver_sql("SELECT COUNT(*) FROM retired").scalar() == 0
 
@@ -253,22 +233,22 @@ def test_pruning_that_broke_off_leaves_nothing_to_read_and_is_finished(local, tm
         app = local()
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
-            writer = app.server.writer
-            writer.clock = lambda: 0.0
+            engine = app.server.engine
+            engine.clock = lambda: 0.0
             await some(client, 12)
-            writer.clock = lambda: 40 * DAY
+            engine.clock = lambda: 40 * DAY
             await some(client, 2, "young")
             before = (await client.get("/v1/models/m/file")).content
             monkeypatch.setattr(retention, "_delete_up_to", lambda *_: 0)
-            assert await in_thread(prune_all, writer, 30.0, 3) == 0
+            assert await in_thread(prune_all, engine, 30.0, 3) == 0
             assert (await tell(client, "e3", "i0")).json()["error"]["code"] == "pruned"
             assert (await ask(client, "e3")).status_code == 409
             monkeypatch.undo()
             assert (await client.get("/v1/models/m/file")).content == before
         async with (again := local()).running() as client:
             assert (await client.get("/v1/models/m/file")).content == before
-            again.server.writer.clock = lambda: 40 * DAY
-            assert await in_thread(prune_all, again.server.writer, 30.0, 1000) == 24
+            again.server.engine.clock = lambda: 40 * DAY
+            assert await in_thread(prune_all, again.server.engine, 30.0, 1000) == 24
             lines = (await client.get("/v1/models/m/log")).text.splitlines()
             assert [json.loads(line)["position"] for line in lines] == [25, 26, 27, 28]
 

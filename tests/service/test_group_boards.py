@@ -5,7 +5,7 @@ import json
 import pytest
 
 from conquer import Session, make
-from conquer.service.commands import grouping
+from conquer.service.work import boards
 
 from .test_boards import serving
 
@@ -66,7 +66,7 @@ def test_the_board_of_groups_is_the_sessions(local, model):
 
 
 def test_a_pool_may_be_larger_than_a_board_of_items(local, monkeypatch):
-    monkeypatch.setattr(grouping, "MOST", 4)
+    monkeypatch.setattr(boards, "MOST", 4)
 
     async def work(client, _server):
         lines = "\n".join(json.dumps(item) for item in ITEMS)
@@ -83,7 +83,7 @@ def test_a_pool_may_be_larger_than_a_board_of_items(local, monkeypatch):
 
 
 def test_a_kernel_model_compares_all_items_first(local, monkeypatch):
-    monkeypatch.setattr(grouping, "MOST", 4)
+    monkeypatch.setattr(boards, "MOST", 4)
 
     async def work(client, _server):
         await client.post("/v1/models/m/items", content=json.dumps(ITEMS).encode())

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import func, select
 
 from conquer.service.admin import keys_add
-from conquer.service.annotation.uploads import read_items
 from conquer.service.jobs.deletion import sweep_deleted
-from conquer.service.routes import images as route
 from conquer.service.store.backup import back_up, bring_back
 from conquer.service.store.database import Database
-from conquer.service.store.image_table import ending_of, name_of
+from conquer.service.store.images import ending_of, name_of
 from conquer.service.store.schema import images
+from conquer.service.web.routes import images as route
+from conquer.service.work.uploads import read_items
 
 from .conftest import run
 
@@ -155,7 +155,7 @@ def test_they_go_with_their_model_and_into_backups(local, tmp_path):
                 await client.post(PATH, content=PNG + bytes([k]))
             back_up(store, tmp_path / "backup.db")
             await client.delete("/v1/models/m")
-            await asyncio.get_running_loop().run_in_executor(None, sweep_deleted, app.server.writer)
+            await asyncio.get_running_loop().run_in_executor(None, sweep_deleted, app.server.engine)
 
     run(go())
     assert count(store) == 0

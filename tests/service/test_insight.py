@@ -3,7 +3,7 @@
 import json
 
 from conquer.features.featurizer import Featurizer
-from conquer.service.pages import insight
+from conquer.service.web.pages import insight
 
 from .conftest import run
 

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from conquer.service.admin import keys_add
-from conquer.service.app import ENDPOINTS
-from conquer.service.http.auth import COOKIE
-from conquer.service.http.invitations import Invitation
+from conquer.service.store.keys import Invitation
+from conquer.service.web.access import COOKIE
+from conquer.service.web.app import ENDPOINTS
 
 from .conftest import run
 from .folds import sqlite
@@ -85,7 +85,6 @@ def test_who_comes_by_a_link_answers_as_a_person_of_their_own(local, lead):
                 (f"{place}/undo", {"voter": other.voter}),
                 (f"{place}/flag", {"voter": other.voter, "comment": "x"}),
                 (f"{ROOT}/answers", {"answers": [{**stolen, "event_id": again["event_id"]}]}),
-                ("/personalizer/v1.0/events/e/reward?model=teas", {"value": 1}),
             ):  # fmt: skip
                 assert (await ann.write(path, body)).status_code == 403, path
             assert (await client.get(ROOT, headers=lead)).json()["summary"]["voters"] == people

@@ -4,12 +4,14 @@ import json
 import threading
 from functools import partial
 
-from conquer.service.commands.vectors import read_vectors
-from conquer.service.http.schemas import Item
-from conquer.service.log import counted, loading
-from conquer.service.log.contents import bytes_of
+from conquer.service.engine import loading
+from conquer.service.model import counts as counted
+from conquer.service.model.contents import bytes_of
+from conquer.service.model.schemas import Item
+from conquer.service.model.state import ModelState
+from conquer.service.model.vectors import read_vectors
 from conquer.service.settings import Limits
-from conquer.service.store import log_table
+from conquer.service.store import log
 
 from .conftest import run
 
@@ -31,16 +33,16 @@ def test_events_are_read_a_few_at_a_time_until_they_are_many_bytes(local, monkey
         async with app.running() as client:
             await filled(client, 40)
             with app.server.database.reading() as connection:
-                model = log_table.headers(connection, ["m"])["m"].id
+                model = log.headers(connection, ["m"])["m"].id
                 ids = [f"e{number}" for number in range(40)]
-                found, done, size = log_table.events_within(connection, model, [*ids, "nobody"])
+                found, done, size = log.events_within(connection, model, [*ids, "nobody"])
                 assert (set(found), done) == (set(ids), 41)
                 assert size > 40 * len(json.dumps(LONG))
-                some, done, _ = log_table.events_within(connection, model, ids, 1)
+                some, done, _ = log.events_within(connection, model, ids, 1)
                 assert (list(some), done) == (ids[:1], 1)
-                assert len(log_table.latest_choices(connection, model, 40)) == 40
-                monkeypatch.setattr(log_table, "_BYTES", 1)
-                assert len(log_table.latest_choices(connection, model, 40)) == 1
+                assert len(log.latest_choices(connection, model, 40)) == 40
+                monkeypatch.setattr(log, "_BYTES", 1)
+                assert len(log.latest_choices(connection, model, 40)) == 1
 
     run(go())
 
@@ -49,9 +51,9 @@ def test_a_model_is_folded_with_few_of_its_rounds_in_memory_at_once(local, monke
     """Answers are small and come in long slices; the rounds they speak of are read by and by."""
     most = [0]
 
-    def keep(folded, event):
-        counted.Counted.keep(folded, event)
-        most[0] = max(most[0], len(folded.events))
+    def keep(state, event):
+        counted.Counted.keep(state, event)
+        most[0] = max(most[0], len(state.events))
 
     async def go():
         app = local()
@@ -60,12 +62,12 @@ def test_a_model_is_folded_with_few_of_its_rounds_in_memory_at_once(local, monke
             again = [{"event_id": f"e{number}", "winner": "a", "voter": "w"} for number in range(40)]
             assert (await client.post("/v1/models/m/answers", json={"answers": again})).is_success
             with app.server.database.reading() as connection:
-                header = log_table.headers(connection, ["m"])["m"]
-                whole = loading.load(connection, header, app.server.writer.build)
-                monkeypatch.setattr(log_table, "events_within", partial(log_table.events_within, most=1))
-                monkeypatch.setattr(loading.Folded, "keep", keep)
+                header = log.headers(connection, ["m"])["m"]
+                whole = loading.load(connection, header, app.server.engine.build)
+                monkeypatch.setattr(log, "events_within", partial(log.events_within, most=1))
+                monkeypatch.setattr(loading.ModelState, "keep", keep)
                 # Half of the rounds in one slice, all answers to them in another, as after a snapshot.
-                early = loading.load_up_to(connection, header, app.server.writer.build, 80)
+                early = loading.load_up_to(connection, header, app.server.engine.build, 80)
                 early.trim(0)
                 most[0] = 0
                 loading.catch_up(connection, early, cached=0)
@@ -83,7 +85,7 @@ def test_an_export_in_small_pieces_says_the_same(local, monkeypatch):
                 form: (await client.get(f"/v1/models/m/log?format={form}")).content for form in ("csv", "preferences")
             }
             assert whole["csv"].count(b"\n") == 41
-            monkeypatch.setattr("conquer.service.routes.log._BYTES", 1)
+            monkeypatch.setattr("conquer.service.work.exports._BYTES", 1)
             for form, text in whole.items():
                 assert (await client.get(f"/v1/models/m/log?format={form}")).content == text
 
@@ -95,9 +97,9 @@ def test_a_batch_of_answers_about_large_rounds_is_done_in_parts(local, monkeypat
         app = local()
         async with app.running() as client:
             await filled(client, 40)
-            app.server.writer.models["m"].trim(0)
-            monkeypatch.setattr("conquer.service.routes.batches._MOST_READ", 1)
-            monkeypatch.setattr(log_table, "events_within", partial(log_table.events_within, most=1))
+            app.server.engine.models["m"].trim(0)
+            monkeypatch.setattr("conquer.service.web.routes.batches._MOST_READ", 1)
+            monkeypatch.setattr(log, "events_within", partial(log.events_within, most=1))
             answers = [{"event_id": f"e{number}", "winner": "a", "voter": "late"} for number in range(40)]
             replies = (await client.post("/v1/models/m/answers", json={"answers": answers})).json()["results"]
             codes = {one["error"]["code"] for one in replies if "error" in one}
@@ -111,31 +113,23 @@ def test_a_batch_of_answers_about_large_rounds_is_done_in_parts(local, monkeypat
 
 def test_an_answer_about_a_large_round_is_learnt_beside_the_loop(local, monkeypatch):
     """The round has to be read again: `/healthz` must not wait for it."""
-    carried: list[str] = []
+    read: list[str] = []
+    round_of = ModelState.round_of
+
+    def noted(self, event):
+        read.append(threading.current_thread().name)
+        return round_of(self, event)
 
     async def go():
         app = local()
         async with app.running() as client:
             await filled(client, 2)
-            folded, prepare = app.server.writer.models["m"], app.server.writer.batches.prepare
-
-            def noted(*arguments, **options):
-                carried.append(threading.current_thread().name)
-                return prepare(*arguments, **options)
-
-            app.server.writer.batches.prepare = noted
-            large = [{"id": one, "vector": [1, 0, 1, 1], "meta": LONG} for one in "abcdef"]
-            for event, items in (("small", [{**one, "meta": {}} for one in large]), ("large", large)):
-                await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})
-            folded.events["large"].round = None
-            for event, trimmed in (("small", False), ("large", False), ("e0", True)):
-                said = {"winner": folded.events[event].shown[0], "voter": "new"}
-                if trimmed:
-                    folded.trim(0)
-                carried.clear()
-                assert (await client.post(f"/v1/models/m/events/{event}/answer", json=said)).is_success
-                beside = [name.startswith("conquer-writer") for name in carried]
-                assert beside == [True] * (event != "small")
+            monkeypatch.setattr(ModelState, "round_of", noted)
+            state = app.server.engine.models["m"]
+            said = {"winner": state.events["e0"].shown[0], "voter": "new"}
+            state.trim(0)
+            assert (await client.post("/v1/models/m/events/e0/answer", json=said)).is_success
+            assert set(read) == {"conquer-engine"}
 
     run(go())
 

@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from conquer.service.log import latest
+from conquer.service.work import flags
 
 from .conftest import run
 from .test_pages import EVIL, after, browser, page, pytestmark  # noqa: F401 - fixtures
@@ -66,7 +66,7 @@ def test_answers_and_flags_come_with_texts_newest_first(local):
 
 
 def test_a_long_log_is_looked_through_in_parts(local, monkeypatch):
-    monkeypatch.setattr(latest, "WINDOW", 2)
+    monkeypatch.setattr(flags, "WINDOW", 2)
 
     async def go():
         async with local().running() as client:
@@ -125,3 +125,28 @@ def test_the_leads_page_shows_flags_and_texts(page, start):  # noqa: F811
     assert "position" not in page.inner_text("main")
     assert page.title() != "owned"
     assert page.problems == []
+
+
+def test_flags_have_a_bound_by_voter_event_and_model(local, monkeypatch):
+    async def go():
+        async with local().running() as client:
+            await made(client)
+
+            async def flagged(name, voter):
+                path = f"/v1/models/teas/events/{name}/flag"
+                reply = await client.post(path, json={"voter": voter, "comment": "x" * 2000})
+                return reply.status_code if reply.is_success else (reply.status_code, reply.json()["error"]["code"])
+
+            full = (409, "too_many_flags")
+            one = (await ask(client, "ann"))["event"]["event_id"]
+            assert [await flagged(one, "ann") for _ in range(6)] == [200] * 5 + [full]
+            others = [await flagged(one, f"v{k % 4}") for k in range(16)]
+            assert others == [200] * 15 + [full]
+            monkeypatch.setattr(flags, "OPEN", 21)
+            shared = await client.post("/v1/models/teas/next", json={"voter": "bob", "shared": True})
+            two = shared.json()["event"]["event_id"]
+            assert [await flagged(two, "bob") for _ in range(2)] == [200, full]
+            assert (await client.post(f"/v1/models/teas/events/{one}/settle")).is_success
+            assert await flagged(two, "bob") == 200
+
+    run(go())

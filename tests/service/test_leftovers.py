@@ -25,13 +25,13 @@ async def play(client, rounds, prefix="e", voter="bob", name="m"):
 
 async def pruned(app, client):
     """A model whose first forty rows are past their retention, and four more."""
-    writer = app.server.writer
+    engine = app.server.engine
     await client.post("/v1/models", json=MADE)
-    writer.clock = lambda: 0.0
+    engine.clock = lambda: 0.0
     await play(client, 20)
-    writer.clock = lambda: 40 * DAY
+    engine.clock = lambda: 40 * DAY
     await play(client, 2, "young")
-    assert await asyncio.to_thread(prune_all, writer, 30.0, 3) == 40
+    assert await asyncio.to_thread(prune_all, engine, 30.0, 3) == 40
 
 
 def snapshots(folder):
@@ -95,8 +95,8 @@ def test_pruning_leaves_no_snapshot_before_the_base(local, tmp_path):
             with app.server.database.writing() as connection:
                 connection.exec_driver_sql("INSERT INTO snapshots SELECT id, 7, 0, 2, 0, x'00', 1 FROM models")
             await play(client, 20, "more")
-            app.server.writer.clock = lambda: 90 * DAY
-            assert await asyncio.to_thread(prune_all, app.server.writer, 30.0, 3) > 0
+            app.server.engine.clock = lambda: 90 * DAY
+            assert await asyncio.to_thread(prune_all, app.server.engine, 30.0, 3) > 0
             assert min(position for position, _ in snapshots(tmp_path)) == 84
 
     run(go())

@@ -1,6 +1,4 @@
-"""All models at once: the same as one by one, few calls of the writer, and what others wrote meanwhile."""
-
-import asyncio
+"""All models at once: the same as one by one, few calls of the engine, and what others wrote meanwhile."""
 
 import msgspec
 
@@ -37,12 +35,12 @@ def test_the_list_is_what_each_model_says_of_itself(local):
             # From the store; and a second time, when nothing has changed and nothing needs to be counted.
             for _ in range(2):
                 assert (await client.get("/v1/models")).json() == expected
-            assert not again.server.writer.models
+            assert not again.server.engine.models
             # Some in memory, some not, one of those grown since it was counted.
             chosen = (await client.post("/v1/models/m0005/choose", json={"items": ITEMS})).json()
             assert chosen["event_id"]
             listed = (await client.get("/v1/models")).json()
-            assert list(again.server.writer.models) == ["m0005"]
+            assert list(again.server.engine.models) == ["m0005"]
             assert listed == await one_by_one(client, 10) != expected
 
     run(work())
@@ -54,18 +52,18 @@ def test_a_list_takes_few_calls_of_the_writer(local):
         here = local(sweep_seconds=3600.0)
         async with here.running() as client:
             await filled(client, 60)
-            writer = here.server.writer
-            calls, call_now, call = [], writer.call_now, writer.call
+            engine = here.server.engine
+            calls, call_now, call = [], engine.call_now, engine.call
 
-            def counted(model, work, events=()):
+            def counted(model, work):
                 calls.append(model)
-                return call_now(model, work, events)
+                return call_now(model, work)
 
             def counted_call(model, work, events=(), light=False):
                 calls.append(model)
                 return call(model, work, events, light)
 
-            writer.call_now, writer.call = counted, counted_call
+            engine.call_now, engine.call = counted, counted_call
             assert len((await client.get("/v1/models")).json()["models"]) == 60
             assert calls == [None, None]
 
@@ -79,10 +77,10 @@ def test_a_model_in_memory_that_others_have_written_to_is_counted_from_the_store
             await filled(client, 4)
             server = here.server
             expected = (await client.get("/v1/models")).json()
-            behind = server.writer.models["m0003"]
+            behind = server.engine.models["m0003"]
             behind.position -= 1
             try:
-                everything = await asyncio.to_thread(server.listing.encoded, lambda name: name != "m0001")
+                everything = await server.engine.long.run("", server.listing.encoded(lambda name: name != "m0001"))
             finally:
                 behind.position += 1
             del expected["models"][1]

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from conquer.service.commands import answering, choosing
-from conquer.service.commands.creation import create
 from conquer.service.errors import RefusalError
-from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
-from conquer.service.log.summaries import counts
-from conquer.service.server import Server
+from conquer.service.model.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Settings
-from conquer.service.store import log_table, snapshots
+from conquer.service.store import log, snapshots
+from conquer.service.web.server import Server
+from conquer.service.work import answering, choosing
+from conquer.service.work.creation import create
+from conquer.service.work.listing import counts
 
 from .folds import loaded, slow_fold
 
@@ -35,50 +35,37 @@ class Machine(RuleBasedStateMachine):
         self.address = f"sqlite:///{self.folder}/store.db"
         self.open()
         made = ModelSettings(algorithm="gnr", features=FeatureSettings(dim=2))
-        self.server.writer.call_now(None, lambda connection: create(connection, "m", made, 9))
+        self.server.engine.call_now(None, lambda connection: create(connection, "m", made, 9))
         self.chosen: dict[str, int] = {}
         self.replies: dict[str, object] = {}
-        self.active: set[str] = set()
         self.answers: dict[tuple[str, str | None], str] = {}
         self.learnt = 0
 
     def open(self) -> None:
         self.server = Server(Settings(store=self.address, snapshot_every=3))
-        self.server.writer.start()
+        self.server.engine.start()
 
     def call(self, work, *events):
         try:
-            return self.server.writer.call_now("m", work, events)
+            return self.server.engine.call_now("m", work)
         except RefusalError as refusal:
             return refusal.code
 
     def settled(self, work):
         """What it says once the log has been folded with all that was taken back."""
-        last = self.server.writer.call_now("m", lambda turn: (turn.folded.id, turn.folded.position))
-        return self.server.writer.call_now("m", work, generation=last)
+        last = self.server.engine.call_now("m", lambda turn: (turn.state.id, turn.state.position))
+        return self.server.engine.call_now("m", work, after=last)
 
-    @rule(event=EVENTS, items=st.integers(0, 1), deferred=st.booleans())
-    def choose(self, event, items, deferred):
-        request = ChooseRequest(items=Raw(ROUNDS[items]), event_id=event, deferred=deferred)
+    @rule(event=EVENTS, items=st.integers(0, 1))
+    def choose(self, event, items):
+        request = ChooseRequest(items=Raw(ROUNDS[items]), event_id=event)
         reply = self.call(lambda turn: choosing.choose(turn, request), event)
         if event not in self.chosen:
             self.chosen[event], self.replies[event] = items, (reply.shown, reply.left)
-            if not deferred:
-                self.active.add(event)
         elif self.chosen[event] != items:
             assert reply == "event_exists"
             return
         assert (reply.shown, reply.left) == self.replies[event]
-        assert reply.active == (event in self.active)
-
-    @rule(event=EVENTS)
-    def activate(self, event):
-        reply = self.call(lambda turn: choosing.activate(turn, event), event)
-        if event not in self.chosen:
-            assert reply == "unknown_event"
-        else:
-            self.active.add(event)
-            assert reply.active
 
     @rule(event=EVENTS, voter=VOTERS, winner=st.sampled_from(["a", "tie", "skip", "nobody"]))
     def answer(self, event, voter, winner):
@@ -88,8 +75,6 @@ class Machine(RuleBasedStateMachine):
             assert reply == "unknown_event"
         elif standing is not None:
             assert reply == "answered" if standing != winner else reply.status == "repeat"
-        elif event not in self.active:
-            assert reply == "not_active"
         elif winner == "nobody":
             assert reply == "invalid"
         else:
@@ -116,32 +101,32 @@ class Machine(RuleBasedStateMachine):
             answering.answer(turn, event, AnswerRequest("tie", "carl"))
             raise OSError("the disk is gone")
 
-        if event in self.active:
+        if event in self.chosen:
             assert self.call(work, event) == "storage"
 
     @rule()
     def forget(self):
         """Only what is in memory is lost."""
-        self.server.writer.call_now(None, lambda _: self.server.writer.models.clear())
+        self.server.engine.call_now(None, lambda _: self.server.engine.models.clear())
 
     @rule()
     def restart(self):
-        self.server.writer.stop()
+        self.server.engine.stop()
         self.server.database.close()
         self.open()
 
     @invariant()
     def counts_agree(self):
-        tally = self.settled(lambda turn: turn.folded.tally)
+        tally = self.settled(lambda turn: turn.state.tally)
         assert tally.learnt == self.learnt
         assert tally.rounds == len(self.chosen)
         with self.server.database.reading() as connection:
-            header = log_table.headers(connection, ["m"], lock=False)["m"]
+            header = log.headers(connection, ["m"])["m"]
             assert counts(connection, header, snapshots.complete(connection, header.id)) == tally
 
     def teardown(self) -> None:
-        weights = self.settled(lambda turn: turn.folded.learner.learner.model.weights())
-        self.server.writer.stop()
+        weights = self.settled(lambda turn: turn.state.learner.learner.model.weights())
+        self.server.engine.stop()
         self.server.database.close()
         assert np.array_equal(weights, slow_fold(self.address, "m"))
         assert np.array_equal(weights, loaded(self.address, "m"))

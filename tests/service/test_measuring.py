@@ -2,7 +2,7 @@
 
 import asyncio
 
-from conquer.service.parser import evaluation
+from conquer.service.work.parser import evaluation
 
 from .conftest import run
 from .test_treebanks import MADE, TREEBANK
@@ -12,7 +12,7 @@ def test_a_parser_that_cannot_be_measured_keeps_no_other_from_it(local, monkeypa
     due = evaluation._due
 
     def broken(turn):
-        if turn.folded.name == "a":
+        if turn.state.name == "a":
             raise ArithmeticError("cannot be parsed")
         return due(turn)
 

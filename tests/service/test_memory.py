@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from conquer.models.tables import own_bytes
-from conquer.service.commands.pick_learner import build
-from conquer.service.http.schemas import FeatureSettings, ModelSettings
+from conquer.service.model.pick_learner import build
+from conquer.service.model.schemas import FeatureSettings, ModelSettings
 from conquer.tickets import stream, tickets
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="cells are shared on Linux only")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from conquer.files import FileError, pack, unpack
-from conquer.service.log.statistics import Bin, Tally
-from conquer.service.log.tallies import read_tally
+from conquer.service.model.stored_tally import read_tally
+from conquer.service.model.tally import Bin, Tally
 
 from .conftest import run
 

@@ -3,47 +3,43 @@
 import asyncio
 import socket
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from conquer.service.annotation import pool as pools
 from conquer.service.errors import RefusalError
-from conquer.service.http.bounds import Bounds
-from conquer.service.http.connection import BoundedProtocol
 from conquer.service.jobs import expiry
-from conquer.service.routes import items as item_routes
-from conquer.service.writer.failures import NotBegunError
-from conquer.service.writer.work import QueuedWork
+from conquer.service.web.connections import Bounds, Guard, Requests
+from conquer.service.work import pair_coverage
 
 from .conftest import run
+from .engines import held_back, replace, soon
 from .test_fitting import LINES
 from .test_rows import MADE, play
-from .test_waiting import held_back
-from .test_waits_end import soon
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_a_connection_whose_last_bytes_nobody_takes_ends(loop, monkeypatch) -> None:
     """Closing waits until all is sent: what is too little to fill the buffer must not keep the connection open."""
-    monkeypatch.setattr(BoundedProtocol, "bounds", Bounds(seconds=0.05))
+    monkeypatch.setattr(Guard, "bounds", Bounds(seconds=0.05))
 
     async def app(scope, receive, send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"40000")]})
         await send({"type": "http.response.body", "body": bytes(40_000)})
 
     async def go() -> None:
-        here, bounds = asyncio.get_running_loop(), BoundedProtocol.bounds
-        config = uvicorn.Config(app, interface="asgi3", log_config=None, lifespan="off")
+        here, bounds = asyncio.get_running_loop(), Guard.bounds
+        config = uvicorn.Config(Requests(app, bounds), interface="asgi3", log_config=None, lifespan="off")
         config.load()
         config.timeout_keep_alive = 0.05
         listening, client = socket.create_server(("127.0.0.1", 0)), socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         state = ServerState()
-        async with await here.create_server(lambda: BoundedProtocol(config, state, {}), sock=listening):
+        async with await here.create_server(
+            lambda: Guard(config=config, server_state=state, app_state={}), sock=listening
+        ):
             with client:
                 client.connect(listening.getsockname())
                 client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -66,18 +62,18 @@ PATHS = [("GET", "parser"), ("GET", "trees"), ("POST", "items"), ("POST", "votes
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
-def test_who_waits_for_a_model_keeps_no_thread_from_others(local, method, path) -> None:
+def test_who_waits_for_a_model_keeps_no_thread_from_others(local, monkeypatch, method, path) -> None:
     async def go():
         app = local()
         async with app.running() as client:
             for name in ("m", "n"):
                 await client.post("/v1/models", json={**MADE, "name": name})
-            writer = app.server.writer
-            gate = held_back(writer, "m")
-            writer.batches.forget("m")
+            engine = app.server.engine
+            gate = held_back(monkeypatch, "m")
+            await replace(engine, "m")
             body = {} if method == "GET" else {"content": BODIES.get(path, LINES)}
             waiting = [asyncio.create_task(client.request(method, f"/v1/models/m/{path}", **body)) for _ in range(40)]
-            while not writer.waiting:
+            while not engine.waiting:
                 await asyncio.sleep(0.001)
             await asyncio.sleep(0.05)
             try:
@@ -92,20 +88,21 @@ def test_who_waits_for_a_model_keeps_no_thread_from_others(local, method, path) 
 
 def slow_reading(monkeypatch) -> tuple[threading.Event, list]:
     """Every log is long, and reading who answered about what waits for the event; the list tells who has begun."""
-    monkeypatch.setattr(pools, "NEAR", 4)
-    gate, read, begun = threading.Event(), item_routes.read_asked, []
+    monkeypatch.setattr(pair_coverage, "NEAR", 4)
+    gate, read, begun = threading.Event(), pair_coverage.read_coverage, []
 
     def slowly(*arguments):
         begun.append(arguments)
-        gate.wait(60)
-        return read(*arguments)
+        while not gate.wait(0.001):
+            yield
+        return (yield from read(*arguments))
 
-    monkeypatch.setattr(item_routes, "read_asked", slowly)
+    monkeypatch.setattr(pair_coverage, "read_coverage", slowly)
     return gate, begun
 
 
 def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
-    """Who answered about what is read beside the writer: forty at once would keep every thread from others."""
+    """Who answered about what is read beside the engine: forty at once would keep every thread from others."""
     gate, begun = slow_reading(monkeypatch)
 
     async def go():
@@ -139,7 +136,6 @@ def test_logs_of_many_models_that_are_read_keep_no_thread_from_others(local, mon
     async def go():
         app = local()
         async with app.running() as client:
-            asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
             for name in "abc":
                 await client.post("/v1/models", json={**MADE, "name": name})
                 await client.post(f"/v1/models/{name}/items", content=LINES)
@@ -147,7 +143,7 @@ def test_logs_of_many_models_that_are_read_keep_no_thread_from_others(local, mon
             waiting = [
                 asyncio.create_task(client.post(f"/v1/models/{name}/next", json={"voter": "v"})) for name in "abc"
             ]
-            while len(begun) < 2:
+            while not begun:
                 await asyncio.sleep(0.001)
             await asyncio.sleep(0.05)
             try:
@@ -164,13 +160,13 @@ def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
 
     async def go():
         app, now = local(sweep_seconds=1e6), [1000.0]
-        writer, seen = app.server.writer, {}
-        writer.clock = lambda: now[0]
+        engine, seen = app.server.engine, {}
+        engine.clock = lambda: now[0]
 
         async def sweep() -> bool:
-            writer.batches.forget("m")
-            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, writer, seen))
-            return "m" in writer.models
+            await replace(engine, "m")
+            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, engine, seen))
+            return "m" in engine.models
 
         async with app.running() as client:
             await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
@@ -195,30 +191,37 @@ def test_a_sweep_leaves_a_model_alone_that_has_nothing_due(local) -> None:
 
 
 def test_a_store_that_has_gone_is_waited_for_once_not_by_each(local) -> None:
-    """A batch failed with the store, and its works are tried one by one: each would wait for a connection in vain."""
-    tried: list[float] = []
+    """A batch fails with the store; retried one by one, each piece of work would wait for a connection in vain."""
+    tried: list[str] = []
 
-    def gone():
-        tried.append(1.0)
-        raise NotBegunError("gone")
+    class Gone:
+        def connect(self):
+            tried.append(threading.current_thread().name)
+            raise OSError("gone")
 
     async def go():
         app = local()
         async with app.running():
-            writer = app.server.writer
-            begin = writer.batches._store.begin
+            engine, gate = app.server.engine, threading.Event()
+            store = engine.database.engine
 
             def breaks(connection):
-                writer.batches._store.begin = gone
+                engine.database.engine = Gone()
                 raise OSError("gone")
 
-            works = [writer.call(None, work) for work in (breaks, *[lambda connection: None] * 20)]
+            began = threading.Event()
+            first = engine.call(None, lambda connection: (began.set(), gate.wait(60)))
+            while not began.is_set():
+                await asyncio.sleep(0.001)
+            works = [engine.call(None, work) for work in (breaks, *[lambda connection: None] * 20)]
+            gate.set()
+            await soon(first)
             for one in works:
-                with pytest.raises(RefusalError, match="did not take it"):
+                with pytest.raises(RefusalError, match="nothing was learnt"):
                     await soon(one)
-            assert len(tried) == 1
-            writer.batches._store.begin = begin
-            await soon(writer.call(None, lambda connection: None))
+            assert tried.count("conquer-engine") == 1
+            engine.database.engine = store
+            await soon(engine.call(None, lambda connection: None))
 
     run(go())
 
@@ -242,33 +245,12 @@ def test_readers_who_take_long_leave_a_connection_for_folds(local) -> None:
                 one.start()
             begun.wait(60)
             await asyncio.sleep(0.2)
-            app.server.writer.batches.forget("m")
+            await replace(app.server.engine, "m")
             try:
                 assert (await asyncio.wait_for(client.get("/v1/models/m"), 20)).status_code == 200
             finally:
                 gate.set()
                 for one in readers:
                     one.join()
-
-    run(go())
-
-
-def test_who_waits_for_another_server_waits_their_own_time(local) -> None:
-    """Others who came back sooner took them along: forty tries of a quarter of a second were over in no time."""
-
-    async def go():
-        app = local()
-        async with app.running():
-            waiting = app.server.writer._waiting
-            late, early = (QueuedWork("m", lambda turn: None, (), Future()) for _ in range(2))
-            waiting.put_later([late], 60, lambda: None)
-            back = threading.Event()
-            waiting.put_later([early], 0.01, back.set)
-            assert back.wait(30)
-            assert waiting._later == [late]
-            waiting._busy = False
-            app.server.writer.call(None, lambda connection: None)
-            with pytest.raises(RefusalError, match="no model"):
-                await asyncio.wrap_future(early.future)
 
     run(go())

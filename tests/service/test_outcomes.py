@@ -2,80 +2,78 @@
 
 import asyncio
 import sqlite3
-import threading
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy.exc import OperationalError, PendingRollbackError
+from sqlalchemy.exc import PendingRollbackError
 
+from conquer.service.engine import engine as engines
+from conquer.service.engine.failures import as_told
 from conquer.service.errors import Kind
-from conquer.service.writer.failures import as_told
 
+from . import cluster
 from .conftest import run
+from .engines import held_back, losing
 from .folds import loaded, rows_of, slow_fold, sqlite
-from .slow_disk import Lost
 from .test_rows import MADE, play, weights
 
 
-def cutting(app, before: bool):
-    """Let the next commit end without a reply, made (`before` False) or not made."""
-    store = app.server.writer.batches._store
-    begin, commit = store.begin, store.commit_straight
-
-    def lost(made):
-        store.begin, store.commit_straight = begin, commit
-        store._writes.connection.driver_connection.execute("ROLLBACK") if before else made()
-        raise OperationalError("COMMIT", None, Lost("the connection was lost"))
-
-    def cut():
-        connection, transaction = begin()
-        return connection, SimpleNamespace(commit=lambda: lost(transaction.commit))
-
-    store.begin, store.commit_straight = cut, lambda: lost(commit)
+@pytest.fixture(scope="module")
+def postgres():
+    with cluster.running() as address:
+        yield address
 
 
-@pytest.mark.parametrize("before", [True, False])
-def test_a_commit_without_a_reply_is_looked_up(local, tmp_path, before) -> None:
-    """Whether it was made or not, the client gets the true reply, and nothing is there twice."""
+async def ask(client: Any, event: str) -> Any:
+    items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
+    return await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})
+
+
+@pytest.mark.skipif(not cluster.programs(), reason="PostgreSQL is not installed")
+def test_a_commit_without_a_reply_is_looked_up(local, postgres) -> None:
+    """One that was made gets its true reply; one that was not has an unknown outcome, and is safe to repeat."""
 
     async def go():
-        app = local()
+        app = local(store=postgres)
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
-            await play(client, 2)
-            for seed in (1, 2, 3):
-                cutting(app, before)
-                await play(client, 1, seed=seed)
+            for number, made in enumerate([True, False, True, False]):
+                await play(client, 1, seed=number)
+                with losing(app.server.database, made) as lost:
+                    reply = await ask(client, f"lost-{number}")
+                assert lost == [made]
+                assert reply.status_code == (200 if made else 504), reply.text
+                assert (await ask(client, f"lost-{number}")).status_code == 200
 
     run(go())
-    _, rows = rows_of(sqlite(tmp_path), "m")
+    _, rows = rows_of(postgres, "m")
     kinds = [(row.kind, row.event) for row in rows]
-    assert len(kinds) == len(set(kinds)) == 10
-    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
+    assert len(kinds) == len(set(kinds)) == 12
+    assert np.array_equal(loaded(postgres, "m"), slow_fold(postgres, "m"))
 
 
-def test_an_outcome_that_cannot_be_found_out_is_told_so(local, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("made", [True, False])
+def test_an_outcome_that_cannot_be_found_out_is_told_so(local, tmp_path, made) -> None:
     async def go():
         app = local()
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             await play(client, 1)
-            monkeypatch.setattr(type(app.server.writer.batches), "_find_out", lambda self, prepared: None)
-            cutting(app, before=False)
-            items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
-            body = {"items": items, "event_id": "lost"}
-            reply = await client.post("/v1/models/m/choose", json=body)
+            with losing(app.server.database, made):
+                reply = await ask(client, "lost")
             assert (reply.status_code, reply.json()["error"]["code"]) == (504, "indeterminate")
             assert reply.headers["retry-after"] == "1"
-            again = await client.post("/v1/models/m/choose", json=body)
-            assert again.status_code == 200
+            assert (await ask(client, "lost")).status_code == 200
+            await play(client, 1, seed=1)
 
     run(go())
-    assert [row.event for row in rows_of(sqlite(tmp_path), "m")[1]].count("lost") == 1
+    kinds = [(row.kind, row.event) for row in rows_of(sqlite(tmp_path), "m")[1]]
+    assert len(kinds) == len(set(kinds)) == 5
+    assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
 
 
-def test_undo_holds_up_nobody_else(local, tmp_path) -> None:
+def test_undo_holds_up_nobody_else(local, tmp_path, monkeypatch) -> None:
     """While one model's log is folded again, the others and the model itself are served; the undo's reply waits."""
 
     async def go():
@@ -84,18 +82,7 @@ def test_undo_holds_up_nobody_else(local, tmp_path) -> None:
             for name in ("m", "n"):
                 await client.post("/v1/models", json={**MADE, "name": name})
             await play(client, 30)
-            writer, gate = app.server.writer, threading.Event()
-            fold = writer._folding._fold
-
-            def slowly(name):
-                job = fold(name)
-                if name == "m":
-                    while not gate.wait(0):
-                        yield
-                found = yield from job
-                return found
-
-            writer._folding._fold = slowly
+            engine, gate = app.server.engine, held_back(monkeypatch, "m")
             before = weights(app)
             undo = asyncio.create_task(client.post("/v1/models/m/events/event-1/undo", json={}))
             await play(client, 5, seed=1, name="n")
@@ -105,7 +92,7 @@ def test_undo_holds_up_nobody_else(local, tmp_path) -> None:
             assert (await undo).json()["reason"] == "undone"
             assert not np.array_equal(weights(app), before)
             (await client.get("/v1/models/m")).raise_for_status()
-            assert not writer.models["m"].stale
+            assert not engine.models["m"].stale
 
     run(go())
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
@@ -155,12 +142,12 @@ def test_one_bad_request_in_a_batch_is_told_alone(local, tmp_path) -> None:
             await play(client, 1)
 
             def breaks(turn):
-                turn.folded.learner.learner.model.table[:] = 7.0
+                turn.state.learner.learner.model.table[:] = 7.0
                 raise ZeroDivisionError("half-way")
 
-            writer = app.server.writer
+            engine = app.server.engine
             good = [asyncio.ensure_future(play(client, 1, seed=seed)) for seed in range(1, 9)]
-            bad = [writer.call("m", breaks) for _ in range(3)]
+            bad = [engine.call("m", breaks) for _ in range(3)]
             found = await asyncio.gather(*good, *bad, return_exceptions=True)
             assert all(isinstance(one, ZeroDivisionError) for one in found[8:])
             assert all(isinstance(one, list) for one in found[:8])
@@ -169,31 +156,29 @@ def test_one_bad_request_in_a_batch_is_told_alone(local, tmp_path) -> None:
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))
 
 
-def test_an_undo_that_was_made_is_told_so_although_the_store_is_gone_for_the_fold(local, tmp_path) -> None:
+def test_an_undo_that_was_made_is_told_so_although_the_store_is_gone_for_the_fold(local, tmp_path, monkeypatch) -> None:
     async def go():
         app = local(snapshot_every=10**6)
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             await play(client, 5)
-            folding = app.server.writer._folding
-            fold, broken = folding._fold, [True]
+            load, broken = engines.load_in_slices, [True]
 
-            def gone(name):
+            def gone(*arguments):
+                yield
                 if broken[0]:
                     raise OSError("the store is gone")
-                yield from ()
-                found = yield from fold(name)
-                return found
+                return (yield from load(*arguments))
 
-            folding._fold = gone
+            monkeypatch.setattr(engines, "load_in_slices", gone)
             reply = await client.post("/v1/models/m/events/event-1/undo", json={})
             assert (reply.status_code, reply.json()["reason"]) == (200, "undone")
-            assert "fold:m" in dict(app.server.alarms.standing())
+            assert "load:m" in dict(app.server.alarms.standing())
             refused = await client.get("/v1/models/m/file")
             assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage")
             broken[0] = False
             assert (await client.get("/v1/models/m/file")).status_code == 200
-            assert not app.server.writer.models["m"].stale
+            assert not app.server.engine.models["m"].stale
 
     run(go())
     assert np.array_equal(loaded(sqlite(tmp_path), "m"), slow_fold(sqlite(tmp_path), "m"))

@@ -63,12 +63,12 @@ async def over_http(app, rounds: Rounds, winners: list, delay: int, settings: di
                 left.append(offer["left"])
                 # Half of the time the server forgets everything and reads it back.
                 if t % 7 == 3:
-                    app.server.writer.models.clear()
+                    app.server.engine.models.clear()
             elif (winner := winners[t]) is not None:
                 reply = await client.post(f"/v1/models/m/events/{events[t]}/answer", json={"winner": winner})
                 statuses.append(reply.json().get("status", reply.text))
         await client.get("/v1/models/m")
-        return shown, left, statuses, app.server.writer.models["m"].learner.learner
+        return shown, left, statuses, app.server.engine.models["m"].learner.learner
 
 
 def in_session(learner, rounds: Rounds, winners: list, delay: int):

@@ -70,9 +70,9 @@ def test_the_service_and_a_session_agree(local, case):
         app = local()
         async with app.running() as client:
             shown = await play(client, only(*parts, *SHOWN), rounds=20, context=context, features=features)
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             await client.get("/v1/models/m")
-            return shown, app.server.writer.models["m"].learner.learner.model.weights()
+            return shown, app.server.engine.models["m"].learner.learner.model.weights()
 
     shown, weights = run(go())
     # Without settings, vectors alone are learnt as they are by both.

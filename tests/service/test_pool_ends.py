@@ -3,8 +3,7 @@
 import itertools
 import json
 
-from conquer.service.annotation import asked as asking
-from conquer.service.annotation import pool as pools
+from conquer.service.work import pair_coverage
 
 from .conftest import run
 
@@ -122,8 +121,8 @@ def test_pairs_of_others_wait_and_the_pool_is_not_over(local):
 
 
 def test_a_long_log_is_read_beside_the_writer_and_after_an_erasure_anew(local, monkeypatch):
-    monkeypatch.setattr(pools, "NEAR", 4)
-    monkeypatch.setattr(asking, "SLICE", 3)
+    monkeypatch.setattr(pair_coverage, "NEAR", 4)
+    monkeypatch.setattr(pair_coverage, "SLICE", 3)
 
     async def work(client, server):
         seen = set()
@@ -134,9 +133,9 @@ def test_a_long_log_is_read_beside_the_writer_and_after_an_erasure_anew(local, m
         assert len(seen) == 10
         await tell(client, await ask(client, "bob"), "bob")
         assert (await client.post("/v1/models/m/erase", json={"voter": "ann"})).status_code == 200
-        server.writer.models["m"].asked = None
+        server.engine.models["m"].asked = None
         assert (await ask(client, "ann"))["event"] is not None
-        known = server.writer.models["m"].asked
+        known = server.engine.models["m"].asked
         assert sum(known.votes_of(*sorted(one)) for one in EVERY) == 1
 
     conversation(local, work)
@@ -167,8 +166,8 @@ def test_a_quota_counts_the_pairs_that_are_being_answered(local):
 
 def test_a_finished_pool_is_looked_through_once(local, monkeypatch):
     looks = []
-    has_met = asking.Asked.has_met
-    monkeypatch.setattr(asking.Asked, "has_met", lambda *given: looks.append(given) or has_met(*given))
+    has_met = pair_coverage.PairCoverage.has_met
+    monkeypatch.setattr(pair_coverage.PairCoverage, "has_met", lambda *given: looks.append(given) or has_met(*given))
 
     async def work(client, _server):
         while (question := await ask(client, "ann"))["event"] is not None:

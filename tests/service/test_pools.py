@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from conquer.service.annotation.uploads import read_groups
 from conquer.service.errors import Kind, RefusalError
+from conquer.service.work.uploads import read_groups
 
 from .conftest import run
 from .folds import slow_fold
@@ -110,7 +110,7 @@ def test_logs_go_out_and_a_ledger_trains_another_model(local, tmp_path):
             await client.post("/v1/models", json=made)
             reply = await client.post(f"/v1/models/{name}/log", content=ledger)
             assert (reply.json()["rounds"], reply.json()["learnt"]) == (8, 7), reply.text
-        weights = {name: server.writer.models[name].learner.learner.model.weights() for name in ("m", "same")}
+        weights = {name: server.engine.models[name].learner.learner.model.weights() for name in ("m", "same")}
         assert np.array_equal(weights["m"], weights["same"])
         assert (await client.post("/v1/models/same/log", content=ledger)).status_code == 409
         damaged = ledger.replace(b'"kind":"answer"', b'"kind":"answr"', 1)
@@ -136,7 +136,7 @@ def test_erasing_a_voter_is_the_fold_without_their_rows(local, tmp_path):
         assert "bob" not in text
         summary = (await client.get("/v1/models/m")).json()["summary"]
         assert summary["answers"]["learnt"] == 8
-        weights = server.writer.models["m"].learner.learner.model.weights()
+        weights = server.engine.models["m"].learner.learner.model.weights()
         question = await ask(client, "ann")
         assert question["event"]["ordinal"] == 12
         return weights

@@ -62,7 +62,7 @@ def test_an_event_id_makes_choose_repeatable(local):
         assert await choose(client, event_id="mine") == first
         other = await choose(client, 409, event_id="mine", items=ITEMS[:2])
         assert other["error"]["code"] == "event_exists"
-        server.writer.models["m"].events.clear()
+        server.engine.models["m"].events.clear()
         assert await choose(client, event_id="mine") == first
 
     conversation(local, work)
@@ -92,7 +92,7 @@ def test_malformed_rounds_are_refused_and_change_nothing(local, body, status):
         reply = await client.post("/v1/models/m/choose", json=body)
         assert reply.status_code == status, reply.text
         assert reply.json()["error"]["message"]
-        assert server.writer.models["m"].position == 0
+        assert server.engine.models["m"].position == 0
 
     conversation(local, work)
 
@@ -141,24 +141,11 @@ def test_voters_answer_once_each(local):
     conversation(local, work)
 
 
-def test_deferred_events_want_activation(local):
-    async def work(client, _server):
-        offer = await choose(client, deferred=True)
-        assert not offer["active"]
-        await answer(client, offer["event_id"], "tie", 409)
-        for _ in range(2):
-            reply = await client.post(f"/v1/models/m/events/{offer['event_id']}/activate")
-            assert reply.json()["active"]
-        assert (await answer(client, offer["event_id"], "tie"))["status"] == "learnt"
-
-    conversation(local, work)
-
-
 def test_a_late_answer_is_logged_as_late_and_never_recomputed(local, tmp_path):
     async def go():
         app = local()
         now = [1000.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         async with app.running() as client:
             body = {"name": "m", "algorithm": "gnr", "features": {"dim": 3}, "window_seconds": 60}
             await client.post("/v1/models", json=body)
@@ -167,10 +154,10 @@ def test_a_late_answer_is_logged_as_late_and_never_recomputed(local, tmp_path):
             reply = await answer(client, offer["event_id"], offer["shown"][0]["id"])
             assert (reply["status"], reply["reason"]) == ("ignored", "late")
             now[0] = 1000.0
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             again = await answer(client, offer["event_id"], offer["shown"][0]["id"])
             assert (again["status"], again["reason"]) == ("repeat", "late")
-            assert not app.server.writer.models["m"].learner.learner.model.weights().any()
+            assert not app.server.engine.models["m"].learner.learner.model.weights().any()
 
     run(go())
 
@@ -181,24 +168,24 @@ def test_the_window_closes_with_the_default_answer(local):
     async def go():
         app = local()
         now = [1000.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         async with app.running() as client:
             body = {"name": "m", "algorithm": "gnr", "features": {"dim": 3}, "window_seconds": 60, "default_answer": -1}
             await client.post("/v1/models", json=body)
             kept, lost = await choose(client), await choose(client)
             await answer(client, kept["event_id"], "tie")
             now[0] += 61
-            await app.server.writer.call("m", expire)
-            await app.server.writer.call("m", expire)
+            await app.server.engine.call("m", expire)
+            await app.server.engine.call("m", expire)
             info = (await client.get("/v1/models/m")).json()["summary"]["answers"]
             assert info["expired"] == 1
-            folded = app.server.writer.models["m"]
-            weights = folded.learner.learner.model.weights()
+            state = app.server.engine.models["m"]
+            weights = state.learner.learner.model.weights()
             assert weights.any()
             assert (await answer(client, lost["event_id"], "tie"))["reason"] == "late"
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             await client.get("/v1/models/m")
-            assert np.array_equal(app.server.writer.models["m"].learner.learner.model.weights(), weights)
+            assert np.array_equal(app.server.engine.models["m"].learner.learner.model.weights(), weights)
 
     run(go())
 
@@ -212,7 +199,7 @@ def test_undo_is_the_fold_without_the_answer(local):
             await answer(client, offer["event_id"], offer["shown"][turn % 2]["id"])
         reply = await client.post(f"/v1/models/m/events/{offers[4]['event_id']}/undo", json={})
         assert reply.status_code == 200
-        undone = server.writer.models["m"].learner.learner.model.weights()
+        undone = server.engine.models["m"].learner.learner.model.weights()
         expected = _fold(server, offers, skip={4})
         assert np.array_equal(undone, expected)
         assert (await client.post(f"/v1/models/m/events/{offers[4]['event_id']}/undo", json={})).status_code == 409
@@ -232,11 +219,11 @@ def _fold(server, offers, skip):
     learner = make("gnr", dim=3)
     positions = {item["id"]: k for k, item in enumerate(ITEMS)}
     X = np.array([item["vector"] for item in ITEMS])
-    folded = server.writer.models["m"]
+    state = server.engine.models["m"]
     for turn, offer in enumerate(offers):
         if turn in skip:
             continue
-        ticket = folded.events[offer["event_id"]].chosen.ticket if offer["event_id"] in folded.events else 0
+        ticket = state.events[offer["event_id"]].chosen.ticket if offer["event_id"] in state.events else 0
         shown = tuple(positions[one["id"]] for one in offer["shown"])
         learner.learn(X, Choice(shown, Query.DUEL, ticket, {"chance": None}), 1.0 if turn % 2 == 0 else -1.0)
     return learner.model.weights()

@@ -37,7 +37,7 @@ def test_export_import_and_delete(local):
         assert (await client.put("/v1/models/copy/file", content=file)).status_code == 409
         for damage in (b"", b"abc", file[:-9], b"\x00" * 100):
             assert (await client.put("/v1/models/bad/file", content=damage)).status_code == 422
-        weights = [server.writer.models[name].learner.learner.model.weights() for name in ("m", "copy")]
+        weights = [server.engine.models[name].learner.learner.model.weights() for name in ("m", "copy")]
         assert np.array_equal(*weights)
         assert (await client.delete("/v1/models/m")).status_code == 204
         assert (await client.get("/v1/models/m")).status_code == 404
@@ -83,17 +83,17 @@ def test_more_models_than_memory(local):
                 name = "mno"[turn % 3]
                 offer = (await client.post(f"/v1/models/{name}/choose", json={"items": ITEMS})).json()
                 events.setdefault(name, []).append(offer["event_id"])
-                while len(app.server.writer.models) > 1:
+                while len(app.server.engine.models) > 1:
                     await asyncio.sleep(0.001)  # replies come before the others are let go
             for name, ids in events.items():
                 for event in ids:
                     reply = await client.post(f"/v1/models/{name}/events/{event}/answer", json={"winner": "tie"})
                     assert reply.json()["status"] == "learnt"
-            in_memory = dict(app.server.writer.models)
+            in_memory = dict(app.server.engine.models)
             for _ in range(2):
                 infos = (await client.get("/v1/models")).json()["models"]
                 assert [one["summary"]["answers"]["learnt"] for one in infos] == [3, 3, 3]
-                assert dict(app.server.writer.models) == in_memory
+                assert dict(app.server.engine.models) == in_memory
             assert infos == [(await client.get(f"/v1/models/{name}")).json() for name in ("m", "n", "o")]
             await client.delete("/v1/models/n")
             assert [one["name"] for one in (await client.get("/v1/models")).json()["models"]] == ["m", "o"]

@@ -58,12 +58,12 @@ def test_many_who_ask_share_one_write(local):
             while not app.server.ready:
                 await asyncio.sleep(0.01)
             await client.get("/readyz")
-            before, began = app.server.writer.batches.commits, time.monotonic()
+            before, began = app.server.engine.commits, time.monotonic()
             for _ in range(20):
                 replies = await asyncio.gather(*(client.get("/readyz") for _ in range(10)))
                 assert {reply.status_code for reply in replies} == {200}
             # Beside one probe a second, the sweep for windows to close may have committed.
-            assert app.server.writer.batches.commits - before <= 2 + 2 * (time.monotonic() - began)
+            assert app.server.engine.commits - before <= 2 + 2 * (time.monotonic() - began)
 
     run(go())
 
@@ -118,7 +118,7 @@ def test_work_that_fails_goes_on_and_says_so(local):
                     raise OSError("no space left on device")
                 loop.call_soon_threadsafe(done.set)
 
-            task = asyncio.create_task(Job("sweep", 0.001, work).again_and_again(alarms, app.server.long_work))
+            task = asyncio.create_task(app.server.repeat(Job("sweep", 0.001, work), "test"))
             while len(calls) < 3:
                 await asyncio.sleep(0.01)
             assert alarms.standing() == [("job:sweep", "sweep failed: OSError: no space left on device")]

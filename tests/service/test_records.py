@@ -5,12 +5,12 @@ import random
 import msgspec
 import pytest
 
-from conquer.service.http.schemas import ModelSettings
-from conquer.service.log.counted import OutOfTurnError
-from conquer.service.log.event import Event
-from conquer.service.log.fold import Folded
-from conquer.service.log.records import Decision, Entry, Raw, decoded, seal
-from conquer.service.log.statistics import Tally
+from conquer.service.model.counts import OutOfTurnError
+from conquer.service.model.event import Event
+from conquer.service.model.records import Decision, Entry, Raw, decoded, seal
+from conquer.service.model.schemas import ModelSettings
+from conquer.service.model.state import ModelState
+from conquer.service.model.tally import Tally
 from conquer.tickets import stream, ticket
 from conquer.types import Choice, Query
 
@@ -77,10 +77,10 @@ def test_a_decision_that_would_not_be_read_as_it_was_is_not_sealed(score):
 
 
 def test_tickets_are_those_of_their_ordinals_in_any_order():
-    folded = Folded(1, "m", ModelSettings(seed=5), None, 0, Tally())
+    state = ModelState(1, "m", ModelSettings(seed=5), None, 0, Tally())
     for ordinal in (0, 1, 2, 63, 64, 65, 1000, 3, 2**40):
-        folded.tally.ordinal = ordinal
-        assert folded.ticket() == ticket(stream("policy", 5), ordinal)
+        state.tally.ordinal = ordinal
+        assert state.ticket() == ticket(stream("policy", 5), ordinal)
 
 
 def test_rounds_counted_together_are_counted_as_one_by_one():
@@ -99,7 +99,7 @@ def test_rounds_counted_together_are_counted_as_one_by_one():
 
 
 def test_events_opened_together_are_those_that_their_rows_begin():
-    folded, other = (Folded(1, "m", ModelSettings(), None, 0, Tally()) for _ in range(2))
+    state, other = (ModelState(1, "m", ModelSettings(), None, 0, Tally()) for _ in range(2))
     entries = [
         Entry(
             place,
@@ -110,17 +110,16 @@ def test_events_opened_together_are_those_that_their_rows_begin():
         )
         for place in range(1, 9)
     ]
-    entries[2].body.deferred = True
     events = [Event.begun(entry, entry.body.choice, 3) for entry in entries]
-    folded.open(events)
-    folded.open([])
+    state.open(events)
+    state.open([])
     for entry in entries:
         other.apply(entry)
     fields = Event.__struct_fields__
-    assert [[getattr(event, name) for name in fields] for event in folded.events.values()] == [
+    assert [[getattr(event, name) for name in fields] for event in state.events.values()] == [
         [getattr(event, name) for name in fields] for event in other.events.values()
     ]
     for name in ("position", "tally", "event_bytes", "since_snapshot"):
-        assert getattr(folded, name) == getattr(other, name)
+        assert getattr(state, name) == getattr(other, name)
     with pytest.raises(OutOfTurnError, match="row 8 cannot follow position 8"):
-        folded.open(events[-1:])
+        state.open(events[-1:])

@@ -13,7 +13,7 @@ ITEMS = [{"id": name, "vector": [1, 0, 0]} for name in "ab"]
 
 
 def weights(app: Any) -> Any:
-    return app.server.writer.models["m"].learner.learner.model.theta.copy()
+    return app.server.engine.models["m"].learner.learner.model.theta.copy()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -36,7 +36,7 @@ def test_what_breaks_half_way_leaves_no_trace_in_a_batch(local: Any) -> None:
             assert (await client.post("/v1/models/m/choose", json=body)).status_code == 200
             np.testing.assert_array_equal(weights(app), sound)
             # Read again from the disk, it is the same.
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             assert (await client.post("/v1/models/m/choose", json=body)).status_code == 200
             np.testing.assert_array_equal(weights(app), sound)
 
@@ -53,7 +53,7 @@ def test_a_score_that_is_no_number_is_refused(local: Any) -> None:
             await client.post("/v1/models", json=MADE)
             body = {"items": ITEMS}
             assert (await client.post("/v1/models/m/choose", json=body)).status_code == 200
-            app.server.writer.models["m"].learner.learner.model.theta[0] = 1e300
+            app.server.engine.models["m"].learner.learner.model.theta[0] = 1e300
             wild = {"items": [{"id": name, "vector": [1e15, 0, 0]} for name in "ab"]}
             reply = await client.post("/v1/models/m/choose", json=wild)
             assert reply.status_code == 422, reply.text

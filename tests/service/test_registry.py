@@ -22,16 +22,16 @@ def test_served(local, algorithm):
                 assert reply.status_code == 200, reply.text
                 offer = reply.json()
                 rows = np.array([item["vector"] for item in ITEMS])
-                assert offer["scores"] == app.server.writer.models["m"].learner.learner.scores(rows).tolist()
+                assert offer["scores"] == app.server.engine.models["m"].learner.learner.scores(rows).tolist()
                 if offer["query"] == "none":
                     continue
                 winner = min(one["id"] for one in offer["shown"])
                 reply = await client.post(f"/v1/models/m/events/{offer['event_id']}/answer", json={"winner": winner})
                 assert reply.json()["status"] == "learnt", reply.text
-            before = app.server.writer.models["m"].learner.learner.model.arrays()
-            app.server.writer.models.clear()
+            before = app.server.engine.models["m"].learner.learner.model.arrays()
+            app.server.engine.models.clear()
             await client.get("/v1/models/m")
-            after = app.server.writer.models["m"].learner.learner.model.arrays()
+            after = app.server.engine.models["m"].learner.learner.model.arrays()
             assert before.keys() == after.keys()
             assert all(np.array_equal(before[name], after[name], equal_nan=True) for name in before)
 

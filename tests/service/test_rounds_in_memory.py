@@ -10,14 +10,14 @@ import pytest
 
 from conquer.features.hashing import Memo
 from conquer.rows import as_rows
-from conquer.service.commands.pick_learner import build
-from conquer.service.commands.reading import Reader
 from conquer.service.errors import RefusalError
-from conquer.service.http.schemas import LARGEST, FeatureSettings, ModelSettings, Raw
-from conquer.service.log.event import Event
-from conquer.service.log.records import Decision, Entry
-from conquer.service.parser import questions
+from conquer.service.model.event import Event
+from conquer.service.model.pick_learner import build
+from conquer.service.model.reading import Reader
+from conquer.service.model.records import Decision, Entry
+from conquer.service.model.schemas import LARGEST, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Limits
+from conquer.service.work.parser import questions
 
 from .conftest import run
 
@@ -82,9 +82,9 @@ def test_a_long_context_is_refused_before_its_products_are_made(local: Any) -> N
             assert peak < 30_000_000
             few = {"items": many[:20], "context": context}
             event = (await client.post("/v1/models/m/choose", json=few)).json()["event_id"]
-            folded = app.server.writer.models["m"]
-            assert folded.events[event].round is None, "a large round is read again when its answer comes"
-            assert folded.event_bytes < 100_000
+            state = app.server.engine.models["m"]
+            assert state.events[event].round is None, "a large round is read again when its answer comes"
+            assert state.event_bytes < 100_000
             reply = await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": "i0"})
             assert reply.status_code in (200, 422), reply.text
             shown = (await client.get(f"/v1/models/m/events/{event}")).json()["event"]["shown"][0]["id"]
@@ -131,7 +131,7 @@ def test_a_round_of_a_batch_keeps_its_own_bytes_alone(local: Any) -> None:
             await client.post("/v1/models", json=MADE)
             rounds = [{"items": json.loads(items("vector", 2, 3, random.Random(k)))} for k in range(500)]
             results = (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
-            chosen = app.server.writer.models["m"].events[results[0]["event_id"]].chosen
+            chosen = app.server.engine.models["m"].events[results[0]["event_id"]].chosen
             whole = memoryview(chosen.items).obj
             held = memoryview(whole).nbytes if isinstance(whole, bytes) else memoryview(chosen.items).nbytes
             assert held < 1000
@@ -140,7 +140,7 @@ def test_a_round_of_a_batch_keeps_its_own_bytes_alone(local: Any) -> None:
 
 
 def test_counting_words_keeps_no_text() -> None:
-    from conquer.service.http.schemas import Item
+    from conquer.service.model.schemas import Item
 
     text = "1\tone\n2\ttwo\n# three\n" + "x" * 1_000_000
     assert questions.words(Item("a", text=text)) == 2
@@ -203,8 +203,8 @@ def test_long_vectors_are_kept_for_the_answer(local: Any) -> None:
             rng = random.Random(0)
             many = [{"id": f"i{k}", "vector": [rng.gauss(0, 1) for _ in range(384)]} for k in range(100)]
             event = (await client.post("/v1/models/m/choose", json={"items": many})).json()["event_id"]
-            folded = app.server.writer.models["m"]
-            assert folded.events[event].round is not None
-            assert folded.event_bytes > 1_000_000
+            state = app.server.engine.models["m"]
+            assert state.events[event].round is not None
+            assert state.event_bytes > 1_000_000
 
     run(go())

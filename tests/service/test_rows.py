@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conquer.service.errors import RefusalError
-from conquer.service.log.records import FOLD, Answered
+from conquer.service.model.records import FOLD, Answered
 
 from .conftest import run
 from .folds import rows_of, sqlite
@@ -39,7 +39,7 @@ def spoil(folder: Path, statement: str, *values: object) -> None:
 
 
 def weights(app) -> np.ndarray:
-    return app.server.writer.models["m"].learner.learner.model.weights()
+    return app.server.engine.models["m"].learner.learner.model.weights()
 
 
 SPOILT = {
@@ -169,11 +169,11 @@ def test_a_row_that_could_not_be_read_is_not_written(local, tmp_path, value) -> 
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             (event,) = await play(client, 1)
-            before, folded = weights(app), app.server.writer.models["m"]
+            before, state = weights(app), app.server.engine.models["m"]
             said = Answered("i0", None, None, value)
             with pytest.raises(RefusalError, match="cannot be stored"):
-                await app.server.writer.call("m", lambda turn: turn.append(said, event, "x"))
-            assert app.server.writer.models["m"] is folded
+                await app.server.engine.call("m", lambda turn: turn.append(said, event, "x"))
+            assert app.server.engine.models["m"] is state
             assert np.array_equal(weights(app), before)
             await play(client, 1, seed=1)
 

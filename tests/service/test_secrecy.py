@@ -10,7 +10,7 @@ import pytest
 
 from conquer.service import admin
 from conquer.service.store.database import Database, StoreError
-from conquer.service.store.secrecy import cookie_secret, marks_secret
+from conquer.service.store.keys import cookie_secret, marks_secret
 
 from .folds import sqlite
 
@@ -36,11 +36,11 @@ def test_a_served_store_is_its_owners_alone(start, tmp_path):
 
 
 def test_files_that_others_could_read_are_tightened_and_it_is_said(tmp_path, caplog):
-    Database(sqlite(tmp_path)).close()
+    Database(sqlite(tmp_path), create=True).close()
     (tmp_path / "store.db.lock").touch()
     for path in tmp_path.iterdir():
         path.chmod(0o644)
-    database = Database(sqlite(tmp_path))
+    database = Database(sqlite(tmp_path), create=True)
     with contextlib.closing(database):
         database.claim()
         assert set(modes(tmp_path).values()) == {0o600}
@@ -48,33 +48,25 @@ def test_files_that_others_could_read_are_tightened_and_it_is_said(tmp_path, cap
     assert "store.db.lock could be read" in caplog.text
 
 
-def test_a_backup_and_what_a_restore_works_on_are_private(tmp_path, monkeypatch):
-    Database(sqlite(tmp_path)).close()
+def test_a_backup_is_private_and_a_restore_leaves_it_as_it_was(tmp_path):
+    Database(sqlite(tmp_path), create=True).close()
     copy = tmp_path / "store-copy.db"
     admin.backup(copy, store=sqlite(tmp_path))
     assert modes(tmp_path)["store-copy.db"] == 0o600
-    left = tmp_path / ".store-copy.db.restoring"
-    left.write_bytes(b"of a crash")
-    left.chmod(0o644)
-    seen = {}
-
-    def copied(source, target):
-        seen.update(modes(tmp_path))
-        return {}
-
-    monkeypatch.setattr("conquer.service.store.backup.copy_all", copied)
+    before = copy.read_bytes()
     admin.restore(copy, store=f"sqlite:///{tmp_path}/again-store.db")
-    assert seen[".store-copy.db.restoring"] == 0o600
-    assert not left.exists()
+    assert copy.read_bytes() == before
+    assert set(modes(tmp_path).values()) == {0o600}
+    assert not list(tmp_path.glob("store-copy.db?*"))
 
 
 def test_a_backup_holds_no_cookie_secret_and_marks_stay_good(tmp_path):
-    database = Database(sqlite(tmp_path))
+    database = Database(sqlite(tmp_path), create=True)
     with contextlib.closing(database):
         signs = cookie_secret(database)
         with database.writing() as connection:
             marks = marks_secret(connection)
-            connection.exec_driver_sql("INSERT INTO ended VALUES ('s', 1.0)")
+            connection.exec_driver_sql("INSERT INTO ended VALUES (1, 's', 1.0)")
             connection.exec_driver_sql("INSERT INTO servers VALUES ('s', 1, 'x', 1.0)")
         assert signs not in Path(f"{database.path}").read_bytes().decode("latin-1")
     copy = tmp_path / "copy.db"
@@ -89,7 +81,7 @@ def test_a_backup_holds_no_cookie_secret_and_marks_stay_good(tmp_path):
 
 
 def test_the_secret_can_come_from_the_environment(tmp_path, monkeypatch):
-    database = Database(sqlite(tmp_path))
+    database = Database(sqlite(tmp_path), create=True)
     with contextlib.closing(database):
         monkeypatch.setenv("CONQUER_SECRET", "short")
         with pytest.raises(StoreError, match="at least 32 characters, got 5"):
@@ -107,7 +99,7 @@ def test_another_name_for_a_store_is_the_same_store(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "link.db").symlink_to(tmp_path / "store.db")
     (tmp_path / "folder").symlink_to(tmp_path)
-    one = Database(sqlite(tmp_path))
+    one = Database(sqlite(tmp_path), create=True)
     with contextlib.closing(one):
         one.claim()
         for name in ("elsewhere/link.db", "folder/store.db"):

@@ -2,14 +2,19 @@
 
 import asyncio
 import threading
+import time
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
+from sqlalchemy import func, insert, select
 
 from conquer.service.admin import keys_add, keys_revoke
-from conquer.service.http.auth import COOKIE
+from conquer.service.store import keys
+from conquer.service.store.keys import cookie_secret, ended_sessions
+from conquer.service.store.schema import ended
+from conquer.service.web.access import COOKIE, Doorkeeper
 
 from .conftest import run
 from .test_pages import BROWSER, browser, new_page
@@ -60,17 +65,48 @@ def test_a_session_ends_with_its_key_and_on_every_server(local, store):
     keys_add("bob", roles=["read"], store=store)
 
     async def go() -> None:
-        one, two = local(), local()
+        one = local()
+        database = one.server.database
+        two = Doorkeeper(cookie_secret(database))
         async with one.running() as client:
             headers, second = await sign_in(client, secret), await sign_in(client, secret)
             await client.post("/logout", headers=second)
-            two.server.refresh_keys()
-            assert two.server.doorkeeper.identify({"cookie": headers["Cookie"]}, "GET").name == "ann"
-            assert two.server.doorkeeper.identify({"cookie": second["Cookie"]}, "GET").name == ""
+            with database.reading() as connection:
+                two.refresh(keys.every(connection), ended_sessions(connection)[0])
+            assert two.identify({"cookie": headers["Cookie"]}, "GET").name == "ann"
+            assert two.identify({"cookie": second["Cookie"]}, "GET").name == ""
             keys_revoke(key.id, store=store)
             one.server.refresh_keys()
             assert (await client.get("/v1/models", headers=headers)).status_code == 401
-        two.server.database.close()
+
+    run(go())
+
+
+def test_ended_sessions_cost_nothing_once_they_are_known(local, store):
+    """Each look reads those that ended since the last one, and expired ones are removed."""
+    _, secret = keys_add("ann", roles=["read"], store=store)
+
+    async def go() -> None:
+        app = local()
+        server = app.server
+        week = time.time() + 7 * 86400
+        with server.database.writing() as connection:
+            connection.execute(insert(ended), [{"session": f"s{k}", "until": week + k} for k in range(200_000)])
+            connection.execute(insert(ended), [{"session": f"old{k}", "until": 1.0 + k} for k in range(1500)])
+        async with app.running() as client:
+            server.refresh_keys()
+            begun = time.perf_counter()
+            for _ in range(20):
+                server.refresh_keys()
+            assert time.perf_counter() - begun < 1.0
+            headers = await sign_in(client, secret)
+            await client.post("/logout", headers=headers)
+            with server.database.reading() as connection:
+                found, last = ended_sessions(connection, 201_500)
+                assert (len(found), last) == (1, 201_501)
+                left = connection.execute(select(func.count()).select_from(ended).where(ended.c.until < 1e6))
+                assert left.scalar_one() == 500
+            assert (await client.get("/v1/models", headers=headers)).status_code == 401
 
     run(go())
 
@@ -128,16 +164,14 @@ def test_requests_of_one_key_are_bounded_where_that_is_set(local, store):
 
 
 def test_a_revoked_key_ends_while_every_thread_is_busy(local, store):
-    """Keys are read by a thread of their own, whatever the others wait for."""
+    """One thread is kept for urgent work, whatever the others wait for."""
     key, secret = keys_add("ann", roles=["read"], store=store)
     held = threading.Event()
 
     async def go() -> None:
         app = local()
         async with app.running() as client:
-            loop = asyncio.get_running_loop()
-            busy = [loop.run_in_executor(None, held.wait, 100) for _ in range(64)]
-            busy += [loop.run_in_executor(app.server.long_work, held.wait, 100) for _ in range(8)]
+            busy = [app.server.brief(f"tenant {k}", lambda: held.wait(100)) for k in range(8)]
             headers = {"Authorization": f"Bearer {secret}"}
             assert (await client.get("/healthz", headers=headers)).status_code == 200
             keys_revoke(key.id, store=store)

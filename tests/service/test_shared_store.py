@@ -12,10 +12,10 @@ from sqlalchemy.exc import DBAPIError
 
 from conquer.service.alarms import Alarms
 from conquer.service.jobs.presence import beat
-from conquer.service.store import connections
+from conquer.service.store import database as opening
 from conquer.service.store.database import Database, StoreError
+from conquer.service.store.keys import cookie_secret, marks_secret
 from conquer.service.store.schema import metadata
-from conquer.service.store.secrecy import cookie_secret, marks_secret
 
 from . import cluster
 from .conftest import run
@@ -34,7 +34,7 @@ def postgres():
 @pytest.fixture
 def empty(postgres):
     """A database without a single table."""
-    database = Database(postgres)
+    database = Database(postgres, create=True)
     with contextlib.closing(database), database.writing() as connection:
         connection.exec_driver_sql("DROP SCHEMA public CASCADE")
         connection.exec_driver_sql("CREATE SCHEMA public")
@@ -48,7 +48,7 @@ def test_servers_that_start_together_on_a_new_store_agree(empty):
 
         def begin(barrier=barrier, found=found, errors=errors):
             try:
-                database = Database(empty)
+                database = Database(empty, create=True)
                 with contextlib.closing(database):
                     # All at the point where each sees that there is no secret yet.
                     barrier.wait(60)
@@ -66,15 +66,14 @@ def test_servers_that_start_together_on_a_new_store_agree(empty):
             thread.join()
         assert errors == []
         assert len(set(found)) == 1
-        database = Database(empty)
+        database = Database(empty, create=True)
         with contextlib.closing(database), database.writing() as connection:
-            for name in [*(table.name for table in metadata.sorted_tables), "migrations"]:
-                connection.exec_driver_sql(f"DROP TABLE {name}")
+            metadata.drop_all(connection)
 
 
 def test_two_writers_of_one_secret_take_the_first(empty):
     """The same race one step at a time: the second has looked before the first commits."""
-    one, two = Database(empty), Database(empty)
+    one, two = Database(empty, create=True), Database(empty, create=True)
     with contextlib.closing(one), contextlib.closing(two), one.writing() as first, two.writing() as second:
         second.exec_driver_sql("SELECT 1 FROM secrets")
         said = marks_secret(first)
@@ -101,11 +100,14 @@ def choose(server, name="m"):
 def test_a_session_that_is_idle_inside_a_transaction_lets_go(start, empty):
     servers = [start(store=empty) for _ in range(2)]
     httpx.post(f"{servers[0].address}/v1/models", json=MADE).raise_for_status()
-    frozen = Database(empty)
+    frozen = Database(empty, create=True)
     with contextlib.closing(frozen):
         connection = frozen.engine.connect()
         connection.begin()
-        connection.exec_driver_sql("SELECT * FROM models WHERE name = 'm' FOR UPDATE")
+        # The next position of the model's log: whoever writes there has to wait.
+        connection.exec_driver_sql(
+            "INSERT INTO log SELECT id, 1, 'flag', 'e', NULL, 0.0, 1, NULL, '{}' FROM models WHERE name = 'm'"
+        )
         replies = [choose(server) for server in servers]
         assert {reply.status_code for reply in replies} <= {200, 503}, [reply.text for reply in replies]
         until(lambda: all(choose(server).status_code == 200 for server in servers))
@@ -129,7 +131,7 @@ def test_a_frozen_server_stops_nobody_else(start, empty):
 
 
 def test_every_session_has_limits(empty):
-    database = Database(empty)
+    database = Database(empty, create=True)
     with contextlib.closing(database):
         with database.reading() as connection:
             found = {
@@ -150,11 +152,11 @@ def test_every_session_has_limits(empty):
 
 def test_rows_of_a_program_that_says_no_version_are_refused(empty):
     """What a program of before wrote: seven columns. It must not go on with weights that have drifted apart."""
-    database = Database(empty)
+    database = Database(empty, create=True)
     with contextlib.closing(database), pytest.raises(DBAPIError, match="format"), database.writing() as connection:
         connection.exec_driver_sql(
             "INSERT INTO log (model_id, position, kind, event_id, voter, at, body)"
-            " VALUES (1, 1, 'activate', 'e', NULL, 0.0, '{}')"
+            " VALUES (1, 1, 'flag', 'e', NULL, 0.0, '{}')"
         )
 
 
@@ -166,7 +168,7 @@ def seen(database):
 def test_servers_of_other_rules_keep_each_other_out(start, empty, monkeypatch):
     server = start(store=empty)
     monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
-    newer = Database(empty)
+    newer = Database(empty, create=True)
     with contextlib.closing(newer):
         until(lambda: len(seen(newer)) == 1)
         before = seen(newer)
@@ -182,7 +184,7 @@ def test_servers_of_other_rules_keep_each_other_out(start, empty, monkeypatch):
             start(store=empty)
     start(store=empty).kill()
     monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
-    after = Database(empty)
+    after = Database(empty, create=True)
     with contextlib.closing(after):
         later(after, 3600)
         with pytest.raises(StoreError, match="ten seconds"):
@@ -206,7 +208,7 @@ def is_refused(database):
 
 
 def test_a_server_that_was_away_says_that_others_fold_by_other_rules(empty, monkeypatch):
-    old, newer, alarms = Database(empty), Database(empty), Alarms()
+    old, newer, alarms = Database(empty, create=True), Database(empty, create=True), Alarms()
     with contextlib.closing(old), contextlib.closing(newer):
         old.claim()
         beat(old, alarms.raise_, alarms.clear)
@@ -224,17 +226,17 @@ def test_a_server_that_was_away_says_that_others_fold_by_other_rules(empty, monk
 
 def test_a_fold_takes_its_time(local, empty, monkeypatch):
     """A large snapshot is decoded between two statements: a session that waits for that is not a frozen server's."""
-    monkeypatch.setitem(connections._SHARED, "idle_in_transaction_session_timeout", "1s")
+    monkeypatch.setitem(opening._SESSION, "idle_in_transaction_session_timeout", "1s")
 
     async def go():
         app = local(store=empty)
-        build = app.server.writer.build
+        build = app.server.engine.build
 
         def slowly(*arguments):
             time.sleep(2)
             return build(*arguments)
 
-        app.server.writer.batches.build = slowly
+        app.server.engine.build = slowly
         async with app.running() as client:
             reply = await client.post("/v1/models", json=MADE)
             assert reply.status_code == 201, reply.text

@@ -11,14 +11,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from conquer.service.commands import answering, answers, choosing, rounds
-from conquer.service.commands.creation import create
+from conquer.service.engine.engine import Engine
 from conquer.service.errors import RefusalError, invalid
-from conquer.service.http.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
-from conquer.service.log import fold
-from conquer.service.log.records import FOLD, checksum
-from conquer.service.server import Server
+from conquer.service.model import state as fold
+from conquer.service.model.records import FOLD, checksum
+from conquer.service.model.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Settings
+from conquer.service.web.server import Server
+from conquer.service.work import answering, answers, choosing, rounds
+from conquer.service.work.creation import create
+from conquer.service.work.tasks import build
 
 from .conftest import run
 from .folds import rows_of, slow_fold
@@ -58,7 +60,7 @@ def a_round(rng: random.Random) -> ChooseRequest:
     elif kind < 0.33:
         items = [{"id": f"i{k}", "vector": [0.5] * DIM, "label": "x" * 300} for k in range(60)]
     event = rng.choice((None, None, None, f"e{rng.randint(0, 9)}"))
-    return ChooseRequest(Raw(json.dumps(items).encode()), Raw(context), event, deferred=rng.random() < 0.05)
+    return ChooseRequest(Raw(json.dumps(items).encode()), Raw(context), event)
 
 
 def an_answer(rng: random.Random, names: tuple[str, ...]) -> AnswerRequest:
@@ -73,12 +75,12 @@ class World:
     def __init__(self, folder: Any, settings: dict[str, Any], together: bool) -> None:
         self.address, self.together = f"sqlite:///{folder}/{together}.db", together
         self.server = Server(Settings(store=self.address))
-        self.server.writer.start()
+        self.server.engine.start()
         made = ModelSettings(**{"features": FeatureSettings(dim=DIM), **settings})
-        self.server.writer.call_now(None, lambda connection: create(connection, "m", made, 9))
+        self.server.engine.call_now(None, lambda connection: create(connection, "m", made, 9))
 
     def close(self) -> None:
-        self.server.writer.stop()
+        self.server.engine.stop()
         self.server.database.close()
 
     def _do(self, all_of: Any, one: Any, requests: list[Any]) -> list[Any]:
@@ -86,7 +88,7 @@ class World:
             return all_of(turn, requests) if self.together else [self._alone(turn, one, it) for it in requests]
 
         try:
-            return self.server.writer.call_now("m", each)
+            return self.server.engine.call_now("m", each)
         except RefusalError as refusal:
             if not refusal.tainted:
                 raise
@@ -108,10 +110,10 @@ class World:
         return self._do(answers.answer_all, lambda turn, request: answering.answer(turn, *request), requests)
 
     def tally(self) -> Any:
-        return self.server.writer.call_now("m", lambda turn: turn.folded.tally)
+        return self.server.engine.call_now("m", lambda turn: turn.state.tally)
 
     def weights(self) -> bytes:
-        return self.server.writer.call_now("m", lambda turn: turn.folded.learner.dumps(""))
+        return self.server.engine.call_now("m", lambda turn: turn.state.learner.dumps(""))
 
 
 def told(one: Any) -> Any:
@@ -151,7 +153,7 @@ def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
             assert [getattr(reply, "status", None) or reply.code for reply in heard] == [
                 getattr(reply, "status", None) or reply.code for reply in slow
             ]
-        bulk = one.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+        bulk = one.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
         assert (bulk is not None) == (name != "one item shown")
         counts, others = one.tally(), other.tally()
         assert one.weights() == other.weights()
@@ -178,11 +180,11 @@ def test_servers_that_compare_find_the_same_at_the_same_position(tmp_path, monke
             kept = digests[together]
 
             def watch(turn: Any, kept: Any = kept) -> None:
-                turn.folded.watch = lambda folded: kept.append(
-                    (folded.position, folded.tally.rounds, len(folded.events), folded.learner.dumps(""))
+                turn.state.watch = lambda state: kept.append(
+                    (state.position, state.tally.rounds, len(state.events), state.learner.dumps(""))
                 )
 
-            world.server.writer.call_now("m", watch)
+            world.server.engine.call_now("m", watch)
             events = [reply.event_id for reply in world.choose(asked)]
             world.answer([(event, AnswerRequest("tie")) for event in events])
     assert len(digests[True]) > 2
@@ -212,7 +214,7 @@ def test_what_cannot_be_done_together_is_tried_once_more_alone_and_no_oftener(tm
     """A batch of rounds that all fail costs in proportion to their number."""
     calls = [0]
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
-        bulk = world.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+        bulk = world.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
 
         def choose(rounds: Any, first: int, last: int, tickets: Any) -> list[None]:
             calls[0] += last - first
@@ -239,31 +241,32 @@ def test_only_the_culprit_hears_of_its_failure(tmp_path):
 
     async def told(*requests: str) -> list[Any]:
         server = Server(Settings(store=world.address))
-        server.writer.start(asyncio.get_running_loop())
+        server.engine = Engine(server.database, build, server.settings, decide=work)
+        server.engine.start(asyncio.get_running_loop())
         try:
-            await server.writer.call("m", lambda turn: None)
-            calls = [server.writer.call("m", work, request=one) for one in requests]
-            return [str(one) for one in await asyncio.gather(*calls, return_exceptions=True)]
+            await server.engine.call("m", lambda turn: None)
+            calls = [server.engine.decide("m", [one]) for one in requests]
+            found = await asyncio.gather(*calls, return_exceptions=True)
+            return [str(one[0] if isinstance(one, list) else one) for one in found]
         finally:
-            await asyncio.to_thread(server.writer.stop)
+            await asyncio.to_thread(server.engine.stop)
             server.database.close()
 
     assert run(told("a", "refused", "b")) == ["a done", "not this one", "b done"]
-    assert seen == [["a", "refused", "b"]]
+    assert [one for requests in seen for one in requests] == ["a", "refused", "b"]
     found = run(told("a", "broken", "b"))
     assert (found[0], found[2]) == ("a done", "b done")
     assert "done" not in found[1]
-    assert seen[1:] == [["a", "broken", "b"], ["a"], ["broken"], ["b"]]
 
 
 def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
     """A thousand answers to rounds of 16 KB would take a hundred times as much memory as one part of them."""
     monkeypatch.setattr(answers, "TOGETHER", 3000)
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
-        bulk = world.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+        bulk = world.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
         request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
         events = [reply.event_id for reply in world.choose([request] * 60)]
-        world.server.writer.call_now("m", lambda turn: turn.folded.trim(0))
+        world.server.engine.call_now("m", lambda turn: turn.state.trim(0))
         read, sizes = bulk.read, []
         monkeypatch.setattr(bulk, "read", lambda texts: sizes.append(sum(map(len, texts))) or read(texts))
         replies = world.answer([(event, AnswerRequest("tie")) for event in events])
@@ -275,7 +278,7 @@ def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
 def test_what_was_read_together_pays_its_room_once(tmp_path, monkeypatch):
     """Rounds that turn out to have to be chosen for alone are not refused for lack of room."""
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
-        bulk = world.server.writer.call_now("m", lambda turn: turn.folded.learner.bulk)
+        bulk = world.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
         monkeypatch.setattr(bulk, "choose", lambda rounds, first, last, tickets: [None] * (last - first))
         request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
 
@@ -284,6 +287,6 @@ def test_what_was_read_together_pays_its_room_once(tmp_path, monkeypatch):
             before, results = room.cells, rounds.choose_all(turn, [request] * 20, room)
             return before - room.cells, results
 
-        taken, results = world.server.writer.call_now("m", left)
+        taken, results = world.server.engine.call_now("m", left)
         assert not any(isinstance(one, RefusalError) for one in results)
         assert taken == 20 * (4 * DIM + 4 * 16)

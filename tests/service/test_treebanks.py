@@ -82,11 +82,11 @@ def test_questions_teach_a_parser(local):
                 await answer_all(client, voter, 6)
             after_ = (await client.get("/v1/models/p/parser")).json()
             assert after_["uas"] > before["uas"] + 0.3
-            weights = app.server.writer.models["p"].learner.learner.model.weights()
-            app.server.writer.models.clear()
+            weights = app.server.engine.models["p"].learner.learner.model.weights()
+            app.server.engine.models.clear()
             trees = parse((await client.get("/v1/models/p/trees")).text)
             assert [len(one) for one in trees] == [5, 6, 7, 3]
-            assert np.array_equal(app.server.writer.models["p"].learner.learner.model.weights(), weights)
+            assert np.array_equal(app.server.engine.models["p"].learner.learner.model.weights(), weights)
             parser = loads((await client.get("/v1/models/p/parser/file")).content)
             assert [one.heads for one in parser.parse(parse(TREEBANK))] == [one.heads for one in trees]
             info = (await client.get("/v1/models/p")).json()
@@ -95,9 +95,9 @@ def test_questions_teach_a_parser(local):
                 task.cancel()  # by the clock a parser is measured, which loads it
             await asyncio.gather(*app.server._tasks, return_exceptions=True)
             await client.get("/v1/models/p")  # what they had put into the queue has been done by then
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             assert (await client.get("/v1/models")).json()["models"] == [info]
-            assert not app.server.writer.models
+            assert not app.server.engine.models
 
     run(go())
 
@@ -129,13 +129,13 @@ def test_undoing_gives_the_word_back(local):
             await client.post("/v1/models", json=MADE)
             await client.post("/v1/models/p/items", content=TREEBANK.encode())
             question = (await client.post("/v1/models/p/next", json={"voter": "ann"})).json()
-            before = app.server.writer.models["p"].learner.learner.model.weights()
+            before = app.server.engine.models["p"].learner.learner.model.weights()
             event = f"/v1/models/p/events/{question['event']['event_id']}"
             await client.post(f"{event}/answer", json={"winner": question["event"]["left"], "voter": "ann"})
-            assert sum(map(len, app.server.writer.models["p"].tally.asked.values())) == 1
+            assert sum(map(len, app.server.engine.models["p"].tally.asked.values())) == 1
             await client.post(f"{event}/undo", json={"voter": "ann"})
-            assert app.server.writer.models["p"].tally.asked == {}
-            assert np.array_equal(app.server.writer.models["p"].learner.learner.model.weights(), before)
+            assert app.server.engine.models["p"].tally.asked == {}
+            assert np.array_equal(app.server.engine.models["p"].learner.learner.model.weights(), before)
 
     run(go())
 
@@ -192,7 +192,7 @@ def test_questions_come_again_to_the_same_person_and_to_others(local):
             assert summary["people"]["ann"]["agreement"] == 1.0
             assert summary["people"]["bob"]["agreement"] == 1.0
             assert summary["planted_between"] == {"answers": 4, "agreement": 0.0}
-            assert summary["answers"]["learnt"] == sum(map(len, app.server.writer.models["p"].tally.asked.values()))
+            assert summary["answers"]["learnt"] == sum(map(len, app.server.engine.models["p"].tally.asked.values()))
             rows = (await client.get("/v1/models/p/log?format=answers")).text.splitlines()
             assert len(rows) == summary["answers"]["learnt"]
 

@@ -27,6 +27,6 @@ def test_an_undo_leaves_later_weights_and_a_fed_ledger_finds_them_anew(local):
             del old[place]
             assert old[:place] == new[:place]
             assert old[place:] != new[place:]
-            assert not same(*(app.server.writer.models[name].learner.learner.arrays() for name in "mn"))
+            assert not same(*(app.server.engine.models[name].learner.learner.arrays() for name in "mn"))
 
     run(go())

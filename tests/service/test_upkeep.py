@@ -1,9 +1,10 @@
-"""Backups of a store in use, upgrades, retention, the commands, a bounded start."""
+"""Backups of a store in use, stores of another format, retention, the commands, a bounded start."""
 
 import asyncio
 import contextlib
 import json
 import random
+import sqlite3
 
 import httpx
 import numpy as np
@@ -12,10 +13,12 @@ from sqlalchemy import inspect
 
 from conquer.service import admin
 from conquer.service.jobs.retention import prune_all
-from conquer.service.store import log_table, migrations, snapshots
+from conquer.service.settings import Settings
+from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.schema import metadata
-from conquer.service.tasks import build
+from conquer.service.web.server import Server
+from conquer.service.work.tasks import build
 
 from . import cluster
 from .conftest import run
@@ -77,7 +80,7 @@ def test_a_sqlite_backup_moves_to_postgresql_and_on(start, tmp_path):
 
 
 def test_the_tables_are_those_of_the_schema(tmp_path):
-    database = Database(sqlite(tmp_path))
+    database = Database(sqlite(tmp_path), create=True)
     with contextlib.closing(database), database.reading() as connection:
         found = inspect(connection)
         for table in metadata.sorted_tables:
@@ -89,36 +92,58 @@ def test_the_tables_are_those_of_the_schema(tmp_path):
         assert "WITHOUT ROWID" not in made, "a row of a kilobyte would take a page of its own"
 
 
-@pytest.mark.parametrize("version", range(1, len(migrations.STEPS)))
-def test_an_old_store_is_upgraded_with_its_data(local, tmp_path, monkeypatch, version):
-    monkeypatch.setattr(migrations, "STEPS", migrations.STEPS[:version])
-    monkeypatch.setattr(
-        "conquer.service.store.database.upgrade", lambda connection: migrations.upgrade(connection, version)
-    )
-    old = Database(sqlite(tmp_path))
-    with contextlib.closing(old), old.writing() as connection:
-        connection.exec_driver_sql("INSERT INTO models (name, settings, position, created) VALUES ('m', '{}', 0, 1.0)")
-    monkeypatch.undo()
+@pytest.mark.parametrize("served", [False, True])
+@pytest.mark.parametrize(
+    ("change", "number"),
+    [("UPDATE version SET format = 2", 2), ("DROP TABLE version", 0), ("DELETE FROM version", 0)],
+)
+def test_a_store_of_another_format_is_refused_untouched(tmp_path, change, number, served):
+    store = sqlite(tmp_path)
+    admin.keys_add("ann", roles=["admin"], store=store)
+    admin.backup(tmp_path / "copy.db", store=store)
+    for path in (tmp_path / "store.db", tmp_path / "copy.db"):
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(change)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other = contextlib.closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None))
+    with other as connection:
+        if served:
+            # As of another program: rows that are in the write-ahead log alone.
+            connection.execute("INSERT INTO secrets VALUES ('a', 'b')")
+        before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if "shm" not in path.name}
+        for look in (
+            lambda: Server(Settings(store=store)),
+            lambda: Server(Settings(store=store, host="0.0.0.0", key="x" * 40)),
+            lambda: admin.keys_list(store=store),
+            lambda: admin.keys_add("eve", roles=["admin"], store=store),
+            lambda: admin.keys_revoke("1a2b3c4d", store=store),
+            lambda: admin.backup(tmp_path / "other.db", store=store),
+            lambda: admin.erase("ann", store=store),
+            lambda: admin.restore(tmp_path / "copy.db", store=f"sqlite:///{tmp_path}/new.db"),
+        ):
+            with pytest.raises(StoreError, match=f"this store has format {number}, this program reads 1: open .*"):
+                look()
+        after = {path.name: path.read_bytes() for path in tmp_path.iterdir() if "shm" not in path.name}
+        assert {name: data for name, data in after.items() if data or name in before} == before
 
-    async def go():
-        async with local().running() as client:
-            items = [{"id": name, "text": name} for name in ("a", "b")]
-            reply = await client.post("/v1/models/m/choose", json={"items": items})
-            assert reply.status_code == 200
 
-    run(go())
-    newer = Database(sqlite(tmp_path))
-    with contextlib.closing(newer), newer.writing() as connection:
-        connection.exec_driver_sql("INSERT INTO migrations (number) VALUES (99)")
-    with pytest.raises(ValueError, match="upgrade the program"):
-        Database(sqlite(tmp_path))
+def test_a_refused_start_creates_nothing(tmp_path):
+    store = f"sqlite:///{tmp_path}/store.db"
+    for settings in (
+        Settings(store=store, host="0.0.0.0"),
+        Settings(store=store, host="0.0.0.0", key="short"),
+        Settings(store=store, cors="not an origin"),
+    ):
+        with pytest.raises((ValueError, StoreError)):
+            Server(settings)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_retention_keeps_what_was_learnt(local, tmp_path):
     async def go():
         app = local()
         now = [0.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         diary = Diary(random.Random(1))
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
@@ -139,15 +164,15 @@ def test_retention_keeps_what_was_learnt(local, tmp_path):
             await tell(*late)
             for _ in range(5):
                 await tell(*(await ask()))
-            folded = app.server.writer.models["m"]
-            weights, position = folded.learner.learner.model.weights(), folded.position
+            state = app.server.engine.models["m"]
+            weights, position = state.learner.learner.model.weights(), state.position
             loop = asyncio.get_running_loop()
-            gone = await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 10)
+            gone = await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 10)
             assert gone == 61
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             info = (await client.get("/v1/models/m")).json()
             assert info["position"] == position
-            assert np.array_equal(app.server.writer.models["m"].learner.learner.model.weights(), weights)
+            assert np.array_equal(app.server.engine.models["m"].learner.learner.model.weights(), weights)
             await tell(*lost, 409)
             await tell(*(await ask()))
             assert (await client.post("/v1/models/m/events/event-1/undo", json={})).status_code == 200
@@ -162,7 +187,7 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
     async def go():
         app = local(snapshot_every=9)
         now = [0.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         diary = Diary(random.Random(4))
         rounds: dict[str, tuple] = {}
         async with app.running() as client:
@@ -181,7 +206,7 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
                 assert reply.json()["status"] == "learnt", reply.text
 
             async def prune():
-                await asyncio.get_running_loop().run_in_executor(None, prune_all, app.server.writer, 30.0, 3)
+                await asyncio.get_running_loop().run_in_executor(None, prune_all, app.server.engine, 30.0, 3)
 
             for k in range(15):
                 await tell(await ask("zoe"), ("zoe-x", "dan")[k % 2])
@@ -209,15 +234,15 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
             assert (await client.post(erase, json={"voter": "nobody"})).json() == {"rows": 0, "remaining": 0}
             everything = (await client.get("/v1/models/m/log")).text + (await client.get("/v1/models/m")).text
             assert "zoe" not in everything
-            weights = app.server.writer.models["m"].learner.learner.model.weights()
+            weights = app.server.engine.models["m"].learner.learner.model.weights()
             database = app.server.database
             with database.reading() as connection:
-                header = log_table.headers(connection, ["m"], lock=False)["m"]
+                header = log.headers(connection, ["m"])["m"]
                 assert header.base > 0
                 begin, _ = build(header.settings, snapshots.read(connection, header.id, header.base))
                 for position in snapshots.complete(connection, header.id):
                     assert b"zoe" not in snapshots.read(connection, header.id, position)
-                rows, _, _ = log_table.events_within(connection, header.id, list(kept))
+                rows, _, _ = log.events_within(connection, header.id, list(kept))
             for event in kept:
                 items, _ = rounds[event]
                 read = begin.read(json.dumps(items).encode(), b"null")
@@ -231,12 +256,12 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
 def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
     """An erasure between the folding beside the writer and the swap must not come back with the snapshot."""
     from conquer.service.jobs import retention
-    from conquer.service.jobs.erasure import erase_person
+    from conquer.service.work.erasure import erase_person
 
     async def go():
         app = local()
         now = [0.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         diary = Diary(random.Random(4))
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
@@ -249,16 +274,16 @@ def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
             folding = retention.load_up_to
 
             def slowly(*arguments):
-                folded = folding(*arguments)
-                erase_person(app.server.writer, "m", "bob")
-                return folded
+                state = folding(*arguments)
+                app.server.engine.long.run_now("", erase_person(app.server.engine, "m", "bob"))
+                return state
 
             monkeypatch.setattr(retention, "load_up_to", slowly)
             loop = asyncio.get_running_loop()
-            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) == 0
+            assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 3) == 0
             monkeypatch.undo()
-            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) > 0
-            app.server.writer.models.clear()
+            assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 3) > 0
+            app.server.engine.models.clear()
             assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["learnt"] == 3
 
     run(go())

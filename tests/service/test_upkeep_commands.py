@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from conquer.service import admin
+from conquer.service.engine.loading import load
+from conquer.service.engine.memory import _piece
 from conquer.service.errors import RefusalError
-from conquer.service.jobs.erasure import Gone
 from conquer.service.jobs.retention import prune_all
-from conquer.service.log.loading import load
-from conquer.service.store import log_table, snapshots
+from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database, StoreError
-from conquer.service.tasks import build
-from conquer.service.writer.upkeep import _snapshot_part
+from conquer.service.work.erasure import Gone
+from conquer.service.work.tasks import build
 
 from .conftest import run
 from .folds import loaded, sqlite
@@ -32,10 +32,10 @@ def test_start_up_reads_a_snapshot_and_a_short_tail(start, tmp_path):
     server.stop()
     database = Database(sqlite(tmp_path))
     with contextlib.closing(database), database.reading() as connection:
-        header = log_table.headers(connection, ["m"], lock=False)["m"]
+        header = log.headers(connection, ["m"])["m"]
         assert snapshots.complete(connection, header.id)[0] == header.position
-        folded = load(connection, header, build)
-        assert folded.since_snapshot == 0
+        state = load(connection, header, build)
+        assert state.since_snapshot == 0
 
 
 def test_commands_erase_and_replay(start, tmp_path):
@@ -71,7 +71,7 @@ def test_a_snapshot_that_comes_late_does_not_bring_pruned_rows_back(local):
     async def go():
         app = local()
         now = [0.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         diary = Diary(random.Random(4))
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
@@ -79,16 +79,16 @@ def test_a_snapshot_that_comes_late_does_not_bring_pruned_rows_back(local):
                 event, items = diary.next()
                 offer = (await client.post("/v1/models/m/choose", json={"items": items, "event_id": event})).json()
                 await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
-            folded = app.server.writer.models["m"]
-            late = _snapshot_part(folded.id, 4, 0, 0, 1, snapshots.pieces(folded.dumps())[0])
+            state = app.server.engine.models["m"]
+            late = _piece(state.id, 4, 0, 0, 1, snapshots.pieces(state.dumps())[0])
             now[0] = 100 * 86400.0
             loop = asyncio.get_running_loop()
-            assert await loop.run_in_executor(None, prune_all, app.server.writer, 30.0, 3) > 0
-            assert app.server.writer.models["m"] is folded
+            assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 3) > 0
+            assert app.server.engine.models["m"] is state
             with pytest.raises(RefusalError, match="begins at"):
-                await loop.run_in_executor(None, app.server.writer.call_now, "m", late)
+                await loop.run_in_executor(None, app.server.engine.call_now, "m", late)
             with app.server.database.reading() as connection:
-                assert 4 not in snapshots.complete(connection, folded.id)
+                assert 4 not in snapshots.complete(connection, state.id)
 
     run(go())
 

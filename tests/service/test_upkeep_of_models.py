@@ -5,8 +5,8 @@ import sqlite3
 
 import numpy as np
 
-from conquer.service.log.fold import Folded
-from conquer.service.writer.upkeep import Upkeep
+from conquer.service.engine.memory import LoadedModels
+from conquer.service.model.state import ModelState
 
 from .conftest import run
 from .folds import loaded, rows_of, slow_fold, sqlite
@@ -20,7 +20,7 @@ def test_a_failing_snapshot_fails_no_reply(local, tmp_path) -> None:
         app = local(snapshot_every=4)
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
-            folded_class = type(app.server.writer.models["m"])
+            folded_class = type(app.server.engine.models["m"])
             dumps, broken = folded_class.dumps, [True]
 
             def fails(self):
@@ -31,7 +31,7 @@ def test_a_failing_snapshot_fails_no_reply(local, tmp_path) -> None:
             folded_class.dumps = fails
             try:
                 await play(client, 20)
-                alarms = app.server.writer.alarms
+                alarms = app.server.engine.alarms
                 assert "snapshot:m" in dict(alarms.standing())
                 assert alarms.failures()["snapshot"] > 1
                 broken[0] = False
@@ -49,12 +49,12 @@ def test_upkeep_that_breaks_fails_no_reply(local, monkeypatch) -> None:
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
 
-            def broken(self, folded):
+            def broken(self, *bounds):
                 raise ZeroDivisionError("upkeep")
 
-            monkeypatch.setattr(Upkeep, "_trim", broken)
+            monkeypatch.setattr(ModelState, "trim", broken)
             await play(client, 3)
-            assert "upkeep" in dict(app.server.writer.alarms.standing())
+            assert "upkeep" in dict(app.server.engine.alarms.standing())
 
     run(go())
 
@@ -73,9 +73,9 @@ def test_models_that_come_and_go_leave_snapshots_and_no_memory(local, tmp_path) 
                 for name in names:
                     await play(client, 1, seed=seed, name=name)
             gc.collect()
-            alive = [one for one in gc.get_objects() if type(one) is Folded]
+            alive = [one for one in gc.get_objects() if type(one) is ModelState]
             # What is in memory, what is being read, and the one whose snapshot is being stored.
-            assert len(alive) <= len(app.server.writer.models) + 3 < len(names)
+            assert len(alive) <= len(app.server.engine.models) + 3 < len(names)
 
     run(go())
     with sqlite3.connect(tmp_path / "store.db") as connection:
@@ -93,12 +93,12 @@ def test_a_model_that_cannot_be_looked_after_is_served(local, monkeypatch) -> No
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
 
-            def broken(self, folded, gone):
+            def broken(self, state):
                 raise IndexError("upkeep")
 
-            monkeypatch.setattr(Upkeep, "_alarm", broken)
-            app.server.writer.models.clear()
+            monkeypatch.setattr(LoadedModels, "_warn", broken)
+            app.server.engine.models.clear()
             await play(client, 2)
-            assert app.server.writer.alarms.failures()["upkeep"] > 0
+            assert app.server.engine.alarms.failures()["upkeep"] > 0
 
     run(go())

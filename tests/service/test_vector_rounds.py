@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conquer.service.commands.reading import decode_items
-from conquer.service.commands.vectors import read_rounds, read_vectors, vector_rows
+from conquer.service.model.reading import decode_items
+from conquer.service.model.vectors import read_rounds, read_vectors, vector_rows
 from conquer.service.settings import Limits
 
 DIM, LIMITS = 6, Limits(items=5, features=5)

@@ -30,8 +30,8 @@ def test_an_answer_to_a_votes_event_is_kept(local, believe):
         await send(client, query="?id=f1")
         assert await answer(client, "vote-f1-0", winner="mug", voter="dee") == "learnt"
         before = state(server)
-        assert server.writer.models["m"].learner.learner.answers == 5
-        server.writer.models.clear()
+        assert server.engine.models["m"].learner.learner.answers == 5
+        server.engine.models.clear()
         info = (await client.get("/v1/models/m")).json()["summary"]
         assert (info["answers"]["learnt"], info["answers"]["ignored"]) == (1, {})
         assert same(before, state(server))
@@ -53,14 +53,14 @@ def test_a_vote_that_was_taken_back_leaves_its_question(local, believe):
         await client.get("/v1/models/m/voters")
         assert await answer(client, "vote-f1-0", winner="mug", voter="dee") == "learnt"
         assert await answer(client, "vote-f1-0", winner="mug", voter="ann") == "learnt"
-        server.writer.models.clear()
+        server.engine.models.clear()
         await client.get("/v1/models/m")
-        assert server.writer.models["m"].learner.learner.answers == 5
+        assert server.engine.models["m"].learner.learner.answers == 5
         await fresh(client, believe=believe)
         fed = await client.post("/v1/models/n/log", content=await ledger(client))
         assert fed.status_code == 200, fed.text
         assert fed.json()["learnt"] == 5
-        server.writer.models.clear()
+        server.engine.models.clear()
         one, two = [(await client.get(f"/v1/models/{name}")).json()["summary"] for name in "mn"]
         assert (one["votes"], one["answers"], one["voters"]) == (two["votes"], two["answers"], two["voters"])
         assert same(state(server), state(server, "n"))
@@ -119,7 +119,7 @@ def test_who_has_answered_a_votes_event_is_not_asked_its_pair(local):
         await client.post("/v1/models/m/items", content=items)
         await send(client, b"left,right,winner,voter\ntea,mug,left,ann\n", "?id=f1")
         assert await answer(client, "vote-f1-0", winner="mug", voter="dee") == "learnt"
-        server.writer.models.clear()
+        server.engine.models.clear()
         offers = [
             (await client.post("/v1/models/m/next", json={"voter": name})).json() for name in ("ann", "dee", "eve")
         ]

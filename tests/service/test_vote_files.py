@@ -10,8 +10,8 @@ import pytest
 from conquer import saving
 from conquer.learners.believer import believer
 from conquer.registry import make
-from conquer.service.annotation import vote_rows, voting
-from conquer.service.commands.importing import imported
+from conquer.service.work import vote_rows, voting
+from conquer.service.work.importing import imported
 from conquer.types import Choice, Query, Source
 
 from .test_votes import LINES, same, send, serving, state
@@ -138,7 +138,7 @@ def test_the_reply_says_which_votes_stay_undone(local):
         assert (again["learnt"], again["repeated"], again["undone"]) == (0, 3, 1)
         said = await client.post("/v1/models/m/events/vote-f1-0/answer", json={"winner": "tea", "voter": "ann"})
         assert said.json()["status"] == "learnt", said.text
-        assert server.writer.models["m"].learner.learner.answers == 4
+        assert server.engine.models["m"].learner.learner.answers == 4
         assert (await send(client, query="?id=f1")).json()["undone"] == 1
         await client.post("/v1/models/m/erase", json={"voter": "cy"})
         again = (await send(client, query="?id=f1")).json()

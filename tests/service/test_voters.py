@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from conquer.registry import make
-from conquer.service.commands import copying, pick_learner, pick_settings, standings
+from conquer.service.model import pick_learner, pick_settings
+from conquer.service.work import boards, copying
 from conquer.session import Session
 
 from .conftest import run
@@ -46,13 +47,13 @@ def test_http_is_the_session_with_voters_weighed_or_not(local, believe, model):
         app = local()
         async with app.running() as client:
             said = await answered(client, 60, believe=believe, model=model)
-            held = app.server.writer.models["m"].learner.learner.arrays()
-            app.server.writer.models.clear()
+            held = app.server.engine.models["m"].learner.learner.arrays()
+            app.server.engine.models.clear()
             await client.get("/v1/models/m")
-            return said, held, app.server.writer.models["m"].learner.learner.arrays()
+            return said, held, app.server.engine.models["m"].learner.learner.arrays()
 
-    said, live, folded = run(go())
-    assert same(live, folded)
+    said, live, state = run(go())
+    assert same(live, state)
     session = Session(make("gnr", dim=5, model=model, **({} if believe is None else {"believe": believe})), seed=0)
     for shown, winner, voter, kind in said:
         offer = session.ask(np.eye(5), ids=NAMES)
@@ -127,15 +128,15 @@ def test_erasing_a_voter_weighs_everyone_anew(local):
             gone = (await client.post("/v1/models/m/erase", json={"voter": "lefty"})).json()
             assert gone == {"rows": 21, "remaining": 0}
             await client.get("/v1/models/m/voters")
-            one, two = (app.server.writer.models[name].learner.learner.arrays() for name in "mn")
+            one, two = (app.server.engine.models[name].learner.learner.arrays() for name in "mn")
             assert same(one, two)
             after = weights((await client.get("/v1/models/m/log")).text)
             assert after == weights((await client.get("/v1/models/n/log")).text)
             assert [one for one in after if one is not None] != [one for one in before if one is not None][: len(after)]
             assert "lefty" not in (await client.get("/v1/models/m/voters")).text
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             await client.get("/v1/models/m")
-            assert same(app.server.writer.models["m"].learner.learner.arrays(), two)
+            assert same(app.server.engine.models["m"].learner.learner.arrays(), two)
 
     run(go())
 
@@ -148,11 +149,11 @@ def test_voters_of_every_kind_of_model_are_told(local, model):
         app = local()
         async with app.running() as client:
             await answered(client, 10, model=model)
-            held = app.server.writer.models["m"]
+            held = app.server.engine.models["m"]
             reply = await client.get("/v1/models/m/voters")
             assert reply.status_code == 200, reply.text
             assert (reply.json()["worth"] is None) == (model == "diagonal")
-            assert app.server.writer.models["m"] is held
+            assert app.server.engine.models["m"] is held
 
     run(go())
 
@@ -170,18 +171,18 @@ def test_names_beyond_the_most_share_the_side_of_all(local, monkeypatch):
             assert {row["body"]["weight"] for row in rows if row["kind"] == "answer" and row.get("voter") == "cy"} == {
                 1.0
             }
-            live = app.server.writer.models["m"].learner
+            live = app.server.engine.models["m"].learner
             copy = copying.scoring(live)
             assert not any(name.startswith(("voters", "half")) for name in copy.arrays)
             one, two = (learner.learner.board(np.eye(5)) for learner in (live, copy.learner()))
             assert np.array_equal(one.low, two.low)
-            app.server.writer.models.clear()
+            app.server.engine.models.clear()
             await client.get("/v1/models/m")
-            assert same(live.learner.arrays(), app.server.writer.models["m"].learner.learner.arrays())
+            assert same(live.learner.arrays(), app.server.engine.models["m"].learner.learner.arrays())
 
     run(go())
 
 
 def test_the_largest_full_model_has_a_board():
     columns = pick_settings._LARGEST_SQUARE + 1 + 64
-    assert 2 * 8 * columns**2 + 100 * columns < standings._LARGEST
+    assert 2 * 8 * columns**2 + 100 * columns < boards._LARGEST

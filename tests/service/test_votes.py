@@ -28,7 +28,7 @@ async def send(client, data=CSV, query="", name="m"):
 
 
 def state(server, name="m"):
-    return server.writer.models[name].learner.learner.arrays()
+    return server.engine.models[name].learner.learner.arrays()
 
 
 def same(one, two):
@@ -48,8 +48,8 @@ def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
         board = (await client.get("/v1/models/m/board")).json()
         assert (board["items"][0]["id"], len(board["items"]), board["answers"]) == ("tea", 3, 4)
         before = state(server)
-        assert server.writer.models["m"].learner.learner.answers == 4
-        server.writer.models.clear()
+        assert server.engine.models["m"].learner.learner.answers == 4
+        server.engine.models.clear()
         info = (await client.get("/v1/models/m")).json()
         assert (info["summary"]["votes"], info["summary"]["voters"]) == (4, {"ann": 2, "bob": 1, "cy": 1})
         assert same(before, state(server))
@@ -64,10 +64,10 @@ def test_votes_are_learnt_once_and_survive_everything(local, believe, tmp_path):
         rows = [json.loads(line) for line in (await client.get("/v1/models/m/log")).text.splitlines()]
         undo = await client.post(f"/v1/models/m/events/{rows[3]['event_id']}/undo", json={"voter": "cy"})
         assert undo.status_code == 200, undo.text
-        assert server.writer.models["m"].learner.learner.answers == 3
+        assert server.engine.models["m"].learner.learner.answers == 3
         gone = (await client.post("/v1/models/m/erase", json={"voter": "ann"})).json()
         assert gone == {"rows": 2, "remaining": 0}
-        assert server.writer.models["m"].learner.learner.answers == 1
+        assert server.engine.models["m"].learner.learner.answers == 1
         assert "ann" not in (await client.get("/v1/models/m/log")).text
 
     serving(local, work, believe=believe)
@@ -118,7 +118,7 @@ def test_an_upload_that_was_cut_off_goes_on(local):
         assert (await send(client, whole, "?id=batch-7")).json() == {
             "votes": 4, "learnt": 2, "repeated": 2, "undone": 0, "ties": 1, "skipped": 0, "both_bad": 0,
         }  # fmt: skip
-        assert server.writer.models["m"].learner.learner.answers == 4
+        assert server.engine.models["m"].learner.learner.answers == 4
         assert (await send(client, whole, "?id=../x")).status_code == 422
 
     serving(local, work)

@@ -6,25 +6,19 @@ import threading
 
 import pytest
 
+from conquer.service.engine import engine as queues
+from conquer.service.engine.loading import load, load_up_to
 from conquer.service.errors import RefusalError
 from conquer.service.jobs import expiry, retention
-from conquer.service.jobs.reweighing import Reweighing
-from conquer.service.log.loading import load, load_up_to
-from conquer.service.store.log_table import headers
-from conquer.service.writer import queue as queues
-from conquer.service.writer.failures import UndoneError
+from conquer.service.store.log import headers
+from conquer.service.work.erasure import Reweighing
 
 from .conftest import run
+from .engines import held_back, losing, replace, soon
 from .test_fitting import ITEMS, LINES
 from .test_rows import MADE, play, spoil
 
-PATIENCE = 30.0
 FITTED = {**MADE, "features": {"dim": 64, "kind": "tfidf"}}
-
-
-async def soon(asked):
-    """The reply, unless it takes as long as one that never comes."""
-    return await asyncio.wait_for(asked, PATIENCE)
 
 
 def test_a_log_without_its_last_rows_is_told_of(local, tmp_path) -> None:
@@ -38,7 +32,7 @@ def test_a_log_without_its_last_rows_is_told_of(local, tmp_path) -> None:
         async with app.running() as client:
             reply = await soon(client.get("/v1/models/m"))
             assert (reply.status_code, reply.json()["error"]["code"]) == (503, "unreadable_model")
-            assert "fold:m" in dict(app.server.alarms.standing())
+            assert "load:m" in dict(app.server.alarms.standing())
             assert (await soon(client.delete("/v1/models/m"))).status_code == 204
 
     run(fill())
@@ -60,7 +54,7 @@ def test_a_fitted_model_without_its_features_is_told_of(local, tmp_path) -> None
         async with app.running() as client:
             reply = await soon(client.get("/v1/models/m"))
             assert (reply.status_code, reply.json()["error"]["code"]) == (503, "unreadable_model")
-            assert "fold:m" in dict(app.server.alarms.standing())
+            assert "load:m" in dict(app.server.alarms.standing())
             assert (await soon(client.delete("/v1/models/m"))).status_code == 204
 
     run(fill())
@@ -68,33 +62,26 @@ def test_a_fitted_model_without_its_features_is_told_of(local, tmp_path) -> None
     run(again())
 
 
-def test_a_fold_that_missed_the_fit_is_not_stored(local) -> None:
+def test_a_fold_that_missed_the_fit_is_not_stored(local, monkeypatch) -> None:
     """It has no features: whoever read it later could do nothing with it."""
 
     async def first():
         app = local(snapshot_every=10**6)
         async with app.running() as client:
             await client.post("/v1/models", json=FITTED)
-            writer = app.server.writer
+            engine = app.server.engine
             with app.server.database.reading() as connection:
-                early = load(connection, headers(connection, ["m"])["m"], writer.build)
+                early = load(connection, headers(connection, ["m"])["m"], engine.build)
             await client.post("/v1/models/m/items", content=LINES)
-            writer.models["m"] = early
-            writer.batches._headers.pop("m")
-            gate, begin = threading.Event(), writer._folding._fold
-
-            def never(name):
-                while not gate.wait(0.001):
-                    yield
-                return (yield from begin(name))
-
-            writer._folding._fold = never
+            await replace(engine, "m", early)
+            held_back(monkeypatch, "m")
             asked = asyncio.create_task(client.get("/v1/models/m"))
             while not early.void:
                 await asyncio.sleep(0.001)
         assert (await asked).status_code == 503
 
     async def again():
+        monkeypatch.undo()
         async with local().running() as client:
             assert (await client.post("/v1/models/m/choose", json={"items": ITEMS})).status_code == 200
 
@@ -110,9 +97,9 @@ def test_who_waits_for_a_row_that_the_store_has_lost_is_told(local) -> None:
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             await play(client, 1)
-            folded = app.server.writer.models["m"]
+            state = app.server.engine.models["m"]
             with pytest.raises(RefusalError, match="try again"):
-                await soon(app.server.writer.call("m", lambda turn: None, generation=(folded.id, 100)))
+                await soon(app.server.engine.call("m", lambda turn: None, after=(state.id, 100)))
             await play(client, 1, seed=1)
 
     run(go())
@@ -123,21 +110,20 @@ def test_a_model_that_others_have_pruned_beyond_is_read_again(local) -> None:
 
     async def go():
         app, now = local(snapshot_every=10**6), [1e9]
-        writer = app.server.writer
-        writer.clock = lambda: now[0]
+        engine = app.server.engine
+        engine.clock = lambda: now[0]
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             await play(client, 2)
             with app.server.database.reading() as connection:
-                early = load(connection, headers(connection, ["m"])["m"], writer.build)
+                early = load(connection, headers(connection, ["m"])["m"], engine.build)
             await play(client, 5, seed=1)
             now[0] += 86400 * 40
             await play(client, 1, seed=2)
             loop = asyncio.get_running_loop()
-            assert await loop.run_in_executor(None, retention.prune_all, writer, 30.0, 1) == 14
-            late = writer.models["m"].position
-            writer.models["m"] = early
-            writer.batches._headers.pop("m")
+            assert await loop.run_in_executor(None, retention.prune_all, engine, 30.0, 1) == 14
+            late = engine.models["m"].position
+            await replace(engine, "m", early)
             found = [(await soon(client.get("/v1/models/m"))) for _ in range(2)]
             assert [reply.status_code for reply in found] == [200, 200]
             assert found[0].json()["position"] == late
@@ -152,10 +138,10 @@ def test_all_who_are_queued_hear_of_a_stop_that_could_not_wait(local, monkeypatc
         app = local(batch=1)
         async with app.running():
             gate = threading.Event()
-            slow = app.server.writer.call(None, lambda connection: gate.wait(60))
+            slow = app.server.engine.call(None, lambda connection: gate.wait(60))
             await asyncio.sleep(0.05)
-            queued = [app.server.writer.call(None, lambda connection: None) for _ in range(3)]
-            stopping = asyncio.get_running_loop().run_in_executor(None, app.server.writer.stop)
+            queued = [app.server.engine.call(None, lambda connection: None) for _ in range(3)]
+            stopping = asyncio.get_running_loop().run_in_executor(None, app.server.engine.stop)
             await soon(stopping)
             gate.set()
             assert await soon(slow)
@@ -172,23 +158,23 @@ def test_a_sweep_ends_though_its_model_is_read_again_each_time(local, monkeypatc
 
     async def go():
         app, now = local(sweep_seconds=1e6), [1000.0]
-        writer = app.server.writer
-        writer.clock = lambda: now[0]
+        engine = app.server.engine
+        engine.clock = lambda: now[0]
         async with app.running() as client:
             await client.post("/v1/models", json={**MADE, "window_seconds": 60, "default_answer": -1})
             await play(client, 3)
             items = [{"id": name, "vector": [1, 2, 3, 4]} for name in "ab"]
             await client.post("/v1/models/m/choose", json={"items": items, "event_id": "open"})
             now[0] += 61
-            call_now = writer.call_now
+            call_now = engine.call_now
 
             def forgetting(name, *rest, **more):
                 found = call_now(name, *rest, **more)
-                call_now(None, lambda connection: writer.batches.forget("m"))
+                call_now(None, lambda connection: engine.models.pop("m", None))
                 return found
 
-            monkeypatch.setattr(writer, "call_now", forgetting)
-            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, writer))
+            monkeypatch.setattr(engine, "call_now", forgetting)
+            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, engine))
             assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
 
     run(go())
@@ -203,31 +189,31 @@ def test_work_that_runs_out_of_what_it_iterates_is_a_failure_like_others(local, 
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             with pytest.raises(RuntimeError):
-                await soon(app.server.writer.call("m", lambda turn: next(iter(())), reads=reads))
+                await soon(app.server.engine.call("m", lambda turn: next(iter(())), reads=reads))
             assert (await soon(client.get("/v1/models/m"))).status_code == 200
 
     run(go())
 
 
-def test_a_model_is_there_for_whoever_made_it_while_another_looked_for_it(local) -> None:
+def test_a_model_is_there_for_whoever_made_it_while_another_looked_for_it(local, monkeypatch) -> None:
     async def go():
         app = local()
         async with app.running() as client:
-            looked, gate, begin = threading.Event(), threading.Event(), app.server.writer._folding._fold
+            looked, gate, begin = threading.Event(), threading.Event(), queues.load_in_slices
 
-            def slowly(name):
-                found = yield from begin(name)
+            def slowly(*arguments):
+                found = yield from begin(*arguments)
                 looked.set()
                 while not gate.wait(0.001):
                     yield
                 return found
 
-            app.server.writer._folding._fold = slowly
+            monkeypatch.setattr(queues, "load_in_slices", slowly)
             early = asyncio.create_task(client.get("/v1/models/m"))
             while not looked.is_set():
                 await asyncio.sleep(0.001)
             made = asyncio.create_task(client.post("/v1/models", json=MADE))
-            while app.server.writer.waiting < 2:
+            while app.server.engine.waiting < 2:
                 await asyncio.sleep(0.001)
             gate.set()
             assert (await soon(made)).status_code == 201
@@ -245,31 +231,24 @@ def test_a_short_queue_has_room_for_one_who_waits_for_a_model(local, queue) -> N
     run(go())
 
 
-def test_a_failed_commit_of_nothing_tells_nobody(local) -> None:
-    """Those whose model must be read first were not part of it: they wait on."""
+def test_a_failed_commit_of_nothing_tells_nobody(local, monkeypatch) -> None:
+    """Work whose model must be loaded first is not part of it and waits on."""
 
     async def go():
         app = local()
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
-            writer = app.server.writer
-            write = writer.batches.write
-
-            def fails(prepared):
-                writer.batches.write = write
-                prepared.transaction.rollback()
-                raise UndoneError("gone")
-
-            del writer.models["m"]
-            # As where another server has changed the model since it was taken: only inside is it seen to be far.
-            writer._waiting._batches.known = lambda name: object() if name == "m" else None
-            writer.batches.write = fails
-            asked = client.get("/v1/models/m")
-            task = asyncio.create_task(asked)
-            while writer.batches.write is fails:
-                await asyncio.sleep(0.001)
-            del writer._waiting._batches.known
-            assert (await soon(task)).status_code == 200
+            await client.get("/v1/models/m")
+            gate = held_back(monkeypatch, "m")
+            # Only inside the transaction is the model seen to be far behind.
+            monkeypatch.setattr(queues, "_NEAR", -1)
+            with losing(app.server.database, made=False) as lost:
+                asked = asyncio.create_task(client.get("/v1/models/m"))
+                while not lost:
+                    await asyncio.sleep(0.001)
+            monkeypatch.setattr(queues, "_NEAR", 2000)
+            gate.set()
+            assert (await soon(asked)).status_code == 200
 
     run(go())
 
@@ -282,15 +261,15 @@ def test_weights_are_not_looked_for_in_rows_that_are_gone(local, tmp_path) -> No
         async with app.running() as client:
             await client.post("/v1/models", json=MADE)
             await play(client, 4)
-            writer = app.server.writer
+            engine = app.server.engine
             spoil(tmp_path, "DELETE FROM log WHERE position = 6")
 
             def take() -> int:
-                with writer.database.reading() as connection:
+                with engine.database.reading() as connection:
                     header = headers(connection, ["m"])["m"]
-                    folded = load_up_to(connection, header, writer.build, 5)
-                    Reweighing(writer, header, {5})._take(connection, folded, 6)
-                    return folded.position
+                    state = load_up_to(connection, header, engine.build, 5)
+                    Reweighing(engine, header, {5})._take(connection, state, 6)
+                    return state.position
 
             thread = asyncio.get_running_loop().run_in_executor(None, take)
             assert await soon(thread) == 5

@@ -21,7 +21,7 @@ DAY = 86400.0
 def with_clock(local, work, **settings):
     async def go():
         app, now = local(sweep_seconds=1e6), [1000.0]
-        app.server.writer.clock = lambda: now[0]
+        app.server.engine.clock = lambda: now[0]
         async with app.running() as client:
             assert (await client.post("/v1/models", json={**MADE, **settings})).status_code == 201
             await work(client, app.server, now)
@@ -34,7 +34,7 @@ async def ask(client, event):
 
 
 async def expired(client, server):
-    await server.writer.call("m", expire)
+    await server.engine.call("m", expire)
     return (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"]
 
 
@@ -57,7 +57,7 @@ def test_a_clock_that_was_ahead_does_not_keep_later_windows_open(local, monkeypa
         now[0] += 30
         assert await expired(client, server) == 1
         now[0] += 31
-        while await server.writer.call("m", expire):
+        while await server.engine.call("m", expire):
             pass
         assert await expired(client, server) == 2 + rows
 
@@ -75,7 +75,7 @@ def test_a_clock_that_was_ahead_does_not_stop_pruning(local):
         now[0] += 40 * DAY
         await ask(client, "young")
         loop = asyncio.get_running_loop()
-        assert await loop.run_in_executor(None, prune_all, server.writer, 30.0, 1) == 6
+        assert await loop.run_in_executor(None, prune_all, server.engine, 30.0, 1) == 6
 
     with_clock(local, work)
 
@@ -85,16 +85,16 @@ def test_a_question_asked_again_teaches_nothing_by_silence(local):
         await client.post("/v1/models/m/items", content=LINES)
         for _ in range(20):
             await tell_next(client, await ask_next(client, "ann"), "ann")
-        weights = server.writer.models["m"].learner.learner.model.weights().copy()
+        weights = server.engine.models["m"].learner.learner.model.weights().copy()
         again = 0
         while not again:
             question = await ask_next(client, "ann")
-            event = server.writer.models["m"].events[question["event"]["event_id"]]
+            event = server.engine.models["m"].events[question["event"]["event_id"]]
             again = event.chosen.planted is not None
             if not again:
                 await tell_next(client, question, "ann", "skip")
         now[0] += 61
         assert await expired(client, server) == 1
-        assert np.array_equal(server.writer.models["m"].learner.learner.model.weights(), weights)
+        assert np.array_equal(server.engine.models["m"].learner.learner.model.weights(), weights)
 
     with_clock(local, work, planted=0.5, features={"dim": 256})

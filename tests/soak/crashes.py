@@ -15,7 +15,7 @@ import numpy as np
 from service.folds import loaded, rows_of, slow_fold
 
 from conquer import saving
-from conquer.service.store import log_table
+from conquer.service.store import log
 from conquer.service.store.database import Database
 
 from . import state
@@ -75,7 +75,7 @@ async def chapter(scene: Scene, history: History, events: int, rng: random.Rando
 def names_in(address: str) -> list[str]:
     database = Database(address)
     with contextlib.closing(database), database.reading() as connection:
-        return [header.name for header in log_table.all_headers(connection)]
+        return [header.name for header in log.all_headers(connection)]
 
 
 def exported(server: str, name: str) -> np.ndarray:
@@ -91,21 +91,21 @@ def verify(scene: Scene, history: History) -> Counter[str]:
     names = names_in(scene.store)
     verdict = check(history.calls, {name: rows_of(scene.store, name)[1] for name in names})
     for name in names:
-        folded = slow_fold(scene.store, name)
-        if not np.array_equal(folded, loaded(scene.store, name)):
+        state = slow_fold(scene.store, name)
+        if not np.array_equal(state, loaded(scene.store, name)):
             verdict.fault("contradicted", f"{name}: snapshot and rows are not the fold of its log")
         for server in scene.addresses():
-            if not _gives_out(server, name, folded):
+            if not _gives_out(server, name, state):
                 verdict.fault("contradicted", f"{name}: the file of {server} is not the fold of its log")
     if verdict.faults:
         raise FaultError("\n".join([str(dict(verdict.counts)), *verdict.examples]))
     return verdict.counts
 
 
-def _gives_out(server: str, name: str, folded: np.ndarray) -> bool:
+def _gives_out(server: str, name: str, state: np.ndarray) -> bool:
     """Whether the server's file is the fold; an undo is folded beside requests, so it may come a moment later."""
     give_up = time.monotonic() + _PATIENCE
-    while not (same := np.array_equal(folded, exported(server, name))) and time.monotonic() < give_up:
+    while not (same := np.array_equal(state, exported(server, name))) and time.monotonic() < give_up:
         time.sleep(0.05)
     return same
 

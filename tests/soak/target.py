@@ -73,16 +73,16 @@ class Target:
         return status
 
     async def _exchange(self, request: bytes) -> int:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, engine = await asyncio.open_connection("127.0.0.1", self.port)
         try:
-            writer.write(request)
-            await writer.drain()
+            engine.write(request)
+            await engine.drain()
             while _STATUS.match(head := await reader.readuntil(b"\r\n\r\n")) and head[9:12] == b"100":
                 continue
         except (OSError, asyncio.IncompleteReadError):
             head = b""
         finally:
-            writer.transport.abort()
+            engine.transport.abort()
         found = _STATUS.match(head)
         return int(found[1]) if found else 0
 
@@ -113,7 +113,7 @@ class Target:
         """Delete what was made besides the models to keep."""
         with self.client() as client:
             for model in client.get("/v1/models").json()["models"]:
-                if model["name"] not in (*KEEPERS, "copy", "personalizer"):
+                if model["name"] not in (*KEEPERS, "copy"):
                     client.delete(f"/v1/models/{model['name']}")
 
     def usable(self, tag: str) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from conquer.service.log.records import Answered, Corrected, Decision, Entry, Raw
+from conquer.service.model.records import Answered, Corrected, Decision, Entry, Raw
 from soak.checker import FAULTS, check
 from soak.history import ACKNOWLEDGED, INDETERMINATE, REFUSED, Call
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from service.conftest import nursery  # noqa: F401 - a fixture
 
-from conquer.service.app import ENDPOINTS
+from conquer.service.web.app import ENDPOINTS
 from soak import fuzz
 from soak.mutator import mutated
 from soak.target import Target

@@ -18,12 +18,6 @@ _VOTES = "left,right,winner,voter\na,b,left,ann\nb,c,tie,bob\n"
 _PICTURE = (
     b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 )
-_RANK = {
-    "contextFeatures": [{"timeOfDay": "morning"}],
-    "actions": [{"id": "pasta", "features": [{"taste": "salty", "n": {"c": 5}}]}, {"id": "cake"}],
-    "excludedActions": ["soup"],
-    "eventId": "r1",
-}
 Request = tuple[str, str, Any]
 
 
@@ -63,8 +57,7 @@ def session(client: httpx.Client) -> Iterator[Request]:
         yield "GET", f"/v1/models/{name}", None
     yield "POST", f"{root}/choose", {"items": _VECTORS, "event_id": "e1", "voter": "ann"}
     yield "POST", f"{root}/events/e1/answer", {"winner": "tie", "voter": "ann", "seconds": 2.5}
-    yield "POST", f"{root}/choose", {"items": _VECTORS, "event_id": "e2", "deferred": True}
-    yield "POST", f"{root}/events/e2/activate", None
+    yield "POST", f"{root}/choose", {"items": _VECTORS, "event_id": "e2"}
     yield "POST", f"{root}/events/e1/undo", {"voter": "ann"}
     yield "POST", f"{root}/events/e1/flag", {"comment": "odd"}
     yield "POST", f"{root}/events/e1/settle", None
@@ -108,9 +101,6 @@ def session(client: httpx.Client) -> Iterator[Request]:
     yield "PUT", "/v1/models/copy/file", client.get(f"{root}/file").content
     yield "POST", "/v1/models/copy/log", client.get(f"{root}/log?format=ledger").content
     yield "DELETE", "/v1/models/spare", None
-    yield "POST", "/personalizer/v1.0/rank?model=personalizer", _RANK
-    yield "POST", "/personalizer/v1.0/events/r1/reward", {"value": 0.5}
-    yield "POST", "/personalizer/v1.0/events/r1/activate", None
     for path in (
         "healthz",
         "readyz",

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
+from conquer.service.engine.engine import Engine
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.store import log_table
-from conquer.service.writer.queue import Writer
+from conquer.service.store import log
 
 
-def each_model(writer: Writer, job: str, work: Callable[[log_table.Header], int]) -> int:
+def each_model(engine: Engine, job: str, work: Callable[[log.Header], int]) -> int:
     """Do it for every model; returns the sum. A failure raises the alarm `JOB:MODEL`, the next success clears it."""
-    with writer.database.reading() as connection:
-        headers = log_table.all_headers(connection)
-    alarms, total = writer.alarms, 0
+    with engine.database.reading() as connection:
+        headers = log.all_headers(connection)
+    alarms, total = engine.alarms, 0
     names = {header.name for header in headers}
     for kind, _ in alarms.standing():
         word, _, name = kind.partition(":")

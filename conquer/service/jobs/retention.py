@@ -5,42 +5,43 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
+from conquer.service.engine.engine import Engine
+from conquer.service.engine.loading import load_up_to
+from conquer.service.engine.turn import Turn
 from conquer.service.jobs.each import each_model
-from conquer.service.log.loading import load_up_to
-from conquer.service.log.records import Answered, Decision, Expired, Voted
-from conquer.service.log.transaction import Turn
-from conquer.service.store import log_table, snapshots
+from conquer.service.model.records import Answered, Decision, Expired, Voted
+from conquer.service.store import log as log_table
+from conquer.service.store import snapshots
+from conquer.service.store.keys import marks_secret, retire, voter_mark
 from conquer.service.store.schema import log, models, pruned
-from conquer.service.store.secrecy import marks_secret, retire, voter_mark
-from conquer.service.writer.queue import Writer
 
 _LEAST = 1000
 _SLICE = 1000
 """Rows deleted in one turn: requests of other models come in between."""
 
 
-def prune_all(writer: Writer, days: float, least: int = _LEAST) -> int:
+def prune_all(engine: Engine, days: float, least: int = _LEAST) -> int:
     """In every model, drop rows older than `days`; return how many rows went."""
 
     def prune(header: log_table.Header) -> int:
-        base = _fold_old(writer, header, writer.clock() - days * 86400, least)
-        return _delete_up_to(writer, header, base)
+        base = _fold_old(engine, header, engine.clock() - days * 86400, least)
+        return _delete_up_to(engine, header, base)
 
-    return each_model(writer, "prune", prune)
+    return each_model(engine, "prune", prune)
 
 
-def _fold_old(writer: Writer, header: log_table.Header, before: float, least: int) -> int:
-    """Fold up to the last old row beside the writer, then let that snapshot stand for the rows; returns the base."""
-    with writer.database.reading(patient=True) as connection:
-        last = _last_old(connection, header, before, writer.clock())
+def _fold_old(engine: Engine, header: log_table.Header, before: float, least: int) -> int:
+    """Fold up to the last old row beside the engine, then let that snapshot stand for the rows; returns the base."""
+    with engine.database.reading(patient=True) as connection:
+        last = _last_old(connection, header, before, engine.clock())
         if last - header.base < least:
             return header.base
-        pieces = snapshots.pieces(load_up_to(connection, header, writer.build, last).dumps())
+        pieces = snapshots.pieces(load_up_to(connection, header, engine.build, last).dumps())
         changes = log_table.changes(connection, header.id)
         taught = _taught(connection, header, last)
 
     def work(turn: Turn) -> int:
-        if turn.folded.id != header.id or turn.base != header.base:
+        if turn.state.id != header.id or turn.base != header.base:
             return header.base
         turn.flush()
         # What has been taken back or erased since then would be part of the snapshot: leave it to the next time.
@@ -51,14 +52,14 @@ def _fold_old(writer: Writer, header: log_table.Header, before: float, least: in
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.base = last
         _remember(turn, taught)
-        for forgotten in [name for name, event in turn.folded.events.items() if event.seen <= last]:
-            turn.folded.drop(forgotten)
+        for forgotten in [name for name, event in turn.state.events.items() if event.seen <= last]:
+            turn.state.drop(forgotten)
         return last
 
-    return int(writer.call_now(header.name, work))
+    return int(engine.call_now(header.name, work))
 
 
-def _delete_up_to(writer: Writer, header: log_table.Header, base: int) -> int:
+def _delete_up_to(engine: Engine, header: log_table.Header, base: int) -> int:
     """Delete what the base stands for, a slice at a time; returns how many rows went.
 
     Nothing reads these rows any more: loading begins at the base, and an event without a later row is over. So a crash
@@ -66,17 +67,17 @@ def _delete_up_to(writer: Writer, header: log_table.Header, base: int) -> int:
     """
 
     def one_slice(turn: Turn) -> tuple[int, int]:
-        if turn.folded.id != header.id:
+        if turn.state.id != header.id:
             return 0, base
         turn.flush()
         return _delete_slice(turn.connection, header.id, after, base)
 
     gone, after = 0, 0
     while after < base:
-        with writer.database.reading() as connection:
+        with engine.database.reading() as connection:
             if _first_after(connection, header.id, after, base) is None:
                 return gone
-        count, after = writer.call_now(header.name, one_slice)
+        count, after = engine.call_now(header.name, one_slice)
         gone += count
     return gone
 
@@ -144,7 +145,7 @@ def _made_for(connection: Connection, model: int, events: list[str]) -> Iterator
 
 def _remember(turn: Turn, taught: Counter[str]) -> None:
     """Add to the counts that tell a person, when they are erased, what could not be unlearnt."""
-    model, secret = turn.folded.id, marks_secret(turn.connection)
+    model, secret = turn.state.id, marks_secret(turn.connection)
     for voter, answers in taught.items():
         mark = voter_mark(secret, model, voter)
         here = (pruned.c.model_id == model) & (pruned.c.voter == mark)

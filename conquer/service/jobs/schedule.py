@@ -1,8 +1,6 @@
 """Work that is done again and again in the background, and whose failures are counted, shown and tried again."""
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from conquer.service.alarms import Alarms
@@ -37,10 +35,3 @@ class Job:
         [1.0, 2.0, 4.0, 60.0]
         """
         return max(self.seconds, min(_LONGEST, self.seconds * 2.0 ** min(failures, 16)))
-
-    async def again_and_again(self, alarms: Alarms, threads: Executor) -> None:
-        failures = 0
-        while True:
-            await asyncio.sleep(self.pause(failures))
-            went_well = await asyncio.get_running_loop().run_in_executor(threads, self.attempt, alarms)
-            failures = 0 if went_well else failures + 1

@@ -1,1 +1,1 @@
-"""The database: tables, migrations, reading and writing rows and snapshots, backups."""
+"""SQL and nothing else: tables, logs, snapshots, keys, items, images, backups, erasure."""

@@ -1,27 +1,25 @@
-"""Backups: every table of a store, as of one moment, into another store."""
+"""Backups: every table of a store, as of one moment, in another store."""
 
-import shutil
 from pathlib import Path
 
 from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, text, true
 
 from conquer.files import replacing
 from conquer.service.store.database import Database, StoreError
-from conquer.service.store.private import keep_private
+from conquer.service.store.keys import COOKIES
 from conquer.service.store.schema import images, metadata, models, secrets
-from conquer.service.store.secrecy import COOKIES
 
 _ROWS = 200
-_PICTURES = 8
-"""Rows of images at a time, each of some megabytes."""
-_OF_NOW = ("servers", "digests", "ended")
-"""Tables about the servers and sessions of this moment: nothing that a restored store should know."""
+_IMAGES = 8
+"""Rows of images at a time, of some megabytes each."""
+_OF_NOW = ("version", "servers", "digests", "ended")
+"""Tables about the present servers and sessions, which a restored store does not need."""
 
 
 def copy_all(source: Connection, target: Connection) -> dict[str, int]:
-    """Copy every row that lasts; return how many per table. The target must be empty but for its version.
+    """Copy the rows of all tables to an empty store; returns their number per table.
 
-    What signs cookies stays behind: whoever reads a backup must not be able to sign in with it.
+    The secret that signs cookies is left out: a backup must not let anyone sign in.
     """
     copied = {}
     for table in metadata.sorted_tables:
@@ -31,7 +29,7 @@ def copy_all(source: Connection, target: Connection) -> dict[str, int]:
         if target.execute(select(func.count()).select_from(table).where(lasting)).scalar_one():
             raise StoreError(f"the store to fill must be empty, but its table {table.name!r} has rows")
         count = 0
-        most = _PICTURES if table is images else _ROWS
+        most = _IMAGES if table is images else _ROWS
         found = source.execution_options(stream_results=True, max_row_buffer=most).execute(select(table).where(lasting))
         for rows in found.partitions(most):
             target.execute(insert(table), [row._asdict() for row in rows])
@@ -46,7 +44,7 @@ def copy_all(source: Connection, target: Connection) -> dict[str, int]:
 def _lasting(table: Table) -> ColumnElement[bool]:
     if table is secrets:
         return table.c.name != COOKIES
-    # Rows of a deleted model may still be there; in another store its id could be given out again.
+    # Rows of deleted models are left out: another store may use their ids.
     return table.c.model_id.in_(select(models.c.id)) if "model_id" in table.c else true()
 
 
@@ -59,40 +57,29 @@ def back_up(address: str, path: Path) -> dict[str, int]:
     source = Database(address)
     try:
         with replacing(path, private=True) as room:
-            target = Database(f"sqlite:///{room}")
+            target = Database(f"sqlite:///{room}", create=True)
             try:
                 with source.reading(patient=True) as reading, target.writing() as writing:
                     return copy_all(reading, writing)
             finally:
-                # The last connection's end moves everything into the one file.
+                # Closing the last connection moves everything into the one file.
                 target.close()
     finally:
         source.close()
 
 
 def bring_back(path: Path, address: str) -> dict[str, int]:
-    """Fill an empty store from a backup; older backups are brought to today's tables first, in a copy."""
+    """Fill an empty store, created if missing, from a backup."""
     if not path.exists():
         raise StoreError(f"there is no backup {path}")
-    work = path.with_name(f".{path.name}.restoring")
-    # One that a crash has left is void, whoever could read it.
-    _remove(work)
+    source = Database(f"sqlite:///{path}")
     try:
-        keep_private(work, create=True)
-        with path.open("rb") as backup, work.open("wb") as copy:
-            shutil.copyfileobj(backup, copy, 1 << 20)
-        source, target = Database(f"sqlite:///{work}"), Database(address)
+        target = Database(address, create=True)
         try:
             target.claim()
             with source.reading() as reading, target.writing() as writing:
                 return copy_all(reading, writing)
         finally:
-            source.close()
             target.close()
     finally:
-        _remove(work)
-
-
-def _remove(work: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{work}{suffix}").unlink(missing_ok=True)
+        source.close()

@@ -1,45 +1,85 @@
-"""Opening a store: SQLite with full durability and one writer, or PostgreSQL shared by many servers."""
+"""Opening a store: SQLite with full durability and one server, or PostgreSQL shared by many."""
 
 import contextlib
 import fcntl
+import logging
 import os
+import secrets
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import NullPool
 
-from conquer.service.store.connections import connect_options, make_durable
-from conquer.service.store.migrations import upgrade
-from conquer.service.store.private import keep_private
-from conquer.service.store.scrubbing import cut_log, vacuum
+from conquer.service.store.erasure import truncate_wal, vacuum
+from conquer.service.store.schema import FORMAT, create_tables, stored_format
 from conquer.service.store.servers import Presence, enter, leave
 
+logger = logging.getLogger("conquer.service")
+_OWNER = 0o600
 _PATIENT = 5
-"""Two who erase, one who prunes, two logs that are read for annotators; the writer (two) and folds have their own."""
+"""Readers of any length at once: the engine, loading and requests need the other connections."""
+_WAIT = 5.0
+"""Seconds that a writer waits for another process's lock on a SQLite store."""
+_TRIES = 40
+"""Attempts to truncate the write-ahead log while others read."""
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "secure_delete=ON",
+    # A background job makes checkpoints; a commit makes one only if that job falls far behind.
+    "wal_autocheckpoint=8192",
+)
+_SESSION = {
+    "synchronous_commit": "on",
+    # A request waits no longer for a lock than its client waits for a reply.
+    "lock_timeout": "2s",
+    "statement_timeout": "60s",
+    # A server frozen inside a transaction loses its locks after this time.
+    "idle_in_transaction_session_timeout": "10s",
+}
+"""Settings of every PostgreSQL session."""
+_NETWORK = {
+    "connect_timeout": 5,
+    # A PostgreSQL that no longer replies is given up after about 20 s.
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 20_000,
+}
 
 
 class StoreError(OSError):
     """The store cannot be opened or is in use; the message says what to do."""
 
 
+class NoStoreError(StoreError):
+    """There is no store at this address."""
+
+
 class Database:
-    """A migrated store. `writing()` is a transaction that commits durably, `reading()` one that sees a fixed state.
+    """An open store. `writing()` is a transaction that commits durably, `reading()` one that sees a fixed state.
+
+    Opening changes nothing: a store of another format is refused, a missing one is created only with `create`.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> database = Database(f"sqlite:///{folder.name}/a.db")
+    >>> database = Database(f"sqlite:///{folder.name}/a.db", create=True)
     >>> with database.reading() as connection:
     ...     connection.exec_driver_sql("SELECT COUNT(*) FROM models").scalar()
     0
     >>> database.close(); folder.cleanup()
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, create: bool = False) -> None:
         url = parsed(address)
         self.shared = url.get_backend_name() == "postgresql"
         # Another name for the same file is the same store: its lock is beside the file itself.
@@ -53,28 +93,59 @@ class Database:
         self._unclean = False
         self._lock: int | None = None
         self.engine = create_engine(
-            url, pool_size=4, max_overflow=7, pool_pre_ping=self.shared, connect_args=connect_options(url)
+            url, pool_size=4, max_overflow=7, pool_pre_ping=self.shared, connect_args=_connect_options(self.shared)
         )
         if not self.shared:
-            make_durable(self.engine)
+            _make_durable(self.engine)
         try:
-            self._keep_private()
-            with self.writing() as connection:
-                upgrade(connection)
+            self._open(url, create)
         except (DBAPIError, OSError) as error:
             self.engine.dispose()
+            if isinstance(error, StoreError):
+                raise
             raise StoreError(f"cannot open the store {shown(url)}: {_why(error)}") from error
+
+    def _open(self, url: URL, create: bool) -> None:
+        found = self._format()
+        if found is None and not create:
+            raise NoStoreError(f"there is no store {self.path or shown(url)}; say which with --store")
+        if found not in (None, FORMAT):
+            raise StoreError(
+                f"this store has format {found}, this program reads {FORMAT}: open {self.path or shown(url)} with the"
+                " version of CONQUER that made it"
+            )
+        if self.path is not None:
+            # SQLite makes its other files with the mode of the store's own.
+            keep_private(self.path, create=True)
+            for suffix in ("-wal", "-shm"):
+                keep_private(Path(f"{self.path}{suffix}"))
+        if found is None:
+            with self.writing() as connection:
+                create_tables(connection)
+
+    def _format(self) -> int | None:
+        """The store's format, None where there is no store; changes nothing."""
+        if self.path is None:
+            with self.engine.connect() as connection:
+                return stored_format(connection)
+        if not self.path.exists() or not self.path.stat().st_size:
+            return None
+        reader = create_engine(f"sqlite:///file:{quote(str(self.path))}?mode=ro&uri=true", poolclass=NullPool)
+        with reader.connect() as connection:
+            return stored_format(connection)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
+        """A transaction that writes."""
         with self.engine.connect().execution_options(conquer_writes=True) as connection, connection.begin():
             yield connection
 
     @contextlib.contextmanager
     def reading(self, patient: bool = False, soon: bool = False) -> Iterator[Connection]:
-        """`patient` readers may take any time, also between two statements: they hold nothing others wait for.
+        """A transaction that sees one state of the store.
 
-        Only a few of them read at once, so that connections are left; those that are done `soon` need not wait.
+        `patient`: without a time limit, also between two statements. A few of these run at a time, so that connections
+        are left; with `soon` it does not count as one.
         """
         options: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if self.shared else {}
         few = self._patient if patient and not soon else contextlib.nullcontext()
@@ -85,7 +156,10 @@ class Database:
             yield connection
 
     def claim(self) -> None:
-        """Become a process that writes logs: the only one of a SQLite store, on PostgreSQL one of a kind."""
+        """Register as a process that writes logs: the only one of a SQLite store, one of several on PostgreSQL.
+
+        An upgrade of an older format would run here, once no server of another version is alive.
+        """
         if self._claimed:
             return
         if self.path is None:
@@ -99,8 +173,8 @@ class Database:
             others = enter(connection, self.presence)
         if others:
             raise StoreError(
-                f"the store is served by a version that folds rows by other rules: {'; '.join(others)}."
-                " Stop those servers first; one that was killed counts for ten seconds more"
+                f"the store is served by a version with other replay rules: {'; '.join(others)}."
+                " Stop those servers first; a killed one counts as alive for ten seconds"
             )
 
     def _locked(self, path: Path) -> int:
@@ -120,7 +194,7 @@ class Database:
         return handle
 
     def checkpoint(self) -> None:
-        """Move committed pages from SQLite's log into its file, beside the writer rather than inside its commits."""
+        """Move committed pages from SQLite's write-ahead log into its file, outside of the engine's commits."""
         if self._unclean:
             self._clean(1)
         if self.shared:
@@ -132,24 +206,21 @@ class Database:
             connection.close()
 
     def scrub(self) -> bool:
-        """Take the old versions of emptied rows from the disk; whether that was done. For a thread beside the writer.
+        """Remove old versions of changed rows from the disk; returns whether that succeeded. Takes seconds.
 
-        SQLite has overwritten them in its file, so what is left is its log, which is cut to nothing. PostgreSQL marks
-        their room as free. What cannot be done now, because somebody reads an older state, `checkpoint` does later.
+        SQLite overwrites them in its file, so its write-ahead log is truncated. PostgreSQL marks their space as free.
+        What other readers prevent now, `checkpoint` does later.
         """
         try:
             self.checkpoint()
-            return self._clean()
+            return self._clean(_TRIES)
         except (DBAPIError, sqlite3.Error, OSError):
-            # What came before has been committed, and stays so.
+            # The change itself is committed.
             self._unclean = True
             return False
 
     def scrub_soon(self) -> None:
-        """`scrub`; with the next `checkpoint`, once for all calls, while one is at it, and on PostgreSQL.
-
-        That looks through whole tables for it.
-        """
+        """`scrub`; on PostgreSQL, or while another call is at it, with the next `checkpoint`, once for all calls."""
         if self.shared or not self._scrubbing.acquire(blocking=False):
             self._unclean = True
             return
@@ -158,28 +229,17 @@ class Database:
         finally:
             self._scrubbing.release()
 
-    def _clean(self, *tries: int) -> bool:
-        # Before, not after: what is deleted meanwhile may have come too late for this time.
+    def _clean(self, tries: int) -> bool:
+        # Reset before: what is deleted meanwhile may be too late for this time.
         self._unclean, done = False, False
         try:
-            done = self._scrubbed(*tries)
+            if self.shared:
+                vacuum(self.engine)
+            done = self.shared or truncate_wal(self.engine, tries, _WAIT)
         finally:
             if not done:
                 self._unclean = True
         return done
-
-    def _scrubbed(self, *tries: int) -> bool:
-        if not self.shared:
-            return cut_log(self.engine, *tries)
-        vacuum(self.engine)
-        return True
-
-    def _keep_private(self) -> None:
-        """SQLite makes its other files with the rights of the store's own."""
-        if self.path is not None:
-            keep_private(self.path, create=True)
-            for suffix in ("-wal", "-shm"):
-                keep_private(Path(f"{self.path}{suffix}"))
 
     def bytes_used(self) -> int:
         """The size of the store on disk."""
@@ -190,8 +250,9 @@ class Database:
             return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
 
     def close(self) -> None:
+        """Close all connections, and release the store for other servers."""
         if self._claimed and self.shared:
-            # If the store is away, the sign of life grows old by itself.
+            # If the store is away, the sign of life expires by itself.
             with contextlib.suppress(DBAPIError), self.writing() as connection:
                 leave(connection, self.presence)
         self._claimed = False
@@ -201,14 +262,8 @@ class Database:
             self._lock = None
 
 
-def _why(error: DBAPIError | OSError) -> str:
-    """What the driver or the system says, in one line."""
-    said = error.strerror if isinstance(error, OSError) else str(error.orig)
-    return " ".join((said or str(error)).split())
-
-
 def parsed(address: str) -> URL:
-    """The address as a URL of a driver this package ships, or a StoreError."""
+    """The address as a URL of a supported driver, or a StoreError."""
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
@@ -223,3 +278,74 @@ def parsed(address: str) -> URL:
 def shown(url: URL) -> str:
     """The address without its password."""
     return url.render_as_string(hide_password=True)
+
+
+def keep_private(path: Path, create: bool = False) -> None:
+    """Restrict a file to its owner; logs a warning if others had access.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     keep_private(Path(folder, "a"), create=True)
+    ...     oct(Path(folder, "a").stat().st_mode & 0o777)
+    '0o600'
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+    try:
+        handle = os.open(path, flags, _OWNER)
+    except FileNotFoundError:
+        if create:
+            raise
+        return
+    try:
+        mode = stat.S_IMODE(os.fstat(handle).st_mode)
+        if mode & ~_OWNER:
+            os.fchmod(handle, mode & _OWNER)
+            logger.warning("%s could be read or written by others (mode %o); now it is %o", path, mode, mode & _OWNER)
+    finally:
+        os.close(handle)
+
+
+def secret_in(path: Path) -> str:
+    """The secret in a file, created with the file if it is missing; concurrent callers get the same one."""
+    if not path.exists():
+        room = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        handle = os.open(room, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWNER)
+        try:
+            os.write(handle, secrets.token_urlsafe(32).encode())
+            os.fsync(handle)
+            # The first link wins.
+            with contextlib.suppress(FileExistsError):
+                os.link(room, path)
+        finally:
+            os.close(handle)
+            room.unlink()
+    keep_private(path)
+    return path.read_text().strip()
+
+
+def _why(error: DBAPIError | OSError) -> str:
+    """The driver's or the system's message, in one line."""
+    said = error.strerror if isinstance(error, OSError) else str(error.orig)
+    return " ".join((said or str(error)).split())
+
+
+def _connect_options(shared: bool) -> dict[str, Any]:
+    if shared:
+        options = " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
+        return {"options": options, "prepare_threshold": 3, **_NETWORK}
+    return {"timeout": _WAIT, "check_same_thread": False}
+
+
+def _make_durable(engine: Engine) -> None:
+    """Every commit reaches the disk before it returns; transactions that write take the lock when they begin."""
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: Any, record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("conquer_writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,29 +1,53 @@
-"""The tables as SQLAlchemy sees them; `migrations` creates them, and a test holds the two together."""
+"""The tables of a store, and the row that names their format."""
 
-from sqlalchemy import BigInteger, Column, Double, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+)
 
+FORMAT = 1
+"""The format of the tables below. Another number: other tables, which this program neither reads nor changes."""
+_CREATION = 0x434E5152
+"""Advisory lock of PostgreSQL servers that create the tables at the same time."""
 metadata = MetaData()
+
+version = Table("version", metadata, Column("format", Integer, primary_key=True, autoincrement=False))
 
 models = Table(
     "models",
     metadata,
+    # An id is never used a second time: rows of a deleted model may be left for a while.
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("settings", Text, nullable=False),
-    # The last position handed out. Taken under this row's lock, so position order is commit order without gaps.
-    Column("position", BigInteger, nullable=False),
-    # Rows up to here have been pruned; the snapshot at this position stands for them.
+    # Rows up to here have been pruned; the snapshot at this position replaces them.
     Column("base", BigInteger, nullable=False),
     Column("created", Double, nullable=False),
-    # How many groups of items questions may be drawn from; rows beyond are an upload that is still coming.
+    # How many rows of `items` questions are drawn from; later rows belong to an upload in progress.
     Column("pooled", Integer, nullable=False),
-    # The upload that may write those rows and show them: the one that began last.
+    # The upload that may write those rows: the one that began last.
     Column("upload", Text),
-    # What pages call it, "" its name; and whether nobody is asked anything new for now.
+    # The name on pages, "" for `name`; and whether new questions are paused.
     Column("title", Text, nullable=False),
     Column("paused", Integer, nullable=False),
+    sqlite_autoincrement=True,
 )
 
+# The key is the fence: two servers that append at the same position conflict, so position order is commit order.
+# Not WITHOUT ROWID: there a row of a kilobyte takes a page of its own.
 log = Table(
     "log",
     metadata,
@@ -33,11 +57,15 @@ log = Table(
     Column("event_id", Text),
     Column("voter", Text),
     Column("at", Double, nullable=False),
-    Column("body", Text, nullable=False),
-    # By which rules the row is folded (0: before rows said so) and the sum over all of it.
+    # The replay rules the row was written for (records.FOLD), and the checksum of the row.
     Column("format", Integer, nullable=False),
     Column("checksum", BigInteger),
+    Column("body", Text, nullable=False),
 )
+# By kind as well: the decision and the answers of an event are found without reading its flags.
+Index("log_event", log.c.model_id, log.c.event_id, log.c.kind)
+_CHANGES = text("kind IN ('correction', 'erasure')")
+Index("log_change", log.c.model_id, log.c.position, sqlite_where=_CHANGES, postgresql_where=_CHANGES)
 
 snapshots = Table(
     "snapshots",
@@ -47,9 +75,9 @@ snapshots = Table(
     Column("part", Integer, primary_key=True),
     Column("parts", Integer, nullable=False),
     Column("at", Double, nullable=False),
-    Column("data", LargeBinary, nullable=False),
-    # By which rules its rows were folded: another version's is folded anew from the log.
+    # The replay rules that made it; a snapshot of other rules is replaced by a replay of the log.
     Column("format", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
 keys = Table(
@@ -64,7 +92,7 @@ keys = Table(
     Column("revoked", Double),
 )
 
-# Links by which people who have no key may answer, of which only the digest is stored.
+# Links by which people without a key answer; only the digest of the secret is stored.
 invitations = Table(
     "invitations",
     metadata,
@@ -74,9 +102,19 @@ invitations = Table(
     Column("note", Text, nullable=False),
     Column("created", Double, nullable=False),
     Column("expires", Double),
-    # How many may come, and how many have.
+    # How many people may join, and how many have.
     Column("uses", Integer),
     Column("used", Integer, nullable=False),
+)
+
+# Page sessions that ended before their cookies expire. Numbers grow in commit order, so a reader asks for later ones.
+ended = Table(
+    "ended",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("session", Text, nullable=False, unique=True),
+    Column("until", Double, nullable=False, index=True),
+    sqlite_autoincrement=True,
 )
 
 secrets = Table("secrets", metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -89,7 +127,7 @@ items = Table(
     Column("body", Text, nullable=False),
 )
 
-# Pictures of a model's items, each under a digest of its bytes. `file` is what whoever uploaded it calls it.
+# Images of a model's items, each under a digest of its bytes. `file` is its name at the uploader's.
 images = Table(
     "images",
     metadata,
@@ -120,15 +158,12 @@ leases = Table(
     Column("until", Double, nullable=False),
 )
 
-# Event ids whose rows have been pruned, as keyed digests: they are not given out a second time.
+# Event ids whose rows have been pruned, as keyed digests: they are not used a second time.
 retired = Table(
     "retired", metadata, Column("model_id", Integer, primary_key=True), Column("event", Text, primary_key=True)
 )
 
-# Page sessions that were ended before their time.
-ended = Table("ended", metadata, Column("session", Text, primary_key=True), Column("until", Double, nullable=False))
-
-# Who serves this store now, and by which rules it folds.
+# The servers of this store and their replay rules.
 servers = Table(
     "servers",
     metadata,
@@ -138,14 +173,31 @@ servers = Table(
     Column("seen", Double, nullable=False),
 )
 
-# What a server's fold came to at a position, for the others to compare with theirs.
+# The digest of a model's weights at a position on one server, for the others to compare with theirs.
 digests = Table(
     "digests",
     metadata,
     Column("model_id", Integer, primary_key=True),
     Column("position", BigInteger, primary_key=True),
-    # The last correction or erasure that the fold knew of.
+    # The last correction or erasure that the replay knew of.
     Column("generation", BigInteger, primary_key=True),
     Column("digest", Text, nullable=False),
     Column("server", Text, nullable=False),
 )
+
+
+def stored_format(connection: Connection) -> int | None:
+    """The format of a store: None where it has no tables, 0 for tables without a version row."""
+    found = inspect(connection)
+    if not found.has_table(version.name):
+        return 0 if found.has_table(models.name) else None
+    return int(connection.execute(select(func.coalesce(func.max(version.c.format), 0))).scalar_one())
+
+
+def create_tables(connection: Connection) -> None:
+    """Create all tables, unless another server has done so meanwhile."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _CREATION})
+    if stored_format(connection) is None:
+        metadata.create_all(connection)
+        connection.execute(insert(version).values(format=FORMAT))

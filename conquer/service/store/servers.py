@@ -1,23 +1,27 @@
-"""Who serves a PostgreSQL store now. Servers that fold rows by different rules keep each other out."""
+"""The servers of a PostgreSQL store: those with other replay rules keep out, and one at a time locks a model."""
 
 import os
 import secrets
 import socket
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, Double, delete, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Double, delete, func, literal_column, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from conquer import __version__
-from conquer.service.log.records import FOLD
-from conquer.service.store.schema import servers
+from conquer.service.model.records import FOLD
+from conquer.service.store.schema import digests, models, servers
 
 BEAT = 2.0
 """Seconds between two signs of life."""
 ALIVE = 10.0
-"""A server that has given none for so long does not count; it looks around before it goes on."""
-_LOCK = 0x434E5153
-"""Any fixed number: servers that come at the same moment look around one after the other."""
+"""Seconds after its last sign of life during which a server counts as alive."""
+_ENTRANCE = 0x434E5153
+"""Advisory lock under which servers look for each other, one after the other."""
+_MODELS = 0x434E
+"""Class of the advisory locks of models."""
+_KEPT = 100_000
+"""Rows of a log for which digests are kept; a server further behind loads a snapshot."""
 _NOW: ColumnElement[float] = literal_column("extract(epoch from clock_timestamp())::double precision", Double)
 """The store's own clock, which all servers share."""
 
@@ -35,8 +39,8 @@ class Presence:
 
 
 def enter(connection: Connection, me: Presence) -> list[str]:
-    """Give a sign of life, unless others that are alive fold by other rules: then return those, and leave."""
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    """Give a sign of life. If servers with other replay rules are alive, return those and leave instead."""
+    connection.execute(select(func.pg_advisory_xact_lock(_ENTRANCE)))
     others = connection.execute(
         select(servers.c.about, servers.c.fold).where(
             servers.c.id != me.id, servers.c.fold != FOLD, servers.c.seen > _NOW - ALIVE
@@ -52,5 +56,28 @@ def enter(connection: Connection, me: Presence) -> list[str]:
 
 
 def leave(connection: Connection, me: Presence) -> None:
-    """Nobody needs to wait for this server any more."""
+    """Remove this server's sign of life."""
     connection.execute(delete(servers).where(servers.c.id == me.id))
+
+
+def try_lock(connection: Connection, model: int) -> bool:
+    """Lock a model until the transaction ends, without waiting; always True for SQLite."""
+    if connection.dialect.name != "postgresql":
+        return True
+    statement = text("SELECT pg_try_advisory_xact_lock(:kind, :model)")
+    return bool(connection.execute(statement, {"kind": _MODELS, "model": model}).scalar_one())
+
+
+def first_digest(
+    connection: Connection, about: str, model: int, position: int, generation: int, digest: str
+) -> tuple[str, str, str] | None:
+    """(model, digest, server) of the first server at this position; None if it is this one, or the model is gone."""
+    name = connection.execute(select(models.c.name).where(models.c.id == model)).scalar()
+    if name is None:
+        return None
+    row = insert(digests).values(model_id=model, position=position, generation=generation, digest=digest, server=about)
+    connection.execute(row.on_conflict_do_nothing())
+    here = (digests.c.model_id == model) & (digests.c.position == position) & (digests.c.generation == generation)
+    first = connection.execute(select(digests.c.digest, digests.c.server).where(here)).one()
+    connection.execute(delete(digests).where(digests.c.model_id == model, digests.c.position < position - _KEPT))
+    return None if first.server == about else (str(name), first.digest, first.server)

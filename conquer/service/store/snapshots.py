@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from conquer.service.log.records import FOLD
+from conquer.service.model.records import FOLD
 from conquer.service.store.schema import snapshots
 
 _PIECE = 1 << 19

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from conquer.service.http.batches import BatchAnswers, BatchChoose, decoder
-from conquer.service.http.decoding import decoded
-from conquer.service.http.schemas import Strict
+from conquer.service.model.batches import BatchAnswers, BatchChoose, decoder
+from conquer.service.model.decoding import decoded
+from conquer.service.model.schemas import Strict
 
 NAMES = [
     *(f"a{chr(code)}b" for code in (*range(0x180), 0x2028, 0x1F600)),

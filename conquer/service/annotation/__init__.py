@@ -1,1 +1,0 @@
-"""Questions for people: uploaded items, pools and leases."""

@@ -1,0 +1,182 @@
+"""A model's turn inside one transaction: look events up, append rows, have the log folded again after a correction."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+
+from conquer.service.engine.loading import Build
+from conquer.service.errors import conflict, invalid, unknown_event
+from conquer.service.model.event import Event
+from conquer.service.model.records import Answered, Decision, Entry, seal, seal_known
+from conquer.service.model.state import ModelState
+from conquer.service.settings import Limits
+from conquer.service.store import log as log_table
+from conquer.service.store import snapshots
+from conquer.service.store.keys import retired_events
+from conquer.service.store.log import append
+from conquer.types import Choice
+
+Begun = tuple[Decision, Choice, int, str, str | None]
+"""A decision without a context, its choice, the bytes of its items, its event's id and its voter."""
+
+
+class Turn:
+    """Given to all work on the model in one batch. Check first, then append: an appended row is applied at once."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        state: ModelState,
+        header: log_table.Header,
+        now: float,
+        build: Build,
+        limits: Limits,
+    ) -> None:
+        self.connection, self.state, self.header, self.now = connection, state, header, now
+        self.limits = limits
+        self.start = state.position
+        self.last: Entry | None = None
+        """The last row written."""
+        self.moved = False
+        """Memory may hold more than was appended: the model must be read again unless all goes well."""
+        self.removed = False
+        """The model was deleted in this turn: nobody after that finds it."""
+        self.build = build
+        self.read_bytes = 0
+        """What the rows of events took that were looked up in this turn."""
+        self._looked_up: set[str] = set()
+        self._retired: set[str] = set()
+        self._unwritten: list[Entry] = []
+
+    @property
+    def base(self) -> int:
+        """Rows up to here have been pruned."""
+        return self.header.base
+
+    @base.setter
+    def base(self, position: int) -> None:
+        self.header = replace(self.header, base=position)
+
+    @property
+    def pooled(self) -> int:
+        """How many groups of uploaded items questions may be drawn from."""
+        return self.header.pooled
+
+    @pooled.setter
+    def pooled(self, count: int) -> None:
+        self.header = replace(self.header, pooled=count)
+
+    def look_up(self, ids: Iterable[str]) -> None:
+        """Bring these events into the cache, as many as are read at once; `event` finds the others one by one."""
+        wanted = list({one for one in ids if one not in self.state.events} - self._looked_up)
+        if wanted:
+            found, done, size = log_table.events_within(self.connection, self.state.id, wanted)
+            missing = set(wanted[:done])
+            self.read_bytes += size
+            if self.base > 0:
+                # Up to the base rows are gone, or about to go: what has no later one is over.
+                over = {name for name, event in found.items() if event.seen <= self.base}
+                unknown = list(missing - found.keys())
+                self._retired |= over
+                self._retired |= retired_events(self.connection, self.state.id, unknown, self.state.tally.ordinal)
+                found = {name: event for name, event in found.items() if name not in over}
+            for event in found.values():
+                self.state.keep(event)
+            self._looked_up |= missing
+
+    def event(self, event_id: str) -> Event | None:
+        """The event with this id, if the log has it."""
+        event = self.state.cached(event_id)
+        if event is not None and event.seen <= self.base:
+            # Pruned by another server since it was cached here.
+            self.state.drop(event_id)
+            event = None
+        if event is None and event_id not in self._looked_up:
+            self.look_up([event_id])
+            event = self.state.cached(event_id)
+        return event
+
+    def known(self, event_id: str) -> Event:
+        """The event with this id, or a RefusalError."""
+        event = self.event(event_id)
+        if event is None:
+            self.check_unused(event_id)
+            raise unknown_event(self.state.name, event_id)
+        return event
+
+    def check_unused(self, event_id: str) -> None:
+        """Refuse an id, not in the log, that belonged to an event whose rows have been pruned."""
+        if event_id in self._retired:
+            raise conflict("pruned", f"event {event_id!r} is past its retention: its id cannot be used again")
+
+    def append(
+        self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None
+    ) -> Event | None:
+        """The model's next row, applied now and written at the end of the turn; returns the event it speaks of.
+
+        What could not be read again is refused before anything has moved.
+        """
+        entry = Entry(self.state.position + 1, self.now, event, voter, body)
+        _sealed(entry)
+        found = self.state.apply(entry, read)
+        self._unwritten.append(entry)
+        return found
+
+    def open(self, chosen: Decision, event_id: str | None, voter: str | None, read: Any) -> Event:
+        """The event that a decision begins, under a new id if it is given none."""
+        event = self.append(chosen, event_id or f"{chosen.ordinal:x}-{secrets.token_hex(8)}", voter, read)
+        if event is None:
+            raise RuntimeError("a decision is the first row of an event")
+        return event
+
+    def open_all(self, begun: Iterable[Begun]) -> list[Event]:
+        """`open` for decisions that were made together, all their numbers finite, under ids that are new."""
+        now, entries, events = self.now, list[Entry](), list[Event]()
+        for position, (chosen, choice, size, event_id, voter) in enumerate(begun, self.state.position + 1):
+            entry = Entry(position, now, event_id, voter, chosen)
+            seal_known(entry)
+            entries.append(entry)
+            events.append(Event.begun(entry, choice, size))
+        self.state.open(events)
+        self._unwritten += entries
+        return events
+
+    def append_learnt(self, events: Sequence[Event], said: Sequence[Answered]) -> None:
+        """The rows of answers of nobody in particular that have been learnt in one call, all their numbers finite."""
+        now, first = self.now, self.state.position + 1
+        entries = [
+            Entry(first + place, now, event.id, None, one)
+            for place, (event, one) in enumerate(zip(events, said, strict=True))
+        ]
+        for entry in entries:
+            seal_known(entry)
+        self.state.answered(entries, events)
+        self._unwritten += entries
+
+    def flush(self) -> None:
+        """Write what was appended."""
+        if self._unwritten:
+            append(self.connection, self.state.id, self._unwritten)
+            self.last = self._unwritten[-1]
+            self._unwritten = []
+
+    def refold(self, first: int) -> None:
+        """Something at position `first` has changed: later snapshots go, and the writer folds the log again.
+
+        Until that is done the model goes on with the weights it has; `stale` says so.
+        """
+        self.flush()
+        snapshots.drop_from(self.connection, self.state.id, first)
+        # An erasure has emptied the cache of events as well.
+        self._looked_up = set()
+
+
+def _sealed(entry: Entry) -> None:
+    try:
+        seal(entry)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise invalid(f"this cannot be stored: {error}") from None

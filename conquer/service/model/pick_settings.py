@@ -1,0 +1,88 @@
+"""What a model's settings may say, tried on a learner before anything is stored; and kernels loaded beforehand."""
+
+import functools
+
+import msgspec
+import numpy as np
+
+from conquer import registry
+from conquer.learners.batch import batch_learner
+from conquer.service.errors import RefusalError, invalid
+from conquer.service.model.pick_learner import PickLearner, build, fresh_learner
+from conquer.service.model.schemas import FeatureSettings, ModelSettings
+from conquer.tickets import stream, ticket
+from conquer.types import Query
+
+_LARGEST_STOPPING = 1024
+_LARGEST_SQUARE = 4096
+"""128 MB of matrix: copying it for a file or a snapshot takes the writer some hundredths of a second."""
+
+
+def check_settings(settings: ModelSettings) -> None:
+    """Refuse what could not be built, before anything is stored."""
+    if _square(settings) and settings.features.dim > _LARGEST_SQUARE:
+        most = f"a full model takes at most {_LARGEST_SQUARE} features here"
+        raise invalid(f"{most}, got {settings.features.dim}: set features.dim")
+    learner = PickLearner(settings, fresh_learner(settings))
+    _check_stop(learner, settings)
+    if settings.default_answer is not None:
+        _check_default(learner, settings.default_answer)
+
+
+def believing_if_it_can(settings: ModelSettings) -> ModelSettings:
+    """The settings of a new model that nobody has said anything about voters for: they are weighed where that works."""
+    believing = msgspec.structs.replace(settings, believe="voters")
+    try:
+        check_settings(believing)
+    except RefusalError:
+        return settings
+    return believing
+
+
+def _check_stop(learner: PickLearner, settings: ModelSettings) -> None:
+    """Stopping is decided by a board in every round: the model must have one, and one that takes a moment."""
+    if settings.stop is None:
+        return
+    if _square(settings) and settings.features.dim > _LARGEST_STOPPING:
+        most = f"a full model that stops takes at most {_LARGEST_STOPPING} features"
+        raise invalid(f"{most}, got {settings.features.dim}: set features.dim, or model='kernel'")
+    try:
+        learner.learner.board(np.zeros((1, settings.features.dim)))
+    except ValueError as error:
+        raise invalid(f"stop: {error}") from None
+
+
+def _square(settings: ModelSettings) -> bool:
+    """Whether its memory grows with the square of the features."""
+    row = next((one for one in registry.algorithms() if one.name == settings.algorithm), None)
+    return (settings.model or (row.models[0] if row is not None and row.models else None)) == "full"
+
+
+def _check_default(learner: PickLearner, answer: float) -> None:
+    """What is learnt when a window closes must be an answer to this learner's questions."""
+    read = learner.read(b'[{"id":"a","vector":[1]},{"id":"b","vector":[0]}]', b"null")
+    choice, _ = learner.choose(read, ticket(stream("policy", learner.settings.seed), 0))
+    if choice.query is not Query.NONE:
+        try:
+            learner.learn(read, choice, answer)
+        except ValueError as error:
+            raise invalid(f"default_answer: {error}") from None
+
+
+@functools.cache
+def warm() -> None:
+    """Call what requests will call, so that it is compiled or loaded before the first one comes."""
+    for model in ("diagonal", "full", "kernel"):
+        settings = ModelSettings(algorithm="gnr", model=model, features=FeatureSettings(dim=16))
+        _rehearse(build(settings, None)[0])
+
+
+def _rehearse(learner: PickLearner) -> None:
+    for payload in (b'"vector":[0,1]', b'"text":"a word"', b'"features":{"price":1.5}'):
+        items = b'[{"id":"a",%s},{"id":"b",%s}]' % (payload, payload)
+        for context in (b"null", b'{"hour":3.0}'):
+            read = learner.read(items, context)
+            learner.learn(read, learner.choose(read, 0)[0], 1.0)
+    if batch := batch_learner(learner.learner):
+        batch.choose_all(read.rows, [0, 2], [0])
+        batch.learn_all(read.rows, np.array([[0, 1]]), [1.0], [0], [0])

@@ -1,0 +1,258 @@
+"""The rows of a model's log: what each kind holds. The model is the fold of these and of nothing else."""
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from conquer.types import Choice, Query
+
+Raw = msgspec.Raw
+ABSENT = Raw(b"null")
+VoterKind = Literal["person", "judge"]
+FOLD = 1
+"""The version of the rules by which rows are replayed. With another number the same rows may give other weights."""
+_QUERIES = {query.value: query for query in Query if query.value}
+"""Those that ask something, by number: an enum's own look-up takes ten times as long."""
+
+
+class Decision(msgspec.Struct, omit_defaults=True, gc=False):
+    """`choose`: the record of a decision. The items as they came, the round's ticket, and what was shown of them.
+
+    `shown` are positions in `items`.
+    """
+
+    ordinal: int
+    ticket: int
+    query: int
+    shown: tuple[int, ...]
+    names: tuple[str, ...]
+    """The ids of the shown, in the same order; `left` is one of them."""
+    left: str
+    items: Raw
+    scores: list[float]
+    context: Raw = ABSENT
+    memo: dict[str, Any] = {}
+    """What the learner wants to know again when the answer comes, and the `chance` of its choice."""
+    done: bool | None = None
+    """Of a model with `stop`: whether the answers before it already said enough about its items."""
+    planted: str | None = None
+    """The event this one asks again, to see whether people agree with themselves."""
+
+    @property
+    def choice(self) -> Choice:
+        """What the learner chose, as it returned it."""
+        return Choice(tuple(self.shown), _QUERIES.get(self.query) or Query(self.query), self.ticket, self.memo)
+
+    @property
+    def chance(self) -> float | None:
+        """How likely the learner was to choose this, where that is known; a question asked again was not chosen."""
+        chance: float | None = self.memo.get("chance") if self.planted is None else None
+        return chance
+
+
+class Answered(msgspec.Struct, omit_defaults=True, gc=False):
+    """`answer`: what was said, the number learnt from it (None: not learnt) and why not."""
+
+    winner: str
+    value: float | None = None
+    reason: str | None = None
+    strength: float | None = None
+    seconds: float | None = None
+    agreed: bool | None = None
+    """For a planted question: whether the answer is the one given the first time."""
+    between: bool = False
+    """The first time it was another person who answered."""
+    kind: VoterKind = "person"
+    weight: float | None = None
+    """How far the voter was believed: the weight with which it was learnt, where the model weighs voters."""
+
+
+class Voted(msgspec.Struct, omit_defaults=True):
+    """`vote`: an answer from elsewhere with its question: two items as they came, the winner's id or "tie".
+
+    It used no round, so it has neither ordinal nor ticket. `left`: which of the two was on the left, if that is known.
+    """
+
+    items: Raw
+    names: tuple[str, str]
+    winner: str
+    value: float | None
+    context: Raw = ABSENT
+    left: str | None = None
+    kind: VoterKind = "person"
+    weight: float | None = None
+
+    @property
+    def said(self) -> Answered:
+        """What was said, as an answer to a question asked here."""
+        return Answered(self.winner, self.value, kind=self.kind, weight=self.weight)
+
+
+class Expired(msgspec.Struct, omit_defaults=True):
+    """`expiry`: the answer window closed; `value` is the default answer learnt instead, if the model has one."""
+
+    chosen_at: int
+    value: float | None = None
+
+
+class Corrected(msgspec.Struct):
+    """`correction`: the answer at position `undone` never happened."""
+
+    undone: int
+
+
+class Erasure(msgspec.Struct):
+    """`erasure`: rows from position `first` on have been emptied; whoever follows the log folds it again."""
+
+    first: int
+    rows: int
+
+
+class Erased(msgspec.Struct, omit_defaults=True):
+    """`erased`: a row that has been emptied; a choice leaves its ordinal, so that no ticket is used twice."""
+
+    ordinal: int | None = None
+
+
+class Flagged(msgspec.Struct):
+    """`flag`: a person's remark on a question."""
+
+    comment: str
+
+
+class Settled(msgspec.Struct):
+    """`settle`: the flag at position `flag` has been dealt with, and all earlier ones of its event."""
+
+    flag: int
+
+
+class CorpusFitted(msgspec.Struct):
+    """`fit`: the features were fitted to so many items; the snapshot at position 0 holds what that gave."""
+
+    items: int
+
+
+class Measured(msgspec.Struct):
+    """`measure`: after so many answers, a parser's share of right heads on so many held-out sentences."""
+
+    answers: int
+    uas: float
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """In place of a row's body that cannot be read, never stored: what the row says it is, and what is wrong."""
+
+    kind: str
+    reason: str
+
+
+KINDS: dict[str, type[msgspec.Struct]] = {
+    "choose": Decision,
+    "answer": Answered,
+    "expiry": Expired,
+    "correction": Corrected,
+    "erasure": Erasure,
+    "erased": Erased,
+    "flag": Flagged,
+    "settle": Settled,
+    "fit": CorpusFitted,
+    "measure": Measured,
+    "vote": Voted,
+}
+NAMES = {struct: kind for kind, struct in KINDS.items()}
+_DECODERS = {kind: msgspec.json.Decoder(struct) for kind, struct in KINDS.items()}
+_encode = msgspec.json.Encoder().encode
+_HEAD = struct.Struct("<qd")
+_ITEMS = b'"items":'
+_NO_ITEMS = _ITEMS + b"null"
+
+
+class Entry(msgspec.Struct, gc=False):
+    """One row: its position in the model's log, when it was written, its body, and its text once that is sealed."""
+
+    position: int
+    at: float
+    event: str | None
+    voter: str | None
+    body: Any
+    text: bytes = b""
+
+    @property
+    def kind(self) -> str:
+        return NAMES.get(type(self.body)) or self.body.kind
+
+
+def checksum(entry: Entry) -> int:
+    """The sum that a row carries: over its place, its time, its names and its body's text.
+
+    >>> one, two = (Entry(position, 0.0, None, None, Erased(), b"{}") for position in (1, 2))
+    >>> checksum(one) == checksum(two)
+    False
+    """
+    return summed(entry.position, entry.at, entry.kind, entry.event, entry.voter, entry.text)
+
+
+def summed(position: int, at: float, kind: str, event: str | None, voter: str | None, text: bytes) -> int:
+    """The `checksum` of a row that holds these."""
+    names = f"{kind}\x1f{event}\x1f{voter}\x1f".encode()
+    return zlib.crc32(text, zlib.crc32(_HEAD.pack(position, at) + names))
+
+
+def seal(entry: Entry) -> None:
+    """Give the row the text it is stored as; a ValueError where reading that would not bring the same row back.
+
+    JSON keeps every float64 exactly, but it has no infinity and no NaN.
+
+    >>> entry = Entry(1, 0.0, "e", None, Answered("a", value=float("inf")))
+    >>> seal(entry)
+    Traceback (most recent call last):
+    ValueError: a row of the kind 'answer' would not be read as it was written
+    """
+    kind, body = entry.kind, entry.body
+    # Items have been read as JSON, and go into the row as they came: what is made here is read back, without them.
+    items = body.items if kind in ("choose", "vote") else None
+    if items is not None:
+        body = msgspec.structs.replace(body, items=ABSENT)
+    text = _encode(body)
+    if _DECODERS[kind].decode(text) != body:
+        raise ValueError(f"a row of the kind {kind!r} would not be read as it was written")
+    if items is not None:
+        # No name before it can hold these bytes: a quotation mark inside of one is written with a backslash.
+        head, _, tail = text.partition(_NO_ITEMS)
+        text = b"".join((head, _ITEMS, memoryview(items), tail))
+    entry.text = text
+
+
+def seal_known(entry: Entry) -> None:
+    """`seal` for a body of which it is known that it will be read as it was written: all its numbers are finite.
+
+    >>> entry = Entry(1, 0.0, "e", None, Answered("a", value=1.0))
+    >>> seal_known(entry)
+    >>> entry.text
+    b'{"winner":"a","value":1.0}'
+    """
+    entry.text = _encode(entry.body)
+
+
+def unsealed(position: int, at: float, kind: str, event: str | None, voter: str | None, text: str) -> Entry:
+    """A stored row, whatever it holds; one that cannot be read says so in its body."""
+    entry = Entry(position, at, event, voter, None, text.encode(errors="replace"))
+    try:
+        entry.body = decoded(kind, text)
+    except (msgspec.DecodeError, KeyError, ValueError, RecursionError) as error:
+        entry.body = Unreadable(kind, f"{type(error).__name__}: {error}"[:200])
+    return entry
+
+
+def decoded(kind: str, body: str) -> Any:
+    """A row's body from its text.
+
+    >>> decoded("correction", '{"undone":3}')
+    Corrected(undone=3)
+    """
+    return _DECODERS[kind].decode(body)

@@ -1,0 +1,222 @@
+"""What comes in and goes out over HTTP, typed: the route table, the OpenAPI document and the checks all read this."""
+
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from conquer.features.featurizer import Columns, Products
+from conquer.features.vocabulary import Kind
+from conquer.items import Part
+
+Raw = msgspec.Raw
+# Python's `$` alone would let a newline follow; `(?!\n)$` is the end in every dialect.
+IDENTIFIER, LONGEST_IDENTIFIER = r"[^\x00-\x1f\x7f/?#\\]+", 200
+Identifier = Annotated[str, Meta(min_length=1, max_length=LONGEST_IDENTIFIER, pattern=rf"^{IDENTIFIER}(?!\n)$")]
+EventId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^(?!\.{1,2}$)[^\x00-\x1f\x7f/?#\\]+(?!\n)$")]
+"""An identifier that can stand in a path: "." and ".." would lead elsewhere."""
+ModelName = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(?!\n)$")]
+Line = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*(?!\n)$")]
+"""Some words on one line, for people."""
+LARGEST = 1e15
+"""No number of an item or a context is larger: squares, sums and quotients of them stay far from what overflows."""
+Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Value = str | float | bool
+NewValue = str | Number | bool
+Context = str | dict[str, Value | list[float] | dict[str, Value]] | list[float] | None
+"""A text, features or a vector; or a dict of some of the three, by the names `text`, `features` and `vector`."""
+NewContext = str | dict[str, NewValue | list[Number] | dict[str, NewValue]] | list[Number] | None
+Parameter = (
+    Annotated[str, Meta(max_length=64)] | Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | float | bool | None
+)
+"""What a parameter can be: nothing nested, no number of more digits than a machine's."""
+ANSWER_WORDS = frozenset({"tie", "both_bad", "skip"})
+"""What a winner may be besides a shown item's id; so never an item's id itself."""
+MODEL_NAME_WORDS = "1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or a digit"
+_MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+Format = Literal["plain", "markdown", "code"]
+ItemMeta = dict[str, str | int | float | bool | list[str] | None]
+_MetaName = Annotated[str, Meta(max_length=200)]
+_Word = Annotated[str, Meta(max_length=2000)]
+_Whole = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
+_Words = Annotated[list[_MetaName], Meta(max_length=64)]
+NewItemMeta = Annotated[dict[_MetaName, _Word | _Whole | float | bool | _Words | None], Meta(max_length=64)]
+UPLOADED = r"[0-9a-f]{32}\.(png|jpg|webp|gif)"
+"""The name of an uploaded image: a digest of its bytes, and what it is."""
+IMAGE = rf"^(/(?![/\\])[^\x00-\x20\x7f\\]*|{UPLOADED})(?!\n)$"
+"""A path of this server, which cannot lead to another host; or an image that was uploaded to the model."""
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A request: a misspelt field is an error, not a default."""
+
+
+class FeatureSettings(Strict):
+    """How items become rows: text and dicts get `dim` columns, vectors have at most `dim` numbers.
+
+    `tfidf`, `idf` and `vocabulary` are fitted to the first items uploaded, or come fitted in a file, and then stay.
+    """
+
+    dim: Annotated[int, Meta(ge=1, le=1 << 24)] = 1 << 18
+    kind: Kind = "binary"
+    columns: Columns = "hashing"
+    ngrams: Annotated[list[Annotated[int, Meta(ge=1, le=8)]], Meta(min_length=2, max_length=2)] = msgspec.field(
+        default_factory=lambda: [1, 2]
+    )
+    encoder: Annotated[str, Meta(max_length=64)] | None = None
+    """A featurizer of an installed package that makes vectors of texts or dicts."""
+    learn: Annotated[list[Part], Meta(min_length=1, max_length=2)] | None = None
+    """Which parts of an item are learnt. None: its vector, or its text where it has none, and its features."""
+    products: Products = "all"
+    """Of vectors and a context that is one: all, or those of numbers in the same place."""
+
+
+class ModelSettings(Strict):
+    """Everything that makes a model, fixed at its creation; its log does the rest."""
+
+    algorithm: Annotated[str, Meta(max_length=64)] = "gnr"
+    model: Annotated[str, Meta(max_length=64)] | None = None
+    """diagonal, full or kernel; None: the algorithm's own."""
+    parameters: Annotated[dict[Annotated[str, Meta(max_length=64)], Parameter], Meta(max_length=64)] = {}
+    features: FeatureSettings = msgspec.field(default_factory=FeatureSettings)
+    seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
+    window_seconds: Annotated[float, Meta(gt=0)] | None = None
+    """An answer later than this is logged as late and not learnt. None: answers are welcome for ever."""
+    default_answer: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    """Learnt when the window closes without an answer."""
+    per_round: Annotated[int, Meta(ge=2, le=100)] = 5
+    """How many items of an uploaded pool take part in one question."""
+    quota: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    """How many answers a pair of an uploaded pool gets; the pool is done when every pair has them. None: no end."""
+    planted: Annotated[float, Meta(ge=0, le=0.5)] = 0.0
+    """Share of questions that ask an earlier one again, to measure agreement; their answers are not learnt."""
+    instructions: Annotated[str, Meta(max_length=10_000)] = ""
+    question: Annotated[str, Meta(max_length=500)] = ""
+    format: Format = "plain"
+    """How pages show texts: as they are, as Markdown, or as code."""
+    task: Literal["pick", "parse"] = "pick"
+    stop: Annotated[float, Meta(gt=0, le=2)] | None = None
+    """Done when no item is better than the leader by more than this, at level `delta`. None: never."""
+    delta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
+    """The chance of error that boards and `stop` may take."""
+    believe: Literal["voters", "people"] | None = None
+    """Learn each voter's pull to a side and how far to rely on them; "people": judges by what people say. None: no."""
+
+
+class NewModel(ModelSettings, kw_only=True):
+    """A model to make. `believe` "auto": "voters" where the algorithm can weigh voters, else none."""
+
+    name: ModelName
+    # "auto" is what a request may leave open; settings never hold it.
+    believe: Literal["auto", "voters", "people"] | None = "auto"  # type: ignore[assignment]
+
+    def settings(self) -> ModelSettings:
+        """Without the name. `model`, `dim` and `believe` may stand among the parameters, as in `conquer.make`."""
+        values = {name: getattr(self, name) for name in ModelSettings.__struct_fields__}
+        parameters = dict(self.parameters)
+        for name in ("model", "believe"):
+            if name in parameters:
+                values[name] = parameters.pop(name)
+        if values["believe"] == "auto":
+            values["believe"] = None
+        if "dim" in parameters:
+            values["features"] = msgspec.structs.replace(self.features, dim=parameters.pop("dim"))
+        values["parameters"] = parameters
+        return msgspec.convert(msgspec.to_builtins(ModelSettings(**values)), ModelSettings)
+
+
+class Item(Strict):
+    """An item as the store holds it: its id, what is learnt of it, and what is only shown and exported; of any size.
+
+    Learnt are its vector, or its text where it has none, and its features, unless the model says otherwise.
+    """
+
+    id: str
+    text: str | None = None
+    features: dict[str, Value] | None = None
+    vector: list[float] | None = None
+    label: str | None = None
+    """A name for people."""
+    meta: ItemMeta | None = None
+    """Whatever else is known of it, shown and exported."""
+    image: str | None = None
+    """A path on this server, or the name of an image that was uploaded to the model."""
+    format: Format | None = None
+    """How pages show its text; None: as the model says."""
+
+
+class NewItem(Item):
+    """An item: its vector is learnt, or its text where it has none, and its features; all else is for people."""
+
+    id: Identifier
+    features: dict[str, NewValue] | None = None
+    vector: list[Number] | None = None
+    label: Annotated[str, Meta(max_length=500)] | None = None
+    meta: NewItemMeta | None = None
+    image: Annotated[str, Meta(max_length=500, pattern=IMAGE)] | None = None
+
+
+class Group(Strict):
+    """Items that may stand against each other. `context` is what they answer to, if anything."""
+
+    items: list[Item]
+    context: Context = None
+
+
+class ChooseRequest(Strict, gc=False):
+    """`items` and `context` stay as the bytes that came: they are stored so, and decoded by the featuriser."""
+
+    items: Raw
+    context: Raw = Raw(b"null")
+    event_id: EventId | None = None
+    voter: Identifier | None = None
+
+
+class Shown(msgspec.Struct, gc=False):
+    id: str
+
+
+class ChooseReply(msgspec.Struct, gc=False):
+    event_id: str
+    query: Literal["none", "duel", "best"]
+    shown: list[Shown]
+    left: str
+    scores: list[float]
+    chance: float | None
+    ordinal: int
+    done: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of a model with `stop`: whether the answers so far say enough about these items, so that asking may end.
+
+    Absent where that takes too long to tell here, for a large round or model or late in a batch: see the board.
+    """
+
+
+class AnswerRequest(Strict, gc=False):
+    """`winner` is a shown item's id, or `tie`, `both_bad`, `skip`; for a `best` question also the item itself."""
+
+    winner: Annotated[str, Meta(min_length=1, max_length=200)]
+    voter: Identifier | None = None
+    kind: Literal["person", "judge"] = "person"
+    """Whether the voter is a person or a judge, such as a language model."""
+    strength: Annotated[float, Meta(gt=0, le=1)] | None = None
+    seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None
+
+
+class AnswerReply(msgspec.Struct, omit_defaults=True, gc=False):
+    """`learnt`, `repeat` (said before; nothing changed) or `ignored` with the reason. Never silent."""
+
+    status: Literal["learnt", "repeat", "ignored"]
+    event_id: str
+    reason: str | None = None
+    first: str | None = None
+    """For a repeat: what became of the answer the first time."""
+
+
+class Failure(msgspec.Struct):
+    code: str
+    message: str
+
+
+def is_model_name(text: str) -> bool:
+    return _MODEL_NAME.fullmatch(text) is not None

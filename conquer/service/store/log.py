@@ -1,0 +1,338 @@
+"""Models and their logs: every statement about rows that requests run."""
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, LargeBinary, Select, Text, bindparam, cast, func, select, text
+from sqlalchemy.exc import OperationalError
+
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.model.event import Event
+from conquer.service.model.records import (
+    FOLD,
+    NAMES,
+    Corrected,
+    Decision,
+    Entry,
+    Settled,
+    Unreadable,
+    Voted,
+    checksum,
+    summed,
+    unsealed,
+)
+from conquer.service.model.schemas import ModelSettings
+from conquer.service.store.schema import log, models
+
+_settings = msgspec.json.Decoder(ModelSettings).decode
+_settled = msgspec.json.Decoder(Settled).decode
+
+_COLUMNS = (
+    log.c.position,
+    log.c.at,
+    log.c.kind,
+    log.c.event_id,
+    log.c.voter,
+    log.c.body,
+    log.c.format,
+    log.c.checksum,
+)
+_BYTES = 4 << 20
+"""A list of rows ends with the row whose body reaches this size: one row may be as large as a request."""
+_ROWS = 500
+"""Rows of one INSERT, and of one page of an event's rows."""
+_FEW = 16
+"""Rounds read at once; each may be as large as a request."""
+_AFTER = (
+    select(*_COLUMNS)
+    .where(log.c.model_id == bindparam("model"), log.c.position > bindparam("after"))
+    .order_by(log.c.position)
+    .limit(bindparam("count"))
+)
+_sizes = _AFTER.with_only_columns(log.c.position, func.octet_length(log.c.body).label("size")).subquery()
+_sums = select(
+    _sizes.c.position, (func.sum(_sizes.c.size).over(order_by=_sizes.c.position) - _sizes.c.size).label("before")
+).subquery()
+# PostgreSQL sends the whole result before its first row can be read.
+_BOUNDED = _AFTER.where(
+    log.c.position <= select(func.max(_sums.c.position)).where(_sums.c.before < _BYTES).scalar_subquery()
+)
+_OF_EVENTS = _AFTER.where(
+    log.c.event_id.in_(bindparam("events", expanding=True)), log.c.kind.not_in(("flag", "settle"))
+)
+_LAST = select(func.max(log.c.position)).where(log.c.model_id == models.c.id).scalar_subquery().label("last")
+_ALL = select(models, _LAST)
+_NAMED = _ALL.where(models.c.name.in_(bindparam("names", expanding=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A row of `models`, with the position of the last row of its log."""
+
+    id: int
+    name: str
+    settings: ModelSettings
+    position: int
+    base: int
+    pooled: int
+    title: str = ""
+    paused: bool = False
+
+
+def headers(connection: Connection, names: Sequence[str]) -> dict[str, Header]:
+    """The models with these names."""
+    return {row.name: _header(row) for row in connection.execute(_NAMED, {"names": list(names)})}
+
+
+def all_headers(connection: Connection) -> list[Header]:
+    """Every model with readable settings, by name; `unreadable` lists the others."""
+    rows = connection.execute(_ALL.order_by(models.c.name)).all()
+    return [_header(row) for row in rows if _is_settings(row.settings)]
+
+
+def unreadable(connection: Connection) -> list[str]:
+    """The names of models whose settings cannot be read."""
+    rows = connection.execute(select(models.c.name, models.c.settings).order_by(models.c.name)).all()
+    return [row.name for row in rows if not _is_settings(row.settings)]
+
+
+def _is_settings(stored: str) -> bool:
+    try:
+        _settings(stored)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _header(row: Any) -> Header:
+    try:
+        settings = _settings(row.settings)
+    except msgspec.DecodeError as error:
+        message = f"the settings of model {row.name!r} cannot be read: {error}"
+        raise RefusalError(Kind.UNAVAILABLE, "unreadable_model", message) from None
+    # A model whose rows have all been pruned continues after its base.
+    position = max(row.last or 0, row.base)
+    return Header(row.id, row.name, settings, position, row.base, row.pooled, row.title, bool(row.paused))
+
+
+def append(connection: Connection, model: int, entries: Sequence[Entry]) -> None:
+    """Insert sealed rows; an IntegrityError if the model has a row at one of their positions."""
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    # One statement for many rows: with a statement each, the thread gives up the interpreter's lock for every row.
+    for start in range(0, len(entries), _ROWS):
+        part = entries[start : start + _ROWS]
+        values: list[Any] = []
+        for row in part:
+            position, at, kind, event, voter = row.position, row.at, NAMES[type(row.body)], row.event, row.voter
+            total = summed(position, at, kind, event, voter, row.text)
+            values += (model, position, kind, event, voter, at, total, row.text.decode())
+        connection.exec_driver_sql(_insert(len(part), mark), tuple(values))
+
+
+@functools.cache
+def _insert(rows: int, mark: str) -> str:
+    one = f"({', '.join([mark] * 8)}, {FOLD})"
+    columns = "model_id, position, kind, event_id, voter, at, checksum, body, format"
+    return f"INSERT INTO log ({columns}) VALUES {', '.join([one] * rows)}"
+
+
+def _entry(row: Any) -> Entry:
+    if row.format > FOLD:
+        message = f"row {row.position} has version {row.format}, this program reads up to {FOLD}: upgrade it"
+        raise RefusalError(Kind.UNAVAILABLE, "newer_rows", message)
+    entry = unsealed(row.position, row.at, row.kind, row.event_id, row.voter, row.body)
+    if row.checksum is not None and row.checksum != checksum(entry):
+        entry.body = Unreadable(row.kind, "its checksum does not fit")
+    return entry
+
+
+def _rows(
+    connection: Connection, statement: Select[Any], values: dict[str, Any], most: float = float("inf")
+) -> list[Any]:
+    """The rows of a query until their bodies reach `most` bytes."""
+    try:
+        return _fetched(connection, statement, values, most)
+    except OperationalError:
+        if connection.dialect.name != "sqlite":
+            raise
+    # A damaged file may hold text that is not UTF-8: read the same as bytes.
+    columns = [
+        cast(column, LargeBinary).label(column.name) if isinstance(column.type, Text) else column
+        for column in statement.selected_columns
+    ]
+    found = _fetched(connection, statement.with_only_columns(*columns), values, most)
+    return [SimpleNamespace(**{name: _as_text(value) for name, value in row._mapping.items()}) for row in found]
+
+
+def _fetched(connection: Connection, statement: Select[Any], values: dict[str, Any], most: float) -> list[Any]:
+    rows, size = [], 0
+    with connection.execute(statement, values) as found:
+        for row in found:
+            rows.append(row)
+            size += len(row.body)
+            if size >= most:
+                break
+    return rows
+
+
+def _as_text(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _pages(
+    connection: Connection, statement: Select[Any], values: dict[str, Any], after: int, count: int
+) -> Iterator[list[Any]]:
+    """The rows of a query after a position, in lists of at most `count` and of some megabytes, none of them empty."""
+    while found := _rows(connection, statement, {**values, "after": after, "count": count}, _BYTES):
+        yield found
+        after = found[-1].position
+        # A character takes at most four bytes: a list with fewer was not cut short.
+        if len(found) < count and sum(len(row.body) for row in found) < _BYTES // 4:
+            return
+
+
+def entries(connection: Connection, model: int, after: int, chunk: int = 1000) -> Iterator[list[Entry]]:
+    """The rows after a position, in order, in lists of at most `chunk` and of some megabytes, none of them empty.
+
+    A list shorter than `chunk` need not be the last.
+    """
+    statement = _BOUNDED if connection.dialect.name == "postgresql" else _AFTER
+    for found in _pages(connection, statement, {"model": model}, after, chunk):
+        yield [_entry(row) for row in found]
+
+
+def events_within(
+    connection: Connection, model: int, ids: Sequence[str], most: float = 4 * _BYTES
+) -> tuple[dict[str, Event], int, int]:
+    """The first of these events, until their rows reach `most` bytes: (events, how many ids, bytes).
+
+    At least one id is looked up. Unknown ids are left out of the events. Flags are not read, and the other rows of an
+    event a page at a time.
+    """
+    found: dict[str, Event] = {}
+    done = size = 0
+    while done < len(ids) and size < most:
+        # One, then two, then four: their sizes are not known.
+        part = list(ids[done : done + min(done + 1, _FEW)])
+        for page in _pages(connection, _OF_EVENTS, {"model": model, "events": part}, 0, _ROWS):
+            for row in page:
+                entry = _entry(row)
+                size += len(row.body)
+                if isinstance(entry.body, Decision | Voted):
+                    found[row.event_id] = Event.of(entry)
+                elif row.event_id in found:
+                    found[row.event_id].follow(entry)
+        done += len(part)
+    return found, done, size
+
+
+def bodies(connection: Connection, model: int, positions: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """(position, body) of the rows at these positions, a few at a time."""
+    for start in range(0, len(positions), _FEW):
+        part = log.c.position.in_(positions[start : start + _FEW])
+        for row in _rows(connection, select(log.c.position, log.c.body).where(log.c.model_id == model, part), {}):
+            yield row.position, row.body
+
+
+def latest_votes(connection: Connection, model: int, count: int) -> list[Voted]:
+    """The last votes of uploaded files, newest first."""
+    found = [entry.body for entry in _latest(connection, model, count, "vote")]
+    return [body for body in found if isinstance(body, Voted)]
+
+
+def latest_choices(connection: Connection, model: int, count: int) -> list[Decision]:
+    """The last rounds, newest first."""
+    found = [entry.body for entry in _latest(connection, model, count, "choose")]
+    return [body for body in found if isinstance(body, Decision)]
+
+
+def _latest(connection: Connection, model: int, count: int, kind: str) -> list[Entry]:
+    statement = select(log.c.body).where(log.c.model_id == model, log.c.kind == kind).order_by(log.c.position.desc())
+    found = _rows(
+        connection, statement.limit(count).execution_options(stream_results=True, max_row_buffer=1), {}, _BYTES
+    )
+    return [unsealed(0, 0.0, kind, None, None, row.body) for row in found]
+
+
+def said(connection: Connection, model: int, after: int, last: int, count: int) -> list[Entry]:
+    """The next answers, votes, corrections and erasures after a position, up to the row at `last`."""
+    kinds = log.c.kind.in_(("answer", "vote", "correction", "erasure"))
+    statement = _AFTER.where(log.c.position <= last, kinds)
+    return [_entry(row) for row in _rows(connection, statement, {"model": model, "after": after, "count": count})]
+
+
+def decisions(connection: Connection, model: int, ids: Iterable[str | None]) -> Iterator[tuple[str, str]]:
+    """(event, body) of the rows that began these events, a few at a time."""
+    wanted = [one for one in ids if one is not None]
+    for start in range(0, len(wanted), _FEW):
+        begun = log.c.kind.in_(("choose", "vote")) & log.c.event_id.in_(wanted[start : start + _FEW])
+        here = (log.c.model_id == model) & begun
+        for row in _rows(connection, select(log.c.event_id, log.c.body).where(here), {}):
+            yield row.event_id, row.body
+
+
+def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:
+    """(event, voter) of the first answer at a position or after it."""
+    found = connection.execute(
+        select(log.c.event_id, log.c.voter)
+        .where(log.c.model_id == model, log.c.position >= position, log.c.kind == "answer")
+        .order_by(log.c.position)
+        .limit(1)
+    ).first()
+    return None if found is None else (str(found.event_id), found.voter or "")
+
+
+def settled_up_to(connection: Connection, model: int, events: Sequence[str]) -> dict[str, int]:
+    """The position up to which each event's flags are settled; events without a settled flag are left out."""
+    here = (log.c.model_id == model) & (log.c.kind == "settle")
+    last = select(func.max(log.c.position)).where(here, log.c.event_id.in_(events)).group_by(log.c.event_id)
+    rows = connection.execute(select(log.c.event_id, log.c.body).where(here, log.c.position.in_(last)))
+    found: dict[str, int] = {}
+    for row in rows:
+        try:
+            found[row.event_id] = _settled(row.body).flag
+        except (msgspec.DecodeError, RecursionError):
+            # A damaged row settles nothing.
+            continue
+    return found
+
+
+def flags_after(connection: Connection, model: int, event: str, after: int, most: int) -> list[tuple[int, str | None]]:
+    """(position, voter) of an event's first flags after a position."""
+    rows = connection.execute(
+        select(log.c.position, log.c.voter)
+        .where(log.c.model_id == model, log.c.event_id == event, log.c.kind == "flag", log.c.position > after)
+        .order_by(log.c.position)
+        .limit(most)
+    )
+    return [(row.position, row.voter) for row in rows]
+
+
+# The kinds are part of the text, as in the partial index.
+_CHANGES = text(
+    "SELECT position, kind, body FROM log WHERE model_id = :model AND position > :after"
+    " AND kind IN ('correction', 'erasure') ORDER BY position"
+)
+_LAST_CHANGE = text("SELECT MAX(position) FROM log WHERE model_id = :model AND kind IN ('correction', 'erasure')")
+
+
+def undone(connection: Connection, model: int, after: int) -> frozenset[int]:
+    """Positions of answers that are undone by corrections after a position."""
+    found = connection.execute(_CHANGES, {"model": model, "after": after})
+    bodies = [unsealed(0, 0.0, row.kind, None, None, row.body).body for row in found]
+    return frozenset(body.undone for body in bodies if isinstance(body, Corrected))
+
+
+def changes(connection: Connection, model: int) -> int:
+    """The position of the last correction or erasure, 0 if there is none."""
+    return connection.execute(_LAST_CHANGE, {"model": model}).scalar() or 0
+
+
+def holds(connection: Connection, model: int, entry: Entry) -> bool:
+    """Whether the log holds this very row."""
+    found = _rows(connection, _AFTER, {"model": model, "after": entry.position - 1, "count": 1})
+    return bool(found) and found[0].position == entry.position and found[0].checksum == checksum(entry)

@@ -1,0 +1,258 @@
+"""A running service: its store, its engine, its keys and its meters, with one beginning and one end."""
+
+import asyncio
+import contextlib
+import functools
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from sqlalchemy.exc import DBAPIError
+
+from conquer.kernels.core import background
+from conquer.service.alarms import Alarms
+from conquer.service.engine.engine import Engine
+from conquer.service.engine.long_work import Job as Steps
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.jobs.agreement import compare
+from conquer.service.jobs.deletion import sweep_deleted
+from conquer.service.jobs.each import each_model
+from conquer.service.jobs.expiry import Seen, sweep
+from conquer.service.jobs.presence import beat
+from conquer.service.jobs.retention import prune_all
+from conquer.service.jobs.schedule import Job
+from conquer.service.settings import Settings
+from conquer.service.store import keys
+from conquer.service.store.database import Database, NoStoreError, StoreError
+from conquer.service.store.keys import all_invitations, cookie_secret, end_session, ended_sessions
+from conquer.service.store.log import Header
+from conquer.service.store.servers import BEAT
+from conquer.service.web.access import Doorkeeper
+from conquer.service.web.connections import Bounds
+from conquer.service.web.cors import origins_of
+from conquer.service.web.limits import Buckets, Budget
+from conquer.service.web.metrics import Meters
+from conquer.service.web.pages.insight import Names
+from conquer.service.work import tasks
+from conquer.service.work.boards import Boards
+from conquer.service.work.decisions import decide
+from conquer.service.work.listing import Listing
+from conquer.service.work.pair_coverage import Coverages
+
+logger = logging.getLogger(__name__)
+Result = TypeVar("Result")
+_PRUNING = 600.0
+_MEASURING = 20.0
+_CHECKPOINT = 1.0
+_DELETING = 1.0
+_KEYS = 1.0
+_PATIENCE = 2.0
+"""Seconds after which a store that takes no write counts as unavailable."""
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Server:
+    """What the handlers share. `start` and `stop` run in the event loop that serves."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        origins = origins_of(settings.cors)
+        self.database = _opened(settings)
+        try:
+            if settings.key:
+                with self.database.writing() as connection:
+                    keys.adopt(connection, settings.key)
+            self.doorkeeper = Doorkeeper(cookie_secret(self.database), origins)
+        except (ValueError, OSError):
+            self.database.close()
+            raise
+        self._ended = 0
+        """The number of the last ended session that the doorkeeper knows."""
+        self.refresh_keys()
+        self.alarms = Alarms()
+        self.engine = Engine(self.database, tasks.build, settings, alarms=self.alarms, decide=decide)
+        self.listing = Listing(self.database, self.engine)
+        self.boards = Boards(self.engine)
+        self.coverages = Coverages(self.engine)
+        self.meters = Meters()
+        self.bounds = Bounds(
+            settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
+        )
+        self.budget = Budget(settings.flight_bytes)
+        self.buckets = Buckets(settings.requests_per_second) if settings.requests_per_second else None
+        self._seen: Seen = {}
+        self.deleted = threading.Event()
+        """Models were deleted and their rows may still be stored; set at the start, when that is unknown."""
+        self.deleted.set()
+        self._probe: asyncio.Future[Any] | None = None
+        self._probed, self._mark = -_PATIENCE, f"probe of {secrets.token_hex(8)}"
+        self.names = Names(self.database)
+        self.document: dict[str, Any] = {}
+        """The OpenAPI document, set by the application built around this server."""
+        self.ready = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        self.engine.start(asyncio.get_running_loop())
+        jobs = [
+            Job("checkpoint", _CHECKPOINT, self.database.checkpoint),
+            Job("sweep", self.settings.sweep_seconds, lambda: sweep(self.engine, self._seen)),
+            Job("sweep-deleted", _DELETING, self._sweep_deleted),
+            Job("measure", _MEASURING, self._measure),
+        ]
+        if self.settings.retention_days:
+            jobs.append(Job("prune", _PRUNING, self._prune))
+        # These have a thread of their own: a revoked key and a silent server are noticed however busy the others are.
+        urgent = [Job("keys", _KEYS, self.refresh_keys)]
+        if self.database.shared:
+            urgent.append(Job("presence", BEAT, self._look_around))
+        self._tasks = [
+            asyncio.create_task(self._warm()),
+            *(asyncio.create_task(self.repeat(job, "jobs")) for job in jobs),
+            *(asyncio.create_task(self.repeat(job, job.name, urgent=True)) for job in urgent),
+        ]
+        self.ready = True
+
+    async def repeat(self, job: Job, owner: str, urgent: bool = False) -> None:
+        """Run a job by the clock, as long work."""
+        failures = 0
+        while True:
+            await asyncio.sleep(job.pause(failures))
+            went_well = await self.brief(owner, functools.partial(job.attempt, self.alarms), urgent)
+            failures = 0 if went_well else failures + 1
+
+    def brief(self, owner: str, work: "Steps | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
+        """Run a generator, or a call of one slice, as long work that does not count among the owner's jobs."""
+        return asyncio.wrap_future(self.engine.long.submit(owner, as_steps(work), urgent, counted=False))
+
+    async def _warm(self) -> None:
+        """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
+        job, failures = Job("warm", 1.0, self._load_kernels), 0
+        while not await self.brief("warm", functools.partial(job.attempt, self.alarms)):
+            failures += 1
+            await asyncio.sleep(job.pause(failures))
+
+    def _load_kernels(self) -> None:
+        background.compile_all()
+        background.report = logger.info
+        for name in dict.fromkeys(["pick", *(header.settings.task for header in self.listed())]):
+            tasks.find(name).warm()
+
+    def _measure(self) -> None:
+        """Measure the models in memory whose task can, so that their curves have no gaps."""
+        rows = {name: tasks.find(state.settings.task) for name, state in list(self.engine.models.items())}
+        measures = {name: row.measure for name, row in rows.items() if row.measure is not None}
+
+        def one(header: Header) -> int:
+            if header.name in measures:
+                measures[header.name](self.engine, header.name)
+            return 0
+
+        if measures:
+            each_model(self.engine, "measure", one)
+
+    def _look_around(self) -> None:
+        """On a shared store: announce this server, and compare its weights with the others'."""
+        beat(self.database, self.alarms.raise_, self.alarms.clear)
+        compare(self.database, self.engine.digests, self.alarms.raise_)
+
+    def _sweep_deleted(self) -> None:
+        if self.deleted.is_set():
+            self.deleted.clear()
+            try:
+                sweep_deleted(self.engine)
+            except BaseException:
+                self.deleted.set()
+                raise
+
+    def _prune(self) -> None:
+        prune_all(self.engine, self.settings.retention_days)
+
+    async def stop(self) -> None:
+        self.ready = False
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        ended: Future[None] = Future()
+        threading.Thread(target=self._finish, args=(ended,), name="conquer-stop", daemon=True).start()
+        await asyncio.wrap_future(ended)
+
+    def _finish(self, ended: "Future[None]") -> None:
+        """Off the event loop, which the engine tells its last results to."""
+        try:
+            self.engine.stop()
+            self.database.close()
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
+
+    async def check_store(self) -> None:
+        """Raise RefusalError unless the store takes a write. It is a real one, made at most once a second."""
+        now = time.monotonic()
+        if self._probe is None or (self._probe.done() and now - self._probed >= 1):
+            self._probed = now
+            self._probe = self.engine.call(
+                None, lambda connection: end_session(connection, self._mark, time.time() + 3600)
+            )
+            # Its failure is read here, also if every caller has gone.
+            self._probe.add_done_callback(lambda probe: probe.cancelled() or probe.exception())
+        done, _ = await asyncio.wait({self._probe}, timeout=_PATIENCE)
+        if not done:
+            raise RefusalError(Kind.UNAVAILABLE, "store_slow", f"the store took no write in {_PATIENCE:g} s", 1)
+        self._probe.result()
+
+    def listed(self) -> list[Header]:
+        """Every model of the store."""
+        return self.listing.headers()
+
+    def refresh_keys(self) -> None:
+        """Read keys, links and ended sessions, which the shell and other servers change too."""
+        with self.database.reading() as connection:
+            known, links = keys.every(connection), all_invitations(connection)
+            ended, last = ended_sessions(connection, self._ended)
+        self.doorkeeper.refresh(known, ended, links)
+        self._ended = last
+
+    async def refresh_now(self) -> None:
+        """Read keys and links at once. If the store is away, they are read within a second of its return."""
+        with contextlib.suppress(DBAPIError, OSError):
+            await self.brief("keys", self.refresh_keys, urgent=True)
+
+
+def as_steps(work: "Steps | Callable[[], Any]") -> Steps:
+    """A job of long work: a generator as it is, or a call as one slice."""
+    if not callable(work):
+        return (yield from work)
+    return work()
+
+
+def _opened(settings: Settings) -> Database:
+    """The store, locked for this server. It is created only for a start that is not refused."""
+    if settings.key:
+        keys.check_secret(settings.key)
+    try:
+        database = Database(settings.store)
+    except NoStoreError:
+        _check_host(settings, without_keys=True)
+        database = Database(settings.store, create=True)
+    try:
+        with database.reading() as connection:
+            _check_host(settings, without_keys=not keys.every(connection))
+        database.claim()
+    except (ValueError, OSError):
+        database.close()
+        raise
+    return database
+
+
+def _check_host(settings: Settings, without_keys: bool) -> None:
+    if without_keys and not settings.key and settings.host not in _LOOPBACK:
+        raise StoreError(
+            "without keys only this machine is served: add one with 'conquer keys add', or give one of your own as"
+            f" CONQUER_KEY, or leave --host at 127.0.0.1, got {settings.host}"
+        )

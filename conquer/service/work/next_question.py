@@ -1,0 +1,255 @@
+"""The next question for a person: their open one, a repeat, or one drawn from the pool; leased to them for a while."""
+
+import random
+from collections import Counter
+from typing import Any
+
+import msgspec
+from sqlalchemy import delete, insert, select
+
+from conquer.answers import leftmost
+from conquer.service.engine.turn import Turn
+from conquer.service.errors import conflict
+from conquer.service.model.drawing import looking, narrowed
+from conquer.service.model.event import Event
+from conquer.service.model.learner_protocol import May
+from conquer.service.model.reading import decode_items
+from conquer.service.model.schemas import ChooseReply, ChooseRequest, Group, Item, Raw
+from conquer.service.store import log
+from conquer.service.store.schema import leases
+from conquer.service.work.boards import BoardReply
+from conquer.service.work.choosing import CellRoom, decide, reply
+from conquer.service.work.pair_coverage import PairCoverage, coverage_of
+from conquer.service.work.pool import groups_of
+from conquer.tickets import stream, ticket
+from conquer.types import Query
+
+_OTHERS = "everything is being answered by others"
+_PAUSED = "paused: no new questions for now; your answers count"
+_FRESH = 8
+"""Rows at the end of the log that are not repeated: a question of a moment ago measures memory."""
+_TRIES = 6
+_SHARED = "\x1f"
+"""Separates item and voter in a lease on an item that another voter holds too."""
+
+
+class Question(msgspec.Struct):
+    """What a page shows: the event with its items in full, and the voter's number of answers."""
+
+    event: ChooseReply | None
+    items: list[Item]
+    context: Any
+    answered: int
+    reason: str | None = None
+    """Without an event: why there is none now."""
+    done: bool | msgspec.UnsetType = msgspec.UNSET
+    """Without an event: whether nothing is left to ask this person, unless items are added."""
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+    """Without an event: the model is paused."""
+    board: BoardReply | msgspec.UnsetType | None = msgspec.UNSET
+    """At the end: the board, where the model has one."""
+    parse: Any = None
+    """For a parse question: the sentence, its tree, the word and the two heads."""
+
+
+def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) -> Question | None:
+    """The voter's open question, else a new one that no one else is answering.
+
+    `seconds`: length of the lease. `shared`: others may be answering the same question. None where `coverage_of` is.
+    """
+    open_event = _held(turn, voter)
+    if open_event is not None:
+        return _question(turn, open_event, voter)
+    if turn.header.paused:
+        return Question(None, [], None, _answered(turn, voter), _PAUSED, paused=True)
+    pool = groups_of(turn)
+    if not pool:
+        raise conflict("no_items", f"model {turn.state.name!r} has no items: upload some first")
+    may = coverage = None
+    if turn.state.learner.pairwise:
+        coverage = coverage_of(turn)
+        if coverage is None:
+            return None
+        may = _open_for(turn, coverage, voter)
+    busy = set() if shared else _taken(turn, voter)
+    event = _repeat(turn, voter, busy)
+    if event is None and not (coverage is not None and coverage.over & {voter, None}):
+        event = _drawn(turn, pool, busy, voter, may)
+    if event is None:
+        reason, done = _ended(turn, pool, busy, coverage, voter)
+        return Question(None, [], None, _answered(turn, voter), reason, done or msgspec.UNSET)
+    _lease(turn, event, voter, seconds)
+    return _question(turn, event, voter)
+
+
+def _question(turn: Turn, event: Event, voter: str) -> Question:
+    by_id = {item.id: item for item in decode_items(bytes(event.chosen.items))}
+    # The context of a question about a part of an item is not shown.
+    context = msgspec.json.decode(bytes(event.chosen.context)) if event.about is None else None
+    view = turn.state.learner.view(turn.state.round_of(event), event)
+    shown = [by_id[one] for one in event.subjects]
+    return Question(reply(event), shown, context, _answered(turn, voter), parse=view)
+
+
+def _answered(turn: Turn, voter: str) -> int:
+    return turn.state.tally.voters.get(voter, 0)
+
+
+# New questions.
+
+
+def _pairs_for(coverage: PairCoverage, voter: str | None, quota: int | None) -> May:
+    """The pairs that this person has not met and that still need answers; None: a person who has met none."""
+
+    def may(one: str, other: str) -> bool:
+        if quota is not None and coverage.votes_of(one, other) >= quota:
+            return False
+        return voter is None or not coverage.has_met(voter, one, other)
+
+    return may
+
+
+def _open_for(turn: Turn, coverage: PairCoverage, voter: str) -> May:
+    """`_pairs_for` without the pairs whose quota is filled by questions that others are answering now."""
+    quota = turn.state.settings.quota
+    may, held = _pairs_for(coverage, voter, quota), Counter() if quota is None else _pairs_held(turn, voter)
+    if quota is None or not held:
+        return may
+
+    def still(one: str, other: str) -> bool:
+        return may(one, other) and coverage.votes_of(one, other) + held[frozenset((one, other))] < quota
+
+    return still
+
+
+def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
+    """Rounds drawn from the pool until one has a question; rounds without one are logged like any other."""
+    state, room = turn.state, CellRoom()
+    for _ in range(state.learner.draws):
+        rng = random.Random(ticket(stream("pool", state.settings.seed), state.tally.ordinal))
+        drawn = state.learner.draw(rng, pool, busy, state.tally.asked, may)
+        if drawn is None:
+            return None
+        items, context, read = narrowed(drawn, may, looking(state.learner, state.ticket(), may))
+        request = ChooseRequest(items=Raw(items), context=Raw(context), voter=voter)
+        event = decide(turn, request, items, context, read, room)
+        if event.choice.query is not Query.NONE:
+            return event
+    return None
+
+
+def _ended(
+    turn: Turn, pool: list[Group], busy: set[str], coverage: PairCoverage | None, voter: str
+) -> tuple[str, bool]:
+    """Why there is no question now, and whether there will be none."""
+    quota = turn.state.settings.quota
+    if coverage is None or not _over(turn, pool, coverage, voter):
+        others = busy or (quota is not None and _pairs_held(turn, voter))
+        return (_OTHERS if others else turn.state.learner.exhausted), False
+    if quota is not None and _over(turn, pool, coverage, None):
+        return f"every pair has its {quota} answers" if quota > 1 else "every pair has its answer", True
+    return "you have answered about every pair", True
+
+
+def _over(turn: Turn, pool: list[Group], coverage: PairCoverage, voter: str | None) -> bool:
+    """Whether no pair is left for this person, or (None) for anyone; looks through all pairs once."""
+    if not coverage.over & {voter, None}:
+        may = _pairs_for(coverage, voter, turn.state.settings.quota)
+        if turn.state.learner.draw(random.Random(0), pool, set(), {}, may) is not None:
+            return False
+        coverage.over.add(voter)
+    return voter is not None or None in coverage.over
+
+
+# Repeats: earlier questions asked again, to the same person or another. They measure agreement and are never learnt.
+
+
+def _repeat(turn: Turn, voter: str, taken: set[str]) -> Event | None:
+    """An earlier question about nothing in `taken`, with sides tossed anew, at the model's `planted` rate."""
+    state = turn.state
+    rng = random.Random(ticket(stream("planted", state.settings.seed), state.tally.ordinal))
+    last = state.position - _FRESH
+    if rng.random() >= state.settings.planted or last <= turn.base:
+        return None
+    for _ in range(_TRIES):
+        found = log.answer_from(turn.connection, state.id, rng.randint(turn.base + 1, last))
+        event = turn.event(found[0]) if found is not None else None
+        if event is not None and found is not None and _is_repeatable(event, found[1], taken):
+            return _planted(turn, event, voter)
+    return None
+
+
+def _is_repeatable(event: Event, answered_by: str, taken: set[str]) -> bool:
+    said = event.answers.get(answered_by)
+    return (
+        event.chosen.planted is None
+        and event.choice.query is Query.DUEL
+        and said is not None
+        and said[1].value is not None
+        and said[1].winner in event.shown
+        and taken.isdisjoint(event.subjects)
+    )
+
+
+def _planted(turn: Turn, event: Event, voter: str) -> Event:
+    """The same items, pair and context under a new ordinal, whose ticket tosses for the sides."""
+    state, shown = turn.state, event.shown
+    number = state.ticket()
+    chosen = msgspec.structs.replace(
+        event.chosen,
+        ordinal=state.tally.ordinal,
+        ticket=number,
+        left=shown[leftmost(number, len(shown))],
+        planted=event.id,
+    )
+    return turn.open(chosen, None, voter, state.round_of(event))
+
+
+# Leases: a question belongs to one person for a while, so that no two are asked the same.
+
+
+def _held(turn: Turn, voter: str) -> Event | None:
+    """The voter's open question."""
+    found = turn.connection.execute(
+        select(leases.c.event_id).where(leases.c.model_id == turn.state.id, leases.c.voter == voter).limit(1)
+    ).scalar()
+    event = turn.event(found) if found is not None else None
+    return event if event is not None and voter not in event.answers else None
+
+
+def _taken(turn: Turn, voter: str) -> set[str]:
+    """What others are being asked about; expired leases are deleted."""
+    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.state.id, leases.c.until < turn.now))
+    others = (leases.c.model_id == turn.state.id) & (leases.c.voter != voter)
+    return set(turn.connection.execute(select(leases.c.subject).where(others)).scalars())
+
+
+def _pairs_held(turn: Turn, voter: str) -> Counter[frozenset[str]]:
+    """How many others are being asked about each pair."""
+    others = (leases.c.model_id == turn.state.id) & (leases.c.voter != voter) & (leases.c.until >= turn.now)
+    events: dict[str, set[str]] = {}
+    for row in turn.connection.execute(select(leases.c.event_id, leases.c.subject).where(others)):
+        events.setdefault(row.event_id, set()).add(row.subject.partition(_SHARED)[0])
+    return Counter(frozenset(items) for items in events.values())
+
+
+def _lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
+    """Lease the event to the voter, in place of any other lease of theirs."""
+    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.state.id, leases.c.voter == voter))
+    others = _taken(turn, voter)
+    rows = [
+        {
+            "model_id": turn.state.id,
+            "subject": item if item not in others else f"{item}{_SHARED}{voter}",
+            "voter": voter,
+            "event_id": event.id,
+            "until": turn.now + seconds,
+        }
+        for item in event.subjects
+    ]
+    turn.connection.execute(insert(leases), rows)
+
+
+def release(turn: Turn, event_id: str) -> None:
+    """End all leases of this event."""
+    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.state.id, leases.c.event_id == event_id))

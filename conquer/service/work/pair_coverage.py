@@ -1,0 +1,242 @@
+"""Which pairs of a pool were answered, how often and by whom. Read from the log; decides when a pool is finished."""
+
+import asyncio
+import heapq
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from typing import TypeVar
+
+import msgspec
+from sqlalchemy import Connection
+
+from conquer.service.engine.engine import Engine
+from conquer.service.engine.turn import Turn
+from conquer.service.errors import Kind, RefusalError, conflict
+from conquer.service.model.records import Answered, Corrected, Entry, Erasure, Voted
+from conquer.service.model.schemas import Group
+from conquer.service.store import log as log_table
+from conquer.service.store.database import Database
+from conquer.service.work.pool import groups_of, read_pool
+
+SLICE = 1000
+"""Answers read at once."""
+NEAR = 2000
+"""Rows that are caught up with inside a turn; more are read as long work."""
+_BYTES = 120
+"""Bytes of an answer in memory, roughly."""
+_LISTED = 256
+"""Voters in a progress report."""
+_TRIES = 5
+Result = TypeVar("Result")
+
+
+class VoterProgress(msgspec.Struct):
+    name: str
+    pairs: int
+    """Pairs they have answered, whatever they said."""
+
+
+class Progress(msgspec.Struct):
+    """`pairs` of the pool, and those `covered` by a learnt answer. `voters`: most pairs first.
+
+    `answered` of `wanted` answers count towards the quota; both are null without one.
+    """
+
+    pairs: int
+    covered: int
+    quota: int | None
+    answered: int | None
+    wanted: int | None
+    voters: list[VoterProgress]
+
+
+class _Pair(msgspec.Struct):
+    """The part of a decision that is read."""
+
+    names: tuple[str, ...] = ()
+    planted: str | None = None
+
+
+_pair = msgspec.json.Decoder(_Pair).decode
+
+
+class PairCoverage:
+    """The answered pairs of a pool up to a position of the log. A pair is a number made of two places in the pool.
+
+    >>> from conquer.service.model.schemas import Item
+    >>> coverage = PairCoverage([Group([Item("a", text="x"), Item("b", text="y"), Item("c", text="z")])])
+    >>> coverage.add("e", "ann", ("b", "a"), counts=True)
+    >>> coverage.votes_of("a", "b"), coverage.has_met("ann", "a", "b"), coverage.has_met("bob", "a", "b")
+    (1, True, False)
+    """
+
+    def __init__(self, pool: Sequence[Group], quota: int | None = None) -> None:
+        self.quota = quota
+        self.pairs = sum(len(group.items) * (len(group.items) - 1) // 2 for group in pool)
+        self.covered, self.filled = 0, 0
+        """Pairs with a learnt answer, and learnt answers that count towards the quota."""
+        self.pooled = sum(len(group.items) for group in pool)
+        """Items the places are numbered by; when the pool grows, everything is read again."""
+        self.position = 0
+        self.void = False
+        """Rows read here were erased: everything is read again."""
+        self.over: set[str | None] = set()
+        """Voters without a pair left, None: no pair is left for anyone. Only an undo changes that."""
+        self._places = {item.id: k for k, item in enumerate(item for group in pool for item in group.items)}
+        self._votes: Counter[int] = Counter()
+        self._met: dict[str, set[int]] = {}
+        self._said: dict[tuple[str, str], tuple[int, bool]] = {}
+        """By event and voter: the pair, and whether the answer was learnt. Needed to undo it."""
+
+    def _number(self, one: str, other: str) -> int | None:
+        a, b = self._places.get(one), self._places.get(other)
+        return None if a is None or b is None else (min(a, b) << 32) | max(a, b)
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, roughly."""
+        return _BYTES * (len(self._said) + len(self._votes) + len(self._places))
+
+    def votes_of(self, one: str, other: str) -> int:
+        """Learnt answers about this pair."""
+        number = self._number(one, other)
+        return 0 if number is None else self._votes[number]
+
+    def has_met(self, voter: str, one: str, other: str) -> bool:
+        """Whether the voter has answered about this pair, whatever they said."""
+        number = self._number(one, other)
+        return number is not None and number in self._met.get(voter, ())
+
+    def add(self, event: str, voter: str, names: Sequence[str], counts: bool) -> None:
+        """Count an answer to a question about two items."""
+        number = self._number(*names) if len(names) == 2 else None
+        if number is None:
+            return
+        self._said[event, voter] = number, counts
+        self._met.setdefault(voter, set()).add(number)
+        self._count(number, int(counts))
+
+    def undo(self, event: str, voter: str) -> None:
+        """Forget an answer; its pair may be asked again."""
+        number, counts = self._said.pop((event, voter), (None, False))
+        if number is not None:
+            self.over.clear()
+            self._met[voter].discard(number)
+            self._count(number, -int(counts))
+
+    def _count(self, number: int, change: int) -> None:
+        before = self._votes[number]
+        after = self._votes[number] = before + change
+        most = max(before, after) if self.quota is None else self.quota
+        self.filled += min(after, most) - min(before, most)
+        self.covered += (after > 0) - (before > 0)
+
+    def voters(self, most: int) -> list[tuple[str, int]]:
+        """The voters with most pairs, and their numbers of pairs."""
+        met = ((name, len(pairs)) for name, pairs in self._met.items() if pairs)
+        return heapq.nlargest(most, met, key=lambda one: one[1])
+
+    def read_next(self, connection: Connection, model: int, head: int) -> None:
+        """Read the next slice of answers, up to the row at `head`."""
+        # Erasures before anything was read have removed nothing from here.
+        begun = self.position > 0
+        rows = log_table.said(connection, model, self.position, head, SLICE)
+        pairs = {name: _decoded(body) for name, body in log_table.decisions(connection, model, {r.event for r in rows})}
+        for row in rows:
+            self._read(row, pairs.get(row.event or ""))
+            self.void = self.void or (begun and isinstance(row.body, Erasure))
+        self.position = rows[-1].position if len(rows) == SLICE else head
+
+    def _read(self, row: Entry, asked: _Pair | None) -> None:
+        match row.body:
+            case Answered(value=value) if asked is not None and asked.planted is None:
+                self.add(str(row.event), row.voter or "", asked.names, value is not None)
+            case Voted(names=names, value=value):
+                self.add(str(row.event), row.voter or "", names, value is not None)
+            case Corrected():
+                self.undo(str(row.event), row.voter or "")
+            case _:
+                pass
+
+
+def _decoded(body: str) -> _Pair:
+    try:
+        return _pair(body)
+    except (msgspec.DecodeError, RecursionError):
+        # A damaged row names no pair.
+        return _Pair()
+
+
+def coverage_of(turn: Turn) -> PairCoverage | None:
+    """The coverage up to now; None where too many rows are missing to read them in a turn (see `Coverages`)."""
+    state, pool = turn.state, groups_of(turn)
+    found: PairCoverage | None = state.asked
+    if found is None or found.void or found.pooled != sum(len(group.items) for group in pool):
+        found = PairCoverage(pool, state.settings.quota)
+    if state.position - max(found.position, turn.base) > NEAR:
+        return None
+    turn.flush()
+    while found.position < state.position:
+        found.read_next(turn.connection, state.id, state.position)
+    state.asked = found
+    return None if found.void else found
+
+
+def progress(turn: Turn) -> Progress | None:
+    """How far a pool's questions have come; None where `coverage_of` is."""
+    state = turn.state
+    if not state.learner.pairwise:
+        raise conflict("no_pairs", f"model {state.name!r} asks about parts of its items, not about pairs of them")
+    found = coverage_of(turn)
+    if found is None:
+        return None
+    quota = state.settings.quota
+    answered, wanted = (None, None) if quota is None else (found.filled, quota * found.pairs)
+    voters = [VoterProgress(*one) for one in found.voters(_LISTED)]
+    return Progress(found.pairs, found.covered, quota, answered, wanted, voters)
+
+
+def read_coverage(database: Database, model: int, head: int, quota: int | None) -> Generator[None, None, PairCoverage]:
+    """Read a model's coverage from the store up to the row at `head`, slice by slice."""
+    with database.reading(patient=True) as connection:
+        found = PairCoverage(read_pool(connection, model), quota)
+    while found.position < head:
+        yield
+        with database.reading(patient=True) as connection:
+            found.read_next(connection, model, head)
+    return found
+
+
+class Coverages:
+    """Runs work that needs a coverage; long logs are read once for all requests that wait. For the event loop."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._reading: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self, name: str, work: Callable[[Turn], Result | None], owner: str) -> Result:
+        """What `work` returns, run again after the log was read while it returns None."""
+        for _ in range(_TRIES):
+            found: Result | None = await self._engine.call(name, work, owner=owner)
+            if found is not None:
+                return found
+            if name not in self._reading:
+                task = self._reading[name] = asyncio.create_task(self._read(name, owner))
+                task.add_done_callback(lambda _: self._reading.pop(name))
+            await asyncio.shield(self._reading[name])
+        raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)
+
+    async def _read(self, name: str, owner: str) -> None:
+        def where(turn: Turn) -> tuple[int, int, int | None]:
+            return turn.state.id, turn.state.position, turn.state.settings.quota
+
+        model, head, quota = await self._engine.call(name, where, owner=owner, reads=True)
+        # A lane of its own: a question does not wait for uploads with the same key.
+        job = read_coverage(self._engine.database, model, head, quota)
+        found = await self._engine.long.run(f"coverage {owner}", job)
+
+        def keep(turn: Turn) -> None:
+            if turn.state.id == model:
+                turn.state.asked = found
+
+        await self._engine.call(name, keep, owner=owner, reads=True)

@@ -1,0 +1,72 @@
+"""What annotators said and the trees it has made so far, as the files that `conquer parse` reads."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection
+
+from conquer.data.treebank import Sentence, parse, text_of
+from conquer.parsing.parser import Parser
+from conquer.service.model.event import Event
+from conquer.service.model.records import Answered, Entry
+from conquer.service.model.schemas import Group
+from conquer.service.work.parser.questions import asked_about, read_sentence
+from conquer.service.work.pool import read_pool
+
+
+def sentences(pool: Sequence[Group]) -> dict[str, Sentence]:
+    """The sentences to ask about by their item's id, each with an id that no other has.
+
+    That is the file's own id where it can be, so that answers go with the file that was uploaded as well.
+    """
+    found = {item.id: parse(item.text or "", heads="ignore")[0] for item in asked_about(pool)}
+    own = {name: _own_id(name, one) for name, one in found.items()}
+    times = Counter(own.values())
+    return {name: _named(one, own[name] if times[own[name]] == 1 else name) for name, one in found.items()}
+
+
+def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
+    """Every sentence with the parser's tree, in CoNLL-U."""
+    return text_of(parser.parse(list(sentences(pool).values()))).encode()
+
+
+def answer_lines(connection: Connection, model: int) -> Callable[[Entry, Event], bytes | None]:
+    """How this model's answers are written: by the ids that the sentences have in the exported trees."""
+    names = {item: one.id for item, one in sentences(read_pool(connection, model)).items()}
+    return lambda entry, event: _answer_line(entry, event, names)
+
+
+def _answer_line(entry: Entry, event: Event, names: dict[str, str]) -> bytes | None:
+    """An answer as `conquer parse train --answers` reads it; None where it does not count.
+
+    `names`: the exported id of each sentence. Repeats that only measure agreement and late answers do not count.
+    """
+    said: Answered = entry.body
+    memo = event.choice.memo
+    if said.reason in ("planted", "late") or memo.get("sentence") not in names:
+        return None
+    words = {event.shown[0]: "first", event.shown[1]: "second", "skip": "refused"}
+    row = {
+        "sentence": names[memo["sentence"]],
+        "word": int(memo["word"]),
+        "heads": [int(head) for head in event.shown],
+        "answer": words.get(said.winner, "neither"),
+    }
+    return json.dumps(row).encode() + b"\n"
+
+
+def _own_id(name: str, sentence: Sentence) -> str:
+    """The id in the sentence's comments; without one, the place that its item is named after."""
+    return sentence.id if any(map(_is_id, sentence.lines)) else name.partition("-")[2]
+
+
+def _named(sentence: Sentence, name: str) -> Sentence:
+    if sentence.id == name and any(map(_is_id, sentence.lines)):
+        return sentence
+    rest = [line for line in sentence.lines if not _is_id(line)]
+    return read_sentence("\n".join([f"# sent_id = {name}", *rest]) + "\n\n", name)
+
+
+def _is_id(line: str) -> bool:
+    return line.startswith("#") and line[1:].partition("=")[0].strip() == "sent_id"
