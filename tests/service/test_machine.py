@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from conquer.service.engine.loading import load
 from conquer.service.errors import RefusalError
 from conquer.service.model.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Settings
-from conquer.service.store import log, snapshots
+from conquer.service.store import log
 from conquer.service.web.server import Server
 from conquer.service.work import answering, choosing
 from conquer.service.work.creation import create
-from conquer.service.work.listing import counts
 
 from .folds import loaded, slow_fold
 
@@ -122,7 +122,7 @@ class Machine(RuleBasedStateMachine):
         assert tally.rounds == len(self.chosen)
         with self.server.database.reading() as connection:
             header = log.headers(connection, ["m"])["m"]
-            assert counts(connection, header, snapshots.complete(connection, header.id)) == tally
+            assert load(connection, header, self.server.engine.build).tally == tally
 
     def teardown(self) -> None:
         weights = self.settled(lambda turn: turn.state.learner.learner.model.weights())

@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from conquer.service.alarms import Alarms
 from conquer.service.engine.long_work import Job, LongWork
 from conquer.service.engine.turn import Turn
@@ -111,20 +113,20 @@ class LoadedModels:
         if state.since_snapshot < every or state.stale or state.void or self._storing:
             return
         try:
-            data, position, generation = state.dumps(), state.position, state.generation
+            job = self._store(state, state.dumps(), _summary(state), state.position, state.generation)
             state.since_snapshot = 0
             self._storing = True
-            self._long.submit("snapshots", self._store(state, data, position, generation))
+            self._long.submit("snapshots", job)
         except Exception as error:
             self._storing = False
             self._failed(state, error)
 
-    def _store(self, state: ModelState, data: bytes, position: int, generation: int) -> Job:
+    def _store(self, state: ModelState, data: bytes, summary: str, position: int, generation: int) -> Job:
         try:
             pieces = snapshots.pieces(data)
             for part, piece in enumerate(pieces):
                 yield
-                work = _piece(state.id, position, generation, part, len(pieces), piece)
+                work = _piece(state.id, position, generation, part, len(pieces), piece, "" if part else summary)
                 self._call_now(state.name, work, owner="snapshots")
         except RefusalError as refusal:
             if refusal.code not in _NOT_NEEDED:
@@ -143,7 +145,13 @@ class LoadedModels:
         self._alarms.raise_(f"snapshot:{state.name}", f"a snapshot of model {state.name!r} failed: {error!r}")
 
 
-def _piece(model: int, position: int, generation: int, part: int, count: int, piece: bytes) -> Callable[[Turn], None]:
+def _summary(state: ModelState) -> str:
+    return msgspec.json.encode(state.tally.summary()).decode()
+
+
+def _piece(
+    model: int, position: int, generation: int, part: int, count: int, piece: bytes, summary: str = ""
+) -> Callable[[Turn], None]:
     """Work that stores one piece of a snapshot, if the snapshot is still that of the model."""
 
     def work(turn: Turn) -> None:
@@ -155,7 +163,7 @@ def _piece(model: int, position: int, generation: int, part: int, count: int, pi
             raise conflict("void", f"model {state.name!r} begins at {turn.base}, not before position {position}")
         if part == 0 and snapshots.exists(turn.connection, model, position):
             raise conflict("snapshot_exists", f"another server stores position {position}")
-        snapshots.write_piece(turn.connection, model, position, part, count, turn.now, piece)
+        snapshots.write_piece(turn.connection, model, position, part, count, turn.now, piece, summary)
         if part == count - 1:
             snapshots.thin(turn.connection, model, turn.base)
 
@@ -169,5 +177,5 @@ def _store_now(database: Database, state: ModelState, now: float) -> None:
         if found is None or (found.id, found.position) != (state.id, state.position):
             return
         if not snapshots.exists(connection, state.id, state.position):
-            snapshots.replace(connection, state.id, state.position, pieces, now)
+            snapshots.replace(connection, state.id, state.position, pieces, now, _summary(state))
             snapshots.thin(connection, state.id, found.base)

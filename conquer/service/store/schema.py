@@ -77,6 +77,8 @@ snapshots = Table(
     Column("at", Double, nullable=False),
     # The replay rules that made it; a snapshot of other rules is replaced by a replay of the log.
     Column("format", Integer, nullable=False),
+    # Of the first part: the model's counts as JSON, for lists; "" for none.
+    Column("summary", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )
 

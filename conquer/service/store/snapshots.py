@@ -18,45 +18,40 @@ def pieces(data: bytes) -> list[bytes]:
 
 
 def write_piece(
-    connection: Connection, model: int, position: int, part: int, count: int, at: float, data: bytes
+    connection: Connection, model: int, position: int, part: int, count: int, at: float, data: bytes, summary: str = ""
 ) -> None:
-    values = {
-        "model_id": model,
-        "position": position,
-        "part": part,
-        "parts": count,
-        "at": at,
-        "data": data,
-        "format": FOLD,
-    }
-    connection.execute(insert(snapshots), values)
+    """Store one of `count` pieces. `summary`: the model's counts as JSON, for lists."""
+    values = {"model_id": model, "position": position, "part": part, "parts": count, "at": at, "format": FOLD}
+    connection.execute(insert(snapshots), {**values, "summary": summary, "data": data})
 
 
-def replace(connection: Connection, model: int, position: int, parts: Sequence[bytes], at: float) -> None:
+def replace(
+    connection: Connection, model: int, position: int, parts: Sequence[bytes], at: float, summary: str = ""
+) -> None:
     """Store all pieces at a position, in place of what is there."""
     drop(connection, model, position)
     for part, piece in enumerate(parts):
-        write_piece(connection, model, position, part, len(parts), at, piece)
+        write_piece(connection, model, position, part, len(parts), at, piece, "" if part else summary)
+
+
+def summaries(connection: Connection, models: Sequence[int]) -> dict[tuple[int, int], str]:
+    """By model and position: the counts stored with a snapshot, where it was made by these replay rules."""
+    first = (snapshots.c.part == 0) & (snapshots.c.format == FOLD) & (snapshots.c.summary != "")
+    wanted = select(snapshots.c.model_id, snapshots.c.position, snapshots.c.summary)
+    rows = connection.execute(wanted.where(first, snapshots.c.model_id.in_(models)))
+    return {(row.model_id, row.position): row.summary for row in rows}
 
 
 def complete(connection: Connection, model: int) -> list[int]:
-    """Positions of the whole snapshots of a model, newest first."""
-    return all_complete(connection, [model]).get(model, [])
-
-
-def all_complete(connection: Connection, models: Sequence[int]) -> dict[int, list[int]]:
-    """The same for several models at once; those without any are left out."""
-    found: dict[int, list[int]] = {}
-    rows = connection.execute(
-        select(snapshots.c.model_id, snapshots.c.position)
-        .where(snapshots.c.model_id.in_(models))
-        .group_by(snapshots.c.model_id, snapshots.c.position)
+    """Positions of the complete snapshots of a model, newest first."""
+    found = (
+        select(snapshots.c.position)
+        .where(snapshots.c.model_id == model)
+        .group_by(snapshots.c.position)
         .having(func.count() == func.max(snapshots.c.parts))
         .order_by(snapshots.c.position.desc())
     )
-    for row in rows:
-        found.setdefault(row.model_id, []).append(row.position)
-    return found
+    return list(connection.execute(found).scalars())
 
 
 def exists(connection: Connection, model: int, position: int) -> bool:

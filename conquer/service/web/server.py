@@ -75,7 +75,7 @@ class Server:
         self.refresh_keys()
         self.alarms = Alarms()
         self.engine = Engine(self.database, tasks.build, settings, alarms=self.alarms, decide=decide)
-        self.listing = Listing(self.database, self.engine)
+        self.listing = Listing(self.engine)
         self.boards = Boards(self.engine)
         self.coverages = Coverages(self.engine)
         self.meters = Meters()
