@@ -93,7 +93,9 @@ class Settings:
     def limits(self) -> Limits:
         """The limits that are settings, with the others at their defaults."""
         own = {one.name for one in fields(self)}
-        return Limits(**{one.name: getattr(self, one.name) for one in fields(Limits) if one.name in own})
+        given = {one.name: getattr(self, one.name) for one in fields(Limits) if one.name in own}
+        # A cell takes at least 16 bytes of a body: a round as large as it may be is not refused for its cells.
+        return Limits(cells=max(_LIMITS.cells, self.round_bytes // 16), **given)
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, **flags: Any) -> "Settings":

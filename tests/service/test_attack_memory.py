@@ -87,7 +87,6 @@ def test_fitting_features_takes_memory_in_proportion(start):
         assert used < 25 * len(content) / MB
 
 
-@pytest.mark.xfail(strict=True, reason="learners read the default limits yet")
 def test_rounds_above_the_default_reach_the_learner_where_the_setting_allows(start):
     """CONQUER_ROUND_BYTES of 32 MB: a round of 14 MB is chosen from, and a server with the default refuses it."""
     rng = np.random.default_rng(0)

@@ -283,7 +283,7 @@ def test_what_was_read_together_pays_its_room_once(tmp_path, monkeypatch):
         request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
 
         def left(turn: Any) -> tuple[int, list[Any]]:
-            room = choosing.CellRoom()
+            room = choosing.CellRoom(turn.limits)
             before, results = room.cells, rounds.choose_all(turn, [request] * 20, room)
             return before - room.cells, results
 

@@ -51,7 +51,7 @@ from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, stopping, unknown_model
 from conquer.service.model.schemas import ChooseRequest
 from conquer.service.model.state import ModelState
-from conquer.service.settings import Limits, Settings
+from conquer.service.settings import Settings
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
 from conquer.service.store.database import Database
@@ -99,6 +99,7 @@ class Engine:
         decide: Decide | None = None,
     ) -> None:
         self.database, self.build, self.settings, self.clock = database, build, settings, clock
+        self.limits = settings.limits
         self.alarms = alarms or Alarms()
         self.long = LongWork("conquer-long", 4)
         self.commits = 0
@@ -126,10 +127,6 @@ class Engine:
     def models(self) -> OrderedDict[str, ModelState]:
         """The models in memory, least recently used first."""
         return self._memory.models
-
-    @property
-    def limits(self) -> Limits:
-        return self.settings.limits
 
     @property
     def waiting(self) -> int:

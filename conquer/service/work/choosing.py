@@ -17,7 +17,6 @@ _QUERIES: tuple[Literal["none", "duel", "best"], ...] = ("none", "duel", "best")
 """By the number of a `Query`."""
 
 
-_LIMITS = Limits()
 _BYTES_OF_A_CELL = 16
 """What a feature takes in a body, roughly."""
 
@@ -33,8 +32,8 @@ class CellRoom:
     A batch fills it with all its rounds.
     """
 
-    def __init__(self) -> None:
-        self.cells = _LIMITS.cells
+    def __init__(self, limits: Limits) -> None:
+        self.cells = limits.cells
         self.checks = _CHECKED
 
     def take(self, size: int, cells: int) -> bool:
@@ -68,7 +67,7 @@ def choose(turn: Turn, request: ChooseRequest, room: CellRoom | None = None) -> 
     if event is not None:
         _check_same(event, request)
         return reply(event)
-    room = room or CellRoom()
+    room = room or CellRoom(turn.limits)
     return reply(decide(turn, request, *read(turn, request, room), room))
 
 
@@ -86,7 +85,7 @@ def read(turn: Turn, request: ChooseRequest, room: CellRoom) -> ReadRound:
     """A request's round as the learner reads it; a RefusalError where it cannot, or there is no room for it."""
     # Copies: a part of a body would keep the whole of it alive, which may be a batch of many rounds.
     items, context = bytes(request.items), bytes(request.context)
-    left, most = room.cells, _LIMITS.round_bytes
+    left, most = room.cells, turn.limits.round_bytes
     if len(items) + len(context) > most:
         raise invalid(f"a round has at most {most} bytes, got {len(items) + len(context)}")
     # Reading costs what it weighs, whatever becomes of the round.

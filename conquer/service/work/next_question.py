@@ -124,7 +124,7 @@ def _open_for(turn: Turn, coverage: PairCoverage, voter: str) -> May:
 
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
     """Rounds drawn from the pool until one has a question; rounds without one are logged like any other."""
-    state, room = turn.state, CellRoom()
+    state, room = turn.state, CellRoom(turn.limits)
     for _ in range(state.learner.draws):
         rng = random.Random(ticket(stream("pool", state.settings.seed), state.tally.ordinal))
         drawn = state.learner.draw(rng, pool, busy, state.tally.asked, may)

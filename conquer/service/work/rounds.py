@@ -97,7 +97,7 @@ def _is_new(turn: Turn, request: ChooseRequest, ids: set[str]) -> bool | Refusal
 
 def _read_alone(turn: Turn, request: ChooseRequest, room: CellRoom | None) -> ReadRound | RefusalError:
     try:
-        return read(turn, request, room or CellRoom())
+        return read(turn, request, room or CellRoom(turn.limits))
     except RefusalError as refusal:
         return refusal
 
@@ -168,7 +168,7 @@ def _decided_alone(turn: Turn, request: ChooseRequest, found: Found, room: CellR
     if isinstance(found, RefusalError):
         return found
     # A round that was read together has had its room.
-    room = CellRoom() if room is None or isinstance(found, int) else room
+    room = CellRoom(turn.limits) if room is None or isinstance(found, int) else room
     try:
         if isinstance(found, ReadRound):
             return reply(decide(turn, request, *found, room))

@@ -25,7 +25,7 @@ async def choose_batch(call: Call) -> msgspec.Raw:
     request: BatchChoose = call.body
 
     def work(turn: Turn) -> tuple[msgspec.Raw, dict[str, int]]:
-        found = rounds.choose_all(turn, request.rounds, choosing.CellRoom())
+        found = rounds.choose_all(turn, request.rounds, choosing.CellRoom(turn.limits))
         return _in_order(found), queries(found)
 
     results, asked = await call.on_model(work)
