@@ -120,8 +120,7 @@ def _config(server: Server) -> uvicorn.Config:
         timeout_keep_alive=int(settings.idle_seconds),
         # Half of the time for requests, the other half for the last snapshots.
         timeout_graceful_shutdown=max(1, int(settings.stop_seconds / 2)),
-        proxy_headers=bool(settings.proxy),
-        forwarded_allow_ips=settings.proxy or None,
+        proxy_headers=False,
         server_header=False,
     )
 

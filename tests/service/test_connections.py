@@ -165,6 +165,23 @@ def test_one_request_after_another_on_one_connection(start):
     assert talk(server, request * 20 + last).count(b"HTTP/1.1 200") == 21
 
 
+def test_a_proxys_connection_is_kept_and_takes_large_bodies(start):
+    """Behind a proxy the client's address is a header's; bounds and deadlines are of the proxy's connection."""
+    server = start(probe="/healthz", proxy="127.0.0.1", read_seconds=1, round_bytes=1 << 20)
+    with httpx.Client(base_url=server.address, timeout=60, headers={"X-Forwarded-For": "1.2.3.4"}) as client:
+        made = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
+        assert client.post("/v1/models", json=made).status_code == 201
+        items = [{"id": f"i{k}", "vector": [1, 2]} for k in range(800)]
+        body = json.dumps({"items": [{**item, "text": "tea " * 100} for item in items]}).encode()
+        ports = set()
+        for _ in range(3):
+            reply = client.post("/v1/models/m/choose", content=body)
+            assert reply.status_code == 200, reply.text
+            ports.add(reply.extensions["network_stream"].get_extra_info("client_addr"))
+            time.sleep(0.6)
+    assert len(ports) == 1
+
+
 def test_one_address_has_its_share(start):
     """One that opens hundreds is told so; the others, and its own open ones, go on."""
     server = start(probe="/healthz", connections_per_address=20)

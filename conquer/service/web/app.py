@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from conquer.service.web.connections import Requests
 from conquer.service.web.cors import Cors
@@ -89,7 +90,11 @@ def make_app(server: Server) -> Starlette:
             await server.stop()
 
     keeper = server.doorkeeper
-    middleware = [Middleware(Requests, server.bounds), Middleware(Cors, keeper.origins, lambda: keeper.open)]
+    middleware = [Middleware(Requests, server.bounds)]
+    if server.settings.proxy:
+        # Inside Requests, which knows connections by their own addresses.
+        middleware.append(Middleware(ProxyHeadersMiddleware, server.settings.proxy))
+    middleware.append(Middleware(Cors, keeper.origins, lambda: keeper.open))
     app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
     app.router.redirect_slashes, app.router.default = False, not_found
     return app
