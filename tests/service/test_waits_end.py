@@ -7,11 +7,10 @@ import threading
 import pytest
 
 from conquer.service.engine import engine as queues
-from conquer.service.engine.loading import load, load_up_to
+from conquer.service.engine.loading import load
 from conquer.service.errors import RefusalError
 from conquer.service.jobs import expiry, retention
 from conquer.service.store.log import headers
-from conquer.service.work.erasure import Reweighing
 
 from .conftest import run
 from .engines import held_back, losing, replace, soon
@@ -249,29 +248,5 @@ def test_a_failed_commit_of_nothing_tells_nobody(local, monkeypatch) -> None:
             monkeypatch.setattr(queues, "_NEAR", 2000)
             gate.set()
             assert (await soon(asked)).status_code == 200
-
-    run(go())
-
-
-def test_weights_are_not_looked_for_in_rows_that_are_gone(local, tmp_path) -> None:
-    """The rows up to which an erasure looks have gone, and later ones have come: it ends."""
-
-    async def go():
-        app = local(snapshot_every=10**6)
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            await play(client, 4)
-            engine = app.server.engine
-            spoil(tmp_path, "DELETE FROM log WHERE position = 6")
-
-            def take() -> int:
-                with engine.database.reading() as connection:
-                    header = headers(connection, ["m"])["m"]
-                    state = load_up_to(connection, header, engine.build, 5)
-                    Reweighing(engine, header, {5})._take(connection, state, 6)
-                    return state.position
-
-            thread = asyncio.get_running_loop().run_in_executor(None, take)
-            assert await soon(thread) == 5
 
     run(go())

@@ -105,9 +105,7 @@ def catch_up(connection: Connection, state: Counted, cached: int = 20_000, last:
             return
 
 
-def take_in(
-    connection: Connection, state: Counted, rows: list[Entry], replay: Callable[[Entry], None] | None = None
-) -> list[Entry]:
+def take_in(connection: Connection, state: Counted, rows: list[Entry]) -> list[Entry]:
     """Replay the first of these rows, as many as can be read with the events they speak of; the others are returned.
 
     An answer is small and its round may be large: two hundred rounds at once would be gigabytes.
@@ -120,7 +118,7 @@ def take_in(
     # An erasure empties the cache: what the rows after it speak of is looked up again.
     end = next((place for place, row in enumerate(rows[:end], 1) if isinstance(row.body, Erasure)), end)
     for row in rows[:end]:
-        (replay or state.replay)(row)
+        state.replay(row)
     return rows[end:]
 
 

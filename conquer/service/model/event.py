@@ -128,8 +128,8 @@ class Event(msgspec.Struct, eq=False, gc=False):
         return size - before
 
     def source(self, voter: str | None, said: Answered) -> Source:
-        """Whom an answer comes from, and on which side the first of two was."""
-        return Source(voter, self.side, said.kind, said.weight)
+        """The voter, and the side that the first of two was on. The weight follows from the log before the answer."""
+        return Source(voter, self.side, said.kind)
 
     @property
     def side(self) -> int:

@@ -67,7 +67,7 @@ class Answered(msgspec.Struct, omit_defaults=True, gc=False):
     """The first time it was another person who answered."""
     kind: VoterKind = "person"
     weight: float | None = None
-    """How far the voter was believed: the weight with which it was learnt, where the model weighs voters."""
+    """How far the voter was believed when it was given, where the model weighs voters. A replay finds it anew."""
 
 
 class Voted(msgspec.Struct, omit_defaults=True):
