@@ -12,7 +12,7 @@ import numpy as np
 
 from conquer.answers import RESERVED
 from conquer.checks import is_real
-from conquer.data.columns import FEATURES, ITEM_ID, TEXT, VECTOR, column, plain
+from conquer.data.columns import FEATURES, ITEM_ID, TEXT, VECTOR, by_plain_name, column, plain
 from conquer.data.compression import DataError
 from conquer.data.tables import Chunk, FilePart, chunks, from_rows, point, sniff
 from conquer.items import PARTS, SHOWN, Part, has_parts, parts_of
@@ -254,18 +254,33 @@ def _columns(names: Sequence[str], where: str, ids_alone: bool) -> tuple[str, di
     if identity is None:
         raise DataError(f"{where}: no column is an id ({', '.join(ITEM_ID)}) among {', '.join(names)!r:.300}")
     others = [name for name in names if name != identity]
-    parts = {part: name for part, usual in _PARTS.items() if (name := column(others, usual)) is not None}
-    if "features" in parts and "vector" not in parts and parts.get("text") != "text":
-        parts.pop("text", None)  # a comment beside features is not the item
+    parts = part_columns(others)
     if not ids_alone and not parts and all(plain(name) in SHOWN for name in others):
         raise DataError(f"{where}: no column says what an item is ({', '.join((*TEXT, *FEATURES, *VECTOR))})")
     return identity, parts
 
 
+def part_columns(names: Iterable[str], text: str | None = None) -> dict[Part, str]:
+    """The columns of an item's parts; `text` names that of the texts.
+
+    >>> part_columns(["id", "Review", "embedding"]), part_columns(["features", "comment"])
+    ({'text': 'Review', 'vector': 'embedding'}, {'features': 'features'})
+    """
+    known = by_plain_name(names)
+    parts = {part: known[one] for part, usual in _PARTS.items() for one in reversed(usual) if one in known}
+    if text is not None:
+        parts.pop("text", None)
+        named = column(known.values(), TEXT, text)
+        parts = parts if named is None else {"text": named, **parts}
+    elif "features" in parts and "vector" not in parts and parts.get("text") != "text":
+        parts.pop("text", None)  # a comment beside features is not the item
+    return parts
+
+
 def _contents(chunk: Chunk, identity: str, parts: Mapping[Part, str], decimal_comma: bool) -> Iterator[Any]:
     if parts:
         for cells in zip(*(chunk.column(name) for name in parts.values()), strict=True):
-            yield parts_of({part: _part(part, cell) for part, cell in zip(parts, cells, strict=True)})
+            yield parts_of({part: part_of_cell(part, cell) for part, cell in zip(parts, cells, strict=True)})
         return
     others = [name for name in chunk.names if name != identity and plain(name) not in SHOWN]
     for row in zip(*(chunk.column(name) for name in others), strict=True):
@@ -273,7 +288,7 @@ def _contents(chunk: Chunk, identity: str, parts: Mapping[Part, str], decimal_co
         yield {name: number_or_text(cell, decimal_comma) for name, cell in given}
 
 
-def _part(part: Part, cell: Any) -> Any:
+def part_of_cell(part: Part, cell: Any) -> Any:
     """A part as its column holds it: in a table, an empty cell is none, and features and vectors are JSON."""
     if isinstance(cell, str) and not cell.strip():
         return None

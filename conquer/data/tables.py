@@ -32,6 +32,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _LOOK = 1 << 20
 _LONGEST_CELL = (1 << 24) + (1 << 10)
 _LARGEST_ARRAY = 1 << 30
+_LONGEST_LITERAL = 1 << 20
 _FIRST_ROWS = 256
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
@@ -82,9 +83,15 @@ class Chunk:
     names: Sequence[str]
     column: Callable[[str], list[Any]]
     bad: dict[int, str]
+    objects: list[dict[str, Any]] | None = None
+    """The rows of JSON as they came, each with its own fields; None: all rows have the columns `names`."""
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """(line, row) of every row."""
+        if self.objects is not None:
+            for k, line in enumerate(self.lines):
+                yield line, ValueError(self.bad[k]) if k in self.bad else self.objects[k]
+            return
         columns = {name: self.column(name) for name in self.names}
         for k, line in enumerate(self.lines):
             yield line, ValueError(self.bad[k]) if k in self.bad else {name: columns[name][k] for name in columns}
@@ -215,7 +222,7 @@ def from_rows(rows: Iterator[tuple[int, Any]], meter: _Meter | None = None) -> I
             if not isinstance(row, dict)
         }
         names = list(dict.fromkeys(name for row in found for name in row))
-        yield Chunk([line for line, _ in some], names, _fields_of(found), bad)
+        yield Chunk([line for line, _ in some], names, _fields_of(found), bad, found)
 
 
 def _some(rows: Iterator[tuple[int, Any]], meter: _Meter) -> list[tuple[int, Any]]:
@@ -242,15 +249,18 @@ def _object(line: bytes) -> Any:
     try:
         return json.loads(line.removeprefix(codecs.BOM_UTF8))
     except (ValueError, RecursionError) as error:
-        # McAuley's files of 2014 and before hold Python dictionaries: single quotes, True and None.
+        # McAuley's files of 2014 and before hold Python dictionaries: single quotes, True and None. A syntax tree takes
+        # a hundred times its text, so a long line is not one of them.
         try:
+            if len(line) > _LONGEST_LITERAL:
+                raise ValueError("too long")
             return ast.literal_eval(line.decode().strip())
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             return ValueError(f"not a JSON object ({error!s:.100})")
 
 
 def _array(part: FilePart) -> Iterator[tuple[int, Any]]:
-    """(number, row) of a JSON array, which is read as one."""
+    """(number, row) of a JSON array, which is read as one. A string is a row with that text."""
     parts, size = [], 0
     for piece in pieces(part.source):
         parts.append(piece)
@@ -262,7 +272,7 @@ def _array(part: FilePart) -> Iterator[tuple[int, Any]]:
         rows = json.loads(text.removeprefix("\ufeff"), parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{name_of(part.source)}: the JSON array is broken ({error!s:.100})") from None
-    return iter(enumerate(rows, 1))
+    return ((number, {"text": row} if isinstance(row, str) else row) for number, row in enumerate(rows, 1))
 
 
 def _integer(digits: str) -> int | float:

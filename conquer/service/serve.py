@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from conquer.data.compression import content
 from conquer.service import console
 from conquer.service.console import check_address
+from conquer.service.engine.long_work import finish
 from conquer.service.model.schemas import ModelSettings
 from conquer.service.settings import Settings
 from conquer.service.store import log
@@ -133,7 +134,8 @@ def start_from_file(connection: Connection, path: str | Path, parse: bool, text:
     settings = ModelSettings(algorithm="gnr", planted=0.05)
     if parse:
         settings = tasks.find("parse").completed(ModelSettings(algorithm="parser", task="parse", planted=0.05), False)
-    contents = tasks.find(settings.task).read_file(settings, content(Path(path)), False, 1, text, {})
-    add_groups(connection, create(connection, name, settings), contents.groups)
-    count = sum(len(group.items) for group in contents.groups)
-    return ": ".join(filter(None, (f"{count} {'sentences' if parse else 'items'} from {path}", contents.described())))
+    file = tasks.ItemFile(content(Path(path)), text=text)
+    groups, found = finish(tasks.find(settings.task).read_file(settings, file))
+    add_groups(connection, create(connection, name, settings), groups)
+    what = "sentences" if parse else "items"
+    return ": ".join(filter(None, (f"{found.items} {what} from {path}", found.described())))

@@ -91,3 +91,16 @@ def local(tmp_path: Path) -> Callable[..., Local]:
 
 def run(work: Any) -> Any:
     return asyncio.run(work)
+
+
+def read_items(data: bytes, **options: Any) -> tuple[list[Any], Any]:
+    """The groups of a file of items, and what the service says of its columns."""
+    from conquer.service.engine.long_work import finish
+    from conquer.service.work import item_files
+
+    found: tuple[list[Any], Any] = finish(item_files.read_items(data, **options))
+    return found
+
+
+def read_groups(data: bytes) -> list[Any]:
+    return read_items(data)[0]

@@ -12,9 +12,8 @@ import httpx
 import pytest
 
 from conquer.service.jobs.retention import prune_all
-from conquer.service.work.uploads import read_groups
 
-from .conftest import run
+from .conftest import read_groups, run
 from .test_adversary import MADE, items
 
 DEEP = "[" * 50_000 + "]" * 50_000
@@ -98,7 +97,7 @@ def test_files_with_odd_line_ends_and_odd_numbers():
     "lines",
     [
         [{"text": "a"}, {"vector": [1, 2]}], [{"vector": [1, 2]}, {"vector": [1, 2, 3]}],
-        [{"text": "a" * 200_001}, {"text": "b"}], [{"vector": []}, {"vector": []}],
+        [{"text": "a" * 200_001}, {"text": "b"}], [{"text": "\ud800"}, {"text": "b"}], [{"vector": []}, {"vector": []}],
         *([[{"text": f"{k}"} for k in range(size)] + [{"features": {"a": 1}}] for size in (499, 500, 501)]),
     ],
 )  # fmt: skip

@@ -6,8 +6,6 @@ import random
 import socket
 import time
 
-import pytest
-
 from .attacks import passed_by, raw, tenants
 
 ITEMS = "\n".join(json.dumps({"id": f"i{k}", "text": f"word{k} tea"}) for k in range(40)).encode()
@@ -55,7 +53,6 @@ def replied(connection: socket.socket) -> bool:
         connection.settimeout(120)
 
 
-@pytest.mark.xfail(strict=True, reason="files of votes are not long work in slices yet")
 def test_votes_of_one_tenant_do_not_hold_up_anothers_upload(start, tmp_path):
     server = start()
     with tenants(server, tmp_path, "greedy", "other") as (greedy, other), contextlib.ExitStack() as stack:
@@ -70,7 +67,6 @@ def test_votes_of_one_tenant_do_not_hold_up_anothers_upload(start, tmp_path):
         assert not any(map(replied, files))
 
 
-@pytest.mark.xfail(strict=True, reason="files of votes are not long work in slices yet")
 def test_hanging_up_ends_the_work(start, tmp_path):
     """Nobody waits for the reply any more: what is written stays, and the rest is not begun."""
     server, count = start(), 60_000
@@ -85,7 +81,6 @@ def test_hanging_up_ends_the_work(start, tmp_path):
         assert seen[-1] == seen[-3] < count, seen
 
 
-@pytest.mark.xfail(strict=True, reason="files of votes are not long work in slices yet")
 def test_files_beyond_a_few_are_refused(start, tmp_path):
     """One runs, a few wait, and the others get a refusal at once instead of a place in the queue."""
     server = start()

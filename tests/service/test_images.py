@@ -14,9 +14,8 @@ from conquer.service.store.database import Database
 from conquer.service.store.images import ending_of, name_of
 from conquer.service.store.schema import images
 from conquer.service.web.routes import images as route
-from conquer.service.work.uploads import read_items
 
-from .conftest import run
+from .conftest import read_items, run
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 40
 KINDS = {
@@ -224,15 +223,12 @@ def test_what_is_deleted_while_a_store_is_scrubbed_is_left_to_the_next_time(tmp_
     ],
 )
 def test_columns_become_parts(data, expected):
-    item = msgspec.to_builtins(read_items(data).groups[0].items[0])
+    item = msgspec.to_builtins(read_items(data)[0][0].items[0])
     assert item == {"id": "a", **expected}
     assert json.dumps(item)
 
 
 def test_columns_that_are_shown_and_not_used_are_told():
-    found = read_items(b"id,text,label,stars\na,x,A,3\nb,y,B,2\nc,,C,1\n")
+    _, found = read_items(b"id,text,label,stars\na,x,A,3\nb,y,B,2\nc,,C,1\n")
     assert (found.shown, found.unused, found.empty) == (["label"], ["stars"], 1)
-    assert (
-        found.described()
-        == "text from 'text'; shown and not learnt: label; not used: stars; 1 rows without a text left out"
-    )
+    assert found.described() == "shown and not learnt: label; not used: stars; 1 rows without a text left out"

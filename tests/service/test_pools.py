@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.work.uploads import read_groups
 
-from .conftest import run
+from .conftest import read_groups, run
 from .folds import slow_fold
 
 LINES = b"\n".join(json.dumps({"id": f"i{k}", "text": f"word{k} and word{k % 3}"}).encode() for k in range(12))

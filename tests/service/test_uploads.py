@@ -8,12 +8,13 @@ import time
 
 import pytest
 
+from conquer.service.engine.long_work import finish
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.jobs import expiry
 from conquer.service.store import log
 from conquer.service.store.database import Database
-from conquer.service.work.uploading import upload
-from conquer.service.work.uploads import read_groups
+from conquer.service.work.item_files import read_items
+from conquer.service.work.pool import upload
 
 from . import cluster
 from .conftest import run
@@ -26,6 +27,11 @@ TEXTS = {"name": "m", "algorithm": "gnr", "features": {"dim": 64}}
 
 def lines(prefix: str, count: int = 12) -> bytes:
     return b"\n".join(json.dumps({"id": f"{prefix}{k}", "text": f"word {k}"}).encode() for k in range(count))
+
+
+def add(run, prefix: str) -> int:
+    """Upload these lines; returns the number of items."""
+    return finish(upload(run, lambda settings, first: read_items(lines(prefix)))).items
 
 
 async def count_items(client, app) -> int:
@@ -49,13 +55,13 @@ def test_an_upload_that_another_overtakes_is_refused_and_leaves_nothing(local, s
 
             def interrupted(work):
                 if len(steps) == step:
-                    assert upload(ask, lambda settings, first: read_groups(lines("new"))) == (12, 1)
+                    assert add(ask, "new") == 12
                 steps.append(work)
                 return ask(work)
 
             def first() -> None:
                 with pytest.raises(RefusalError) as caught:
-                    upload(interrupted, lambda settings, first: read_groups(lines("old")))
+                    add(interrupted, "old")
                 assert (caught.value.kind, caught.value.code) == (Kind.CONFLICT, "uploaded")
 
             await asyncio.to_thread(first)
@@ -98,17 +104,17 @@ def test_an_upload_that_began_later_wins_before_it_has_shown_anything(local) -> 
 
             def old():
                 try:
-                    return upload(earlier, lambda settings, first: read_groups(lines("old")))
+                    return add(earlier, "old")
                 finally:
                     ended.set()
 
             def new():
                 assert reached.wait(120)
-                return upload(later, lambda settings, first: read_groups(lines("new")))
+                return add(later, "new")
 
             found = await asyncio.gather(asyncio.to_thread(old), asyncio.to_thread(new), return_exceptions=True)
             assert getattr(found[0], "code", found[0]) == "uploaded"
-            assert found[1] == (12, 1)
+            assert found[1] == 12
             assert await count_items(client, app) == 12
 
     run(go())
@@ -132,8 +138,8 @@ def test_an_upload_whose_commit_gets_no_reply_is_told_the_truth(local, made, ste
                 with losing(app.server.database, made):
                     return engine.call_now("m", work)
 
-            told = await asyncio.to_thread(upload, ask, lambda settings, first: read_groups(lines("i")))
-            assert told == (12, 1)
+            told = await asyncio.to_thread(add, ask, "i")
+            assert told == 12
             assert await count_items(client, app) == 12
 
     run(go())

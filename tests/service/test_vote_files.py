@@ -10,7 +10,7 @@ import pytest
 from conquer import saving
 from conquer.learners.believer import believer
 from conquer.registry import make
-from conquer.service.work import vote_rows, voting
+from conquer.service.work import votes
 from conquer.service.work.importing import imported
 from conquer.types import Choice, Query, Source
 
@@ -26,7 +26,7 @@ async def items(client, size):
 @pytest.mark.parametrize("lines", ["a,b,a,1\n" * 7, "a,b,a,7\n"], ids=["lines", "a count"])
 def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch, lines):
     """A line of six letters may stand for two long texts; so many may come at once, and not one more."""
-    monkeypatch.setattr(vote_rows, "STORED", 1 << 20)
+    monkeypatch.setattr(votes, "STORED", 1 << 20)
 
     async def work(client, _server):
         await items(client, 80_000)
@@ -43,7 +43,7 @@ def test_the_bytes_of_a_file_are_those_that_are_stored(local, monkeypatch, lines
 
 
 def test_the_features_of_a_file_have_a_bound(local, monkeypatch):
-    monkeypatch.setattr(vote_rows, "CELLS", 100)
+    monkeypatch.setattr(votes, "CELLS", 100)
 
     async def work(client, _server):
         reply = await send(client, b"left,right,winner,count\na,b,left,2\na,b,left,1\n")
@@ -57,15 +57,15 @@ def test_the_features_of_a_file_have_a_bound(local, monkeypatch):
 @pytest.mark.parametrize(("tick", "turns"), [(0.0, 1), (0.008, 2), (1.0, 4)])
 def test_a_turn_ends_when_its_time_is_up(local, monkeypatch, tick, turns):
     """However long a vote takes, every turn learns one at least, and all turns together learn the file."""
-    now, work_on, sizes = [0.0], voting._learn, []
+    now, work_on, sizes = [0.0], votes._learn, []
 
     def clock():
         now[0] += tick
         return now[0]
 
-    def counted(*arguments):
-        done = work_on(*arguments)
-        sizes.append(done.votes)
+    def counted(*arguments, **named):
+        done = work_on(*arguments, **named)
+        sizes.append(done.total())
         return done
 
     async def work(client, server):
@@ -74,8 +74,8 @@ def test_a_turn_ends_when_its_time_is_up(local, monkeypatch, tick, turns):
         await client.post(
             "/v1/models", json={"name": "n", "algorithm": "gnr", "model": "full", "features": {"dim": 32}}
         )
-        monkeypatch.setattr(voting, "monotonic", clock)
-        monkeypatch.setattr(voting, "_learn", counted)
+        monkeypatch.setattr(votes, "monotonic", clock)
+        monkeypatch.setattr(votes, "_learn", counted)
         assert (await send(client, name="n")).json()["learnt"] == 4
         assert same(whole, state(server, "n"))
 
@@ -84,8 +84,8 @@ def test_a_turn_ends_when_its_time_is_up(local, monkeypatch, tick, turns):
 
 
 def test_a_turn_looks_up_some_bytes_at_most(local, monkeypatch):
-    monkeypatch.setattr(voting, "_BYTES", 100_000)
-    sizes, work_on = [], voting._learn
+    monkeypatch.setattr(votes, "_BYTES", 100_000)
+    sizes, work_on = [], votes._learn
 
     def counted(turn, mark, first, part):
         sizes.append(len(part))
@@ -93,7 +93,7 @@ def test_a_turn_looks_up_some_bytes_at_most(local, monkeypatch):
 
     async def work(client, _server):
         await items(client, 20_000)
-        monkeypatch.setattr(voting, "_learn", counted)
+        monkeypatch.setattr(votes, "_learn", counted)
         await send(client, b"left,right,winner,count\na,b,a,5\n")
 
     serving(local, work)

@@ -151,6 +151,15 @@ def _step(running: _Running) -> bool:
     return True
 
 
+def finish(job: Job) -> Any:
+    """Run a job to its end in this thread."""
+    try:
+        while True:
+            next(job)
+    except StopIteration as end:
+        return end.value
+
+
 def _once(call: Callable[[], Any]) -> Job:
     """A job of one slice."""
     yield from ()

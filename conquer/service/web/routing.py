@@ -74,6 +74,10 @@ class Call:
         """Run work on the model of the path in the engine's thread; `waits` are those of `engine.queue.Work`."""
         return self.server.engine.call(self.model, work, owner=self.owner, **waits)
 
+    def run_now(self, work: Callable[[Turn], Any]) -> Any:
+        """`on_model` from inside long work, which waits for it."""
+        return self.server.engine.call_now(self.model, work, owner=self.owner)
+
     def learn_now(self, work: Callable[[Turn], Any]) -> Any:
         """Learn answers from inside long work, which waits for it."""
         return self.server.engine.call_now(self.model, work, owner=self.owner, learns=True)

@@ -1,5 +1,7 @@
 """Uploading items and asking people, over HTTP."""
 
+from collections.abc import Generator
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -12,12 +14,11 @@ from conquer.service.store import images, log
 from conquer.service.web.routing import Call, Endpoint
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look
+from conquer.service.work.item_files import Uploaded
 from conquer.service.work.next_question import Question, next_question
 from conquer.service.work.pair_coverage import Progress, progress
-from conquer.service.work.pool import groups_of
-from conquer.service.work.uploading import upload
-from conquer.service.work.uploads import Contents
-from conquer.service.work.voting import VotesReply, vote
+from conquer.service.work.pool import groups_of, upload
+from conquer.service.work.votes import VotesReply, learn_votes
 
 
 class NextRequest(Strict):
@@ -25,24 +26,6 @@ class NextRequest(Strict):
 
     voter: Identifier
     shared: bool = False
-
-
-class Uploaded(msgspec.Struct, omit_defaults=True):
-    """How much was added, and what was made of the file's columns where that is not plain.
-
-    `text` is the column that texts came from where it has another name, `features` are columns that became features,
-    `shown` columns that people see and nobody learns, `unused` columns that nothing was made of, `empty` counts rows
-    left out because their text is empty, `large` are features whose numbers outweigh everything else.
-    """
-
-    items: int
-    groups: int
-    text: str = "text"
-    features: list[str] = []
-    unused: list[str] = []
-    empty: int = 0
-    shown: list[str] = []
-    large: list[str] = []
 
 
 class Task(msgspec.Struct):
@@ -62,20 +45,15 @@ class Task(msgspec.Struct):
 
 async def upload_items(call: Call) -> Uploaded:
     held_out = call.query.get("held_out", "") in ("1", "true")
-    engine, name, data, text = call.server.engine, call.model, call.body, call.query.get("text")
-    found: list[Contents] = []
+    file = tasks.ItemFile(call.body, held_out, call.query.get("text"))
 
-    def read_file(settings: ModelSettings, first: int) -> list[Group]:
-        found.append(tasks.find(settings.task).read_file(settings, data, held_out, first, text, _images(call)))
-        return found[0].groups
-
-    def work() -> tuple[int, int]:
-        return upload(lambda step: engine.call_now(name, step), read_file)
+    def read_file(settings: ModelSettings, first: int) -> Generator[None, None, tuple[list[Group], Uploaded]]:
+        given = replace(file, first=first, images=_images(call))
+        return tasks.find(settings.task).read_file(settings, given)
 
     await call.on_model(lambda turn: None, reads=True)
-    items, groups = await call.long(work)
-    read = found[0]
-    return Uploaded(items, groups, read.text or "text", read.features, read.unused, read.empty, read.shown, read.large)
+    uploaded: Uploaded = await call.long(upload(call.run_now, read_file))
+    return uploaded
 
 
 def _images(call: Call) -> dict[str, str]:
@@ -140,11 +118,9 @@ async def add_votes(call: Call) -> VotesReply:
     if not data:
         raise invalid("the body must be a file of votes, got nothing")
 
-    def work() -> VotesReply:
-        return vote(call.learn_now, data, name=mark, kind=kind, content=query.get("content"))
-
     await call.on_model(lambda turn: None, reads=True)
-    reply: VotesReply = await call.long(work)
+    job = learn_votes(call.learn_now, data, name=mark, kind=kind, content=query.get("content"))
+    reply: VotesReply = await call.long(job)
     return reply
 
 

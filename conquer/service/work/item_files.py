@@ -1,0 +1,296 @@
+"""Files of items: the rows of a table or of JSON become groups of items, which questions are drawn from."""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, get_args
+
+import msgspec
+
+from conquer.data.columns import ID, PROMPT, TEXT, by_plain_name, column, plain
+from conquer.data.compression import is_compressed
+from conquer.data.items import number_or_text, part_columns, part_of_cell
+from conquer.data.tables import Chunk, chunks, sniff
+from conquer.items import SHOWN
+from conquer.service.errors import RefusalError, invalid
+from conquer.service.model.decoding import in_words
+from conquer.service.model.schemas import ANSWER_WORDS, IMAGE, LARGEST, Format, Group, Item, NewContext, NewItem
+
+_LISTS, _PAIR = ("items", "responses"), ("chosen", "rejected")
+_META = "meta."
+"""Columns whose names begin with this are entries of an item's meta."""
+_LARGE = 10
+"""A word counts as 1, and rows have length 1: the largest number determines the row."""
+_SENTENCE = 10
+"""A cell of this many words is no category."""
+_FORMATS = get_args(Format)
+_LIST, _LONGEST, _WHOLE = 64, 2000, 1 << 53
+_is_image = re.compile(IMAGE).match
+
+
+class Uploaded(msgspec.Struct, omit_defaults=True):
+    """What was added, and how the file's columns were read.
+
+    - `text`: the column of the texts.
+    - `features`: the columns that are features, in a table without texts, vectors or features.
+    - `shown`: columns that are displayed and not learnt.
+    - `unused`: columns that are not read.
+    - `empty`: rows left out because their text is empty.
+    - `large`: features whose numbers outweigh all other features.
+    """
+
+    items: int = 0
+    groups: int = 0
+    text: str = "text"
+    features: list[str] = []
+    unused: list[str] = []
+    empty: int = 0
+    shown: list[str] = []
+    large: list[str] = []
+
+    def described(self) -> str:
+        """The columns in words.
+
+        >>> Uploaded(text="Review", unused=["Date"], empty=2).described()
+        "text from 'Review'; not used: Date; 2 rows without a text left out"
+        """
+        said = [f"text from {self.text!r}"] if self.text != "text" else []
+        said += [f"no text column; taken as features: {', '.join(self.features)}"] if self.features else []
+        said += [f"shown and not learnt: {', '.join(self.shown)}"] if self.shown else []
+        said += [f"not used: {', '.join(self.unused)}"] if self.unused else []
+        said += [f"large numbers, to be divided: {', '.join(self.large)}"] if self.large else []
+        return "; ".join([*said, *([f"{self.empty} rows without a text left out"] if self.empty else [])])
+
+
+def read_items(
+    data: bytes, text: str | None = None, images: Mapping[str, str] = MappingProxyType({})
+) -> Generator[None, None, tuple[list[Group], Uploaded]]:
+    """The groups of a file, in slices; items without a prompt are one group.
+
+    A row is an item, `{"id", "text"}` with an optional `prompt`; a group, `{"prompt", "items": [...]}` or `{"prompt",
+    "responses": ["...", "..."]}`; or a pair, `{"prompt", "chosen", "rejected"}`. Columns are found by their usual names
+    (`conquer.data.columns`); `text` names the column of the texts. In a table without texts, vectors or features, all
+    other columns are features, unless one holds sentences. `images`: uploaded images by file name.
+
+    >>> steps = read_items(b"id,Review\\na,good tea\\nb,bad tea\\n")
+    >>> next(steps)
+    >>> try: next(steps)
+    ... except StopIteration as end: [item.text for item in end.value[0][0].items]
+    ['good tea', 'bad tea']
+    """
+    reading = _Reading(text, images)
+    try:
+        if is_compressed(data) or (part := sniff(data)).form not in ("table", "jsonl", "json", "ledger"):
+            raise invalid("the file must be a table, JSON lines or a JSON array, and not compressed")
+        for chunk in chunks(part):
+            if chunk.bad:
+                place = min(chunk.bad)
+                raise invalid(f"{part.at(chunk.lines[place])}: {chunk.bad[place]}")
+            reading.add(chunk, part.form == "table", part.delimiter == ";")
+            yield
+        return reading.finished()
+    except RefusalError:
+        raise
+    except RecursionError:
+        raise invalid("the file is nested too deeply") from None
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+class _Reading:
+    """Collects items in groups, and the columns that were read."""
+
+    def __init__(self, text: str | None, images: Mapping[str, str]) -> None:
+        self.text, self.images, self.found = text, images, Uploaded()
+        self.groups: dict[str, Group] = {}
+        self.names: dict[str, None] = {}
+        self.used: set[str | None] = set()
+        self.ids: set[str] = set()
+        self.largest: dict[str, float] = {}
+        self.rows, self.beside = 0, False
+
+    def add(self, chunk: Chunk, table: bool, decimal_comma: bool) -> None:
+        if self.text is not None and not self.names and column(chunk.names, TEXT, self.text) is None:
+            raise invalid(f"there is no column {self.text!r} among {', '.join(chunk.names):.500}")
+        self.names |= dict.fromkeys(chunk.names)
+        if table:
+            self.found.features = self._feature_columns(chunk.names)
+        for _, row in chunk.rows():
+            if table and isinstance(row, dict):
+                row = {name: None if cell == "" else cell for name, cell in row.items()}
+                if self.found.features:
+                    row["features"] = self._features(row, decimal_comma)
+            if isinstance(row, dict):
+                self._row(row)
+
+    def _feature_columns(self, names: Sequence[str]) -> list[str]:
+        known = by_plain_name(names)
+        if part_columns(names, self.text) or all(one in known for one in _PAIR):
+            return []
+        return [name for name in names if plain(name) not in (*ID, *PROMPT) and not _is_shown(name)]
+
+    def _features(self, row: Mapping[str, Any], decimal_comma: bool) -> dict[str, Any]:
+        found = {}
+        for name in self.found.features:
+            cell = row[name]
+            if cell is not None and len(cell.split()) >= _SENTENCE:
+                raise invalid(
+                    f"the column {name!r} holds sentences, but only {', '.join(TEXT)} are read as texts: rename it, or "
+                    f"name it (text={name} in the address, --text {name} for conquer serve)"
+                )
+            if cell is not None:
+                value = number_or_text(cell, decimal_comma)
+                # "nan", "inf" and numbers that are too large are words.
+                found[name] = value if isinstance(value, str) or abs(value) <= LARGEST else cell
+        return found
+
+    def _row(self, row: Mapping[str, Any]) -> None:
+        self.rows += 1
+        named = {one: name for one, name in by_plain_name(row).items() if row[name] is not None}
+        prompt = next((named[one] for one in PROMPT if one in named), None)
+        lists = [named[one] for one in _LISTS if one in named and row[named[one]]]
+        context = None if prompt is None else row[prompt]
+        entries, ends, key = [row], [""], repr(context)
+        if lists:
+            given = row[lists[0]]
+            entries = given if isinstance(given, list) else [given]
+            ends, key = [f"-{place}" for place in range(1, len(entries) + 1)], str(self.rows)
+        elif all(one in named for one in _PAIR):
+            lists = [named[one] for one in _PAIR]
+            context, entries = _answers(context, [row[name] for name in lists])
+            ends, key = [f"-{one}" for one in _PAIR], str(self.rows)
+        self.used |= {prompt, *lists}
+        for given, end in zip(entries, ends, strict=True):
+            item = self._item(given, f"{self.rows}{end}")
+            if item is not None:
+                self.groups.setdefault(key, Group([], context)).items.append(item)
+
+    def _item(self, given: Any, fallback: str) -> Item | None:
+        """The item of a row, or None where its text is empty."""
+        fields = {"text": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
+        parts = part_columns(fields, None if isinstance(given, str) else self.text)
+        kept: dict[str, Any] = {part: part_of_cell(part, fields[name]) for part, name in parts.items()}
+        kept = {part: value for part, value in kept.items() if value is not None}
+        shown, names = self._shown(fields)
+        identity = column(fields, ID)
+        self.used |= {identity, *parts.values(), *names}
+        if not kept and "image" not in shown and "text" in parts:
+            self.found.empty += 1
+            return None
+        name = str((fields[identity] if identity else None) or fallback)
+        if not kept and not {"image", "label"} & {*shown}:
+            raise invalid(f"item {self.rows} needs text, features, vector or image, got {sorted(fields)!r:.500}")
+        if name in ANSWER_WORDS or name in self.ids:
+            why = "is a reserved word" if name in ANSWER_WORDS else "occurs twice"
+            raise invalid(f"item {self.rows}: the id {name!r:.250} {why}")
+        self.ids.add(name)
+        if "text" in kept and not self.beside and parts["text"] != "text":
+            self.found.text = parts["text"]
+        # Without any content an item is its id.
+        kept = kept or {"features": {"id": name}}
+        try:
+            item = msgspec.convert({"id": name, **kept, **shown}, NewItem)
+        except msgspec.ValidationError as error:
+            raise invalid(f"item {self.rows}: {in_words(str(error))}") from None
+        self._weigh(item)
+        return item
+
+    def _shown(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """What a row only displays, and the columns of it."""
+        names: list[str] = []
+        found: dict[str, Any] = {}
+        meta: dict[str, Any] = {}
+        for name, value in row.items():
+            key = plain(name)
+            # A column named format may hold something else, such as hardcover.
+            if value is None or not _is_shown(name) or (key == "format" and value not in _FORMATS):
+                continue
+            names.append(name)
+            if name.lower().startswith(_META):
+                meta[name[len(_META) :]] = _flat(value)
+            elif key == "meta":
+                entries = part_of_cell("features", value)
+                meta |= {str(one): _flat(each) for one, each in entries.items()} if isinstance(entries, dict) else {
+                    "meta": _flat(value)
+                }  # fmt: skip
+            else:
+                found[key] = self._image(value) if key == "image" else _words(value)
+        return (found | {"meta": meta} if meta else found), names
+
+    def _image(self, value: Any) -> Any:
+        if not isinstance(value, str) or _is_image(value):
+            return value
+        if value not in self.images:
+            raise invalid(
+                f"item {self.rows}: the image {value[:80]!r} is neither a path on this server nor one of the "
+                f"{len(self.images)} images uploaded to this model: upload it, or rename the column"
+            )
+        return self.images[value]
+
+    def _weigh(self, item: Item) -> None:
+        self.beside = self.beside or item.text is not None or item.vector is not None
+        for name, value in (item.features or {}).items():
+            number = abs(value) if isinstance(value, int | float) else 1.0
+            self.largest[name] = max(self.largest.get(name, 0.0), number)
+
+    def finished(self) -> tuple[list[Group], Uploaded]:
+        found = self.found
+        if not self.groups:
+            raise invalid(f"the file has no items{f': all its {found.empty} texts are empty' if found.empty else ''}")
+        groups = [_checked(group) for group in self.groups.values()]
+        found.items, found.groups = sum(len(group.items) for group in groups), len(groups)
+        known = {*self.used, *found.features}
+        found.unused = [name for name in self.names if name not in known]
+        found.shown = [name for name in self.names if _is_shown(name) and name in self.used]
+        if self.beside or len(self.largest) > 1:
+            found.large = [name for name, number in self.largest.items() if number > _LARGE]
+        return groups, found
+
+
+def _is_shown(name: str) -> bool:
+    """Whether a column is only displayed.
+
+    >>> [_is_shown(name) for name in ("Label", "meta.author", "price")]
+    [True, True, False]
+    """
+    return plain(name) in SHOWN or name.lower().startswith(_META)
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _flat(value: Any) -> Any:
+    """An entry of meta; nested values become text, and long texts are cut.
+
+    >>> _flat({"a": [1]}), _flat(["x", "y"]), _flat(7)
+    ('{"a":[1]}', ['x', 'y'], 7)
+    """
+    words = isinstance(value, list) and len(value) <= _LIST and all(isinstance(one, str) for one in value)
+    if words or value is None or (isinstance(value, bool | int | float) and abs(value) <= _WHOLE):
+        return value
+    text = _words(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _answers(context: Any, both: list[Any]) -> tuple[Any, list[Any]]:
+    """A chosen and a rejected answer: texts, or conversations whose last message is the answer."""
+    if not all(isinstance(one, list) and one and all(isinstance(m, dict) for m in one) for one in both):
+        return context, both
+    earlier = [str(message.get("content", "")) for message in both[0][:-1]]
+    return context or "\n\n".join(earlier) or None, [one[-1].get("content") for one in both]
+
+
+def _checked(group: Group) -> Group:
+    if len(group.items) < 2:
+        alone = (
+            "the file has only one item"
+            if group.context is None
+            else f"prompt {group.context!r:.80} has only one answer"
+        )
+        raise invalid(f"{alone}, {group.items[0].id!r}; a question needs at least two")
+    try:
+        group.context = msgspec.convert(group.context, NewContext)
+    except msgspec.ValidationError as error:
+        raise invalid(f"the prompt of {group.items[0].id!r}: {error}") from None
+    return group

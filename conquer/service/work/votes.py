@@ -1,0 +1,222 @@
+"""A file of votes from another system, learnt as long work: all of it is checked first, then written in short turns."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from conquer.data.compression import is_compressed
+from conquer.data.tables import sniff
+from conquer.data.votes import Vote, VoteReading
+from conquer.service.engine.turn import Turn
+from conquer.service.errors import RefusalError, conflict, invalid
+from conquer.service.model.decoding import in_words
+from conquer.service.model.event import Event
+from conquer.service.model.pick_learner import PickLearner
+from conquer.service.model.reading import Reader
+from conquer.service.model.records import ABSENT, Entry, Voted
+from conquer.service.model.schemas import Group, Identifier, Item, NewContext, NewItem, Raw
+from conquer.service.work.answering import weigh
+from conquer.service.work.pool import Run, groups_of
+
+MOST = 200_000
+"""Votes in one request."""
+STORED = 64 << 20
+"""Bytes of their items and contexts as they are stored, each vote with its own."""
+CELLS = 20_000_000
+"""Features of their items, and products with their contexts."""
+_READ = 200
+"""Votes read in one slice of long work, and looked up in one turn."""
+_BYTES = 1 << 20
+"""Bytes of votes looked up in one turn."""
+_SECONDS = 0.02
+"""A turn ends after this time. It learns at least one vote."""
+_REST = "each with its own copy of them; send the rest in another request"
+_json = msgspec.json.Encoder().encode
+Known = Mapping[str, tuple[Item, Group]]
+"""The model's own items by id, each with its group."""
+
+
+class VotesReply(msgspec.Struct):
+    """Votes in the file; of these learnt now, learnt before, and undone since; ties among them; votes not learnt.
+
+    An undone vote stays undone. An answer to its event learns it again.
+    """
+
+    votes: int
+    learnt: int = 0
+    repeated: int = 0
+    undone: int = 0
+    ties: int = 0
+    skipped: int = 0
+    both_bad: int = 0
+
+
+class ReadVote(msgspec.Struct):
+    """A vote as a row, its voter, and its size in bytes and in cells of rows."""
+
+    row: Voted
+    voter: str | None
+    stored: int
+    cells: int
+
+
+def learn_votes(
+    run: Run, data: bytes, *, name: str | None, kind: str, content: str | None
+) -> Generator[None, None, VotesReply]:
+    """Learn a file of votes; `run` runs work on the model.
+
+    Nothing is learnt unless every line can be read. An interrupted file continues when it is sent again under the same
+    name, by default a digest of the file: each vote is its own event. Different votes under that name are refused.
+    """
+    reader, pool = run(_state)
+    known = {item.id: (item, group) for group in pool for item in group.items}
+    votes: list[ReadVote] = []
+    try:
+        # A small compressed file may contain more than fits in memory.
+        if is_compressed(data) or (part := sniff(data)).form not in ("table", "jsonl", "json"):
+            raise invalid("the file must be CSV, JSON lines or a JSON array, and not compressed")
+        reading = VoteReading(part, kind=kind, content=content, known=known or None)
+        for number, (vote, count) in enumerate(_read(reading, reader, known), 1):
+            votes += [vote] * count
+            if number % _READ == 0:
+                yield
+    except (ValueError, OSError) as error:
+        raise error if isinstance(error, RefusalError) else invalid(str(error)) from None
+    mark, done = name or hashlib.blake2b(data, digest_size=12).hexdigest(), Counter[str]()
+    while (first := done.total()) < len(votes):
+        yield
+        done += run(partial(_learn, mark=mark, first=first, part=_next(votes, first)))
+    found = reading.tally
+    return VotesReply(len(votes), **done, ties=found.ties, skipped=found.skips, both_bad=found.both_bad)
+
+
+def _state(turn: Turn) -> tuple[Reader, list[Group]]:
+    learner = turn.state.learner
+    if not isinstance(learner, PickLearner) or not learner.learner.duels:
+        raise conflict("no_votes", f"model {turn.state.name!r} does not learn from which of two items is better")
+    own = learner.reader
+    return Reader(own.settings, turn.limits, own.featurizer), list(groups_of(turn))
+
+
+def _read(reading: VoteReading, reader: Reader, known: Known) -> Iterator[tuple[ReadVote, int]]:
+    """Each line's vote and how often it was given. Raises RefusalError, with the line, if it cannot be learnt."""
+    count = stored = cells = 0
+    for one in reading:
+        count += one.count
+        if count > MOST:
+            raise invalid(f"line {one.line}: a request has at most {MOST:,} votes; send the rest in another request")
+        try:
+            vote = _vote(one, reading.content or "ids", known, reader)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise invalid(f"line {one.line}: {in_words(str(error))}") from None
+        stored, cells = stored + one.count * vote.stored, cells + one.count * vote.cells
+        if stored > STORED:
+            raise invalid(f"line {one.line}: a request's votes take at most {STORED:,} bytes with their items, {_REST}")
+        if cells > CELLS:
+            raise invalid(f"line {one.line}: the items of a request's votes have at most {CELLS:,} features, {_REST}")
+        yield vote, one.count
+
+
+def _vote(one: Vote, content: str, known: Known, reader: Reader) -> ReadVote:
+    if one.weight is not None:
+        raise ValueError("a model weighs voters itself: leave the column of weights out")
+    voter = None if one.voter is None else msgspec.convert(one.voter, Identifier)
+    if one.kind == "judge" and voter is None:
+        raise ValueError("a judge needs a name")
+    context = one.context
+    if known:
+        (first, group), (second, other) = known[one.first], known[one.second]
+        if group is not other:
+            raise ValueError(f"{first.id!r} and {second.id!r} answer different prompts")
+        context = context if group.context is None else group.context
+    else:
+        first, second = (_item(thing, content) for thing in (one.first, one.second))
+    items, about = _json([first, second]), _json(msgspec.convert(context, NewContext))
+    read = reader.read(items, about, reader.limits.cells)
+    names = first.id, second.id
+    row = Voted(
+        Raw(items),
+        names,
+        "tie" if one.value == 0 else names[one.value < 0],
+        one.value,
+        ABSENT if about == b"null" else Raw(about),
+        None if one.left is None else names[one.left == "second"],
+        "judge" if one.kind == "judge" else "person",
+    )
+    return ReadVote(row, voter, len(items) + len(about), read.cells)
+
+
+def _item(thing: Any, content: str) -> Item:
+    """The item of a vote for a model without items: an id is a feature, any other content is named by its digest."""
+    if content == "ids":
+        return msgspec.convert({"id": thing, "features": {"id": thing}}, NewItem)
+    key = {"texts": "text", "dicts": "features", "vectors": "vector"}[content]
+    name = hashlib.blake2b(_json(thing), digest_size=8).hexdigest()
+    return msgspec.convert({"id": name, key: thing}, NewItem)
+
+
+def _next(votes: Sequence[ReadVote], first: int) -> Sequence[ReadVote]:
+    """The votes from `first` on that one turn may look up, at least one."""
+    stop, stored = first, 0
+    while stop < min(len(votes), first + _READ) and (stop == first or stored + votes[stop].stored <= _BYTES):
+        stored += votes[stop].stored
+        stop += 1
+    return votes[first:stop]
+
+
+def _learn(turn: Turn, mark: str, first: int, part: Sequence[ReadVote]) -> Counter[str]:
+    """Append the votes that are not in the log yet until the time of the turn is up; counts what became of them."""
+    began, done = monotonic(), Counter[str]()
+    ids = [f"vote-{mark}-{first + k}" for k in range(len(part))]
+    turn.look_up(ids)
+    for event_id, one in zip(ids, part, strict=True):
+        event = turn.event(event_id)
+        if event is None:
+            turn.check_unused(event_id)
+            append_vote(turn, event_id, one.voter, msgspec.structs.replace(one.row))
+            done["learnt"] += 1
+        else:
+            done["repeated" if _is_learnt(event, one, mark) else "undone"] += 1
+        if monotonic() - began >= _SECONDS:
+            break
+    return done
+
+
+def _is_learnt(event: Event, one: ReadVote, mark: str) -> bool:
+    """Whether the vote in the log has not been undone. Raises RefusalError if it is a different vote."""
+    row, left = one.row, event.chosen.left if event.sided else None
+    asked = (event.voter, event.shown, left, bytes(event.chosen.context))
+    same = event.chosen.ordinal < 0 and asked == (one.voter, row.names, row.left, bytes(row.context))
+    position, said = event.answers.get(one.voter or "", (0, None))
+    if said is None or position != event.position:
+        said = None
+    elif same:
+        same = (said.winner, said.value, said.kind) == (row.winner, row.value, row.kind)
+    if not same:
+        message = f"the log has other votes under the id {mark!r}: {event.id!r} differs from this file"
+        raise conflict("other_votes", message)
+    return said is not None
+
+
+def append_vote(turn: Turn, event_id: str, voter: str | None, row: Voted, room: int | None = None) -> Event | None:
+    """Learn a vote as an event of its own. Raises RefusalError if the model cannot learn it.
+
+    `room`: the cells that its items may have where they have not been checked.
+    """
+    learner = turn.state.learner
+    read = learner.read(bytes(row.items), bytes(row.context), room)
+    event = Event.of(Entry(0, 0.0, event_id, voter, row))
+    try:
+        if learner.check(read, event.choice) != row.names:
+            raise ValueError("a vote names items that it does not have")
+    except (ValueError, TypeError) as error:
+        raise invalid(str(error)) from None
+    event.round, said = read, row.said
+    weigh(turn.state, event, said, voter)
+    row.weight = said.weight
+    return turn.append(row, event_id, voter, read)
