@@ -18,7 +18,10 @@ def rows_of(address: str, name: str):
     database = Database(address)
     with contextlib.closing(database), database.reading() as connection:
         header = log.headers(connection, [name])[name]
-        return header, [row for chunk in log.entries(connection, header.id, 0) for row in chunk]
+        rows = []
+        while part := log.entries(connection, header.id, len(rows)):
+            rows += part
+        return header, rows
 
 
 def slow_fold(address: str, name: str) -> np.ndarray:

@@ -40,9 +40,9 @@ def test_events_are_read_a_few_at_a_time_until_they_are_many_bytes(local, monkey
                 assert size > 40 * len(json.dumps(LONG))
                 some, done, _ = log.events_within(connection, model, ids, 1)
                 assert (list(some), done) == (ids[:1], 1)
-                assert len(log.latest_choices(connection, model, 40)) == 40
+                assert len(log.latest(connection, model, "choose", 40)) == 40
                 monkeypatch.setattr(log, "_BYTES", 1)
-                assert len(log.latest_choices(connection, model, 40)) == 1
+                assert len(log.latest(connection, model, "choose", 40)) == 1
 
     run(go())
 
@@ -67,10 +67,10 @@ def test_a_model_is_folded_with_few_of_its_rounds_in_memory_at_once(local, monke
                 monkeypatch.setattr(log, "events_within", partial(log.events_within, most=1))
                 monkeypatch.setattr(loading.ModelState, "keep", keep)
                 # Half of the rounds in one slice, all answers to them in another, as after a snapshot.
-                early = loading.load_up_to(connection, header, app.server.engine.build, 80)
+                early = loading.load(connection, header, app.server.engine.build, 80)
                 early.trim(0)
                 most[0] = 0
-                loading.catch_up(connection, early, cached=0)
+                loading.catch_up(connection, early, header.position, cached=0)
                 assert early.digest() == whole.digest()
                 assert 0 < most[0] <= 1
 

@@ -43,7 +43,7 @@ def left_over(folder, position=10):
     """A snapshot of before the base, as earlier versions left them."""
     with sqlite3.connect(folder / "store.db") as connection:
         connection.execute(
-            "INSERT INTO snapshots SELECT model_id, ?, part, parts, at, data, format FROM snapshots"
+            "INSERT INTO snapshots SELECT model_id, ?, part, parts, at, format, summary, data FROM snapshots"
             " WHERE position = 40",
             [position],
         )
@@ -93,7 +93,7 @@ def test_pruning_leaves_no_snapshot_before_the_base(local, tmp_path):
         async with app.running() as client:
             await pruned(app, client)
             with app.server.database.writing() as connection:
-                connection.exec_driver_sql("INSERT INTO snapshots SELECT id, 7, 0, 2, 0, x'00', 1 FROM models")
+                connection.exec_driver_sql("INSERT INTO snapshots SELECT id, 7, 0, 2, 0, 1, '', x'00' FROM models")
             await play(client, 20, "more")
             app.server.engine.clock = lambda: 90 * DAY
             assert await asyncio.to_thread(prune_all, app.server.engine, 30.0, 3) > 0

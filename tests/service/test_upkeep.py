@@ -239,9 +239,9 @@ def test_erasing_says_what_retention_has_made_permanent(local, tmp_path):
             with database.reading() as connection:
                 header = log.headers(connection, ["m"])["m"]
                 assert header.base > 0
-                begin, _ = build(header.settings, snapshots.read(connection, header.id, header.base))
+                begin, _ = build(header.settings, snapshots.read(connection, header.id, header.base)[0])
                 for position in snapshots.complete(connection, header.id):
-                    assert b"zoe" not in snapshots.read(connection, header.id, position)
+                    assert b"zoe" not in snapshots.read(connection, header.id, position)[0]
                 rows, _, _ = log.events_within(connection, header.id, list(kept))
             for event in kept:
                 items, _ = rounds[event]
@@ -271,14 +271,14 @@ def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
                 offer = (await client.post("/v1/models/m/choose", json=body)).json()
                 await client.post(f"/v1/models/m/events/{event}/answer", json={"winner": offer["left"]})
             now[0] = 100 * 86400.0
-            folding = retention.load_up_to
+            folding = retention.load
 
             def slowly(*arguments):
                 state = folding(*arguments)
                 app.server.engine.long.run_now("", erase_person(app.server.engine, "m", "bob"))
                 return state
 
-            monkeypatch.setattr(retention, "load_up_to", slowly)
+            monkeypatch.setattr(retention, "load", slowly)
             loop = asyncio.get_running_loop()
             assert await loop.run_in_executor(None, prune_all, app.server.engine, 30.0, 3) == 0
             monkeypatch.undo()

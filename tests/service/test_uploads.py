@@ -180,12 +180,13 @@ def check_chunks(address: str, rounds: int) -> None:
     database = Database(address)
     with contextlib.closing(database), database.reading() as connection:
         model = log.headers(connection, ["m"])["m"].id
-        chunks = list(log.entries(connection, model, 0, 500))
+        chunks: list[list[log.Entry]] = []
+        while chunk := log.entries(connection, model, chunks[-1][-1].position if chunks else 0, 500):
+            chunks.append(chunk)
         assert [row.position for chunk in chunks for row in chunk] == list(range(1, rounds + 1))
         assert all(sum(len(row.text) for row in chunk) < 12_000_000 for chunk in chunks)
         assert len(chunks) > 1
-        found = list(log.entries(connection, model, 0, 2))
-        assert [len(chunk) for chunk in found] == [2] * (rounds // 2)
+        assert len(log.entries(connection, model, 0, 2)) == 2
 
 
 def test_a_chunk_of_long_rows_is_a_short_one(local, tmp_path) -> None:
@@ -217,24 +218,3 @@ def test_a_chunk_of_long_rows_is_a_short_one_on_postgresql(local) -> None:
     with cluster.running() as address:
         run(go(address))
         check_chunks(address, 30)
-
-
-def test_models_may_be_listed_by_several_at_once(local) -> None:
-    class Growing(dict):
-        """One that another thread adds to while it is read."""
-
-        def items(self):
-            for number, item in enumerate(super().items()):
-                self[-number - 1] = (0, b"")
-                yield item
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            listing = app.server.listing
-            listing._known = Growing({1: (0, b""), 2: (0, b"")})
-            await asyncio.to_thread(listing.headers)
-            assert listing._known == {1: (0, b"")}
-
-    run(go())

@@ -449,9 +449,9 @@ class Engine:
         if behind:
             if self.models.get(header.name) is state:
                 self._contended[header.name] = _CONTENDED
-            catch_up(connection, state, self.settings.events_cached)
+            catch_up(connection, state, header.position, self.settings.events_cached)
         for position in state.unreadable:
-            snapshots.drop(connection, state.id, position)
+            snapshots.drop(connection, state.id, position, position)
         state.unreadable = []
         return not state.void
 

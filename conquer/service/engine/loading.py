@@ -1,4 +1,4 @@
-"""From rows on disk to a model in memory: the newest snapshot that can be read, then the tail of the log after it."""
+"""From rows on disk to a model in memory: the newest snapshot that can be read, then the rows after it."""
 
 import logging
 import struct
@@ -9,7 +9,6 @@ from itertools import islice
 from sqlalchemy import Connection
 
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.model.counts import Counted
 from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.records import FOLD, Decision, Entry, Erasure, Voted
 from conquer.service.model.schemas import ModelSettings
@@ -22,8 +21,8 @@ from conquer.service.store.database import Database
 
 Build = Callable[[ModelSettings, bytes | None], tuple[ServedLearner, str | None]]
 """Settings and a snapshot (or None for a fresh model) to what learns, with the text stored beside its weights."""
-SLICE = 250
-"""Rows folded at once: each may be as large as a body may be."""
+_ROWS = 1000
+"""Rows replayed in one slice."""
 SPOILT = (
     ValueError,
     TypeError,
@@ -35,33 +34,27 @@ SPOILT = (
     struct.error,
     zlib.error,
 )
-"""What reading a snapshot may raise that is not a snapshot any more."""
+"""What reading a damaged snapshot may raise."""
 _POOLED = 50
 """Rows of uploaded items read at once."""
 logger = logging.getLogger(__name__)
 
 
-def load(connection: Connection, header: log_table.Header, build: Build, cached: int = 20_000) -> ModelState:
-    """The model as of the header's position, at once."""
-    state = _started(connection, header, build)
-    catch_up(connection, state, cached)
-    return state
-
-
-def load_up_to(connection: Connection, header: log_table.Header, build: Build, last: int) -> ModelState:
-    """The model as of an earlier position, without the answers that have been taken back since."""
-    state = _started(connection, header, build, last)
-    catch_up(connection, state, last=last)
+def load(connection: Connection, header: log_table.Header, build: Build, last: int | None = None) -> ModelState:
+    """The model as of the header's position, or as of an earlier one without the answers undone since."""
+    end = header.position if last is None else last
+    state = _started(connection, header, build, end)
+    catch_up(connection, state, end)
     return state
 
 
 def load_in_slices(
     database: Database, name: str, build: Build, cached: int, state: ModelState | None = None
 ) -> "Generator[None, None, ModelState | None]":
-    """Fold a model slice by slice, each in a transaction of its own; returns it at its log's end, None without one.
+    """Replay a model slice by slice, each in a transaction of its own; returns it at its log's end, None without one.
 
-    A correction that comes meanwhile leaves it stale. A model made anew, fitted, or pruned beyond where it was read, is
-    begun again. `folded`: go on from here, if there is nothing newer to begin with.
+    A correction that comes meanwhile leaves it stale. A model that was created anew, fitted, or pruned beyond the rows
+    that were read, is begun again. `state`: continue from here, if nothing newer is stored.
     """
     began = 0
     while True:
@@ -71,15 +64,9 @@ def load_in_slices(
             if header is None:
                 return None
             if state is None or header.id != state.id or header.base > state.position:
-                state, began = _started(connection, header, build), header.position
+                state, began = _started(connection, header, build, header.position), header.position
             elif state.position < header.position:
-                rows = next(log_table.entries(connection, state.id, state.position, SLICE), [])
-                if not rows:
-                    raise _unreadable(
-                        f"model {name!r} has {header.position} rows, those after {state.position} are gone"
-                    )
-                take_in(connection, state, rows)
-                state.trim(cached)
+                catch_up(connection, state, header.position, cached, _ROWS)
                 if state.void:
                     # The fit is the log's first row. If it was there at the beginning, so was the snapshot beside it.
                     if began:
@@ -94,35 +81,38 @@ def load_in_slices(
         yield
 
 
-def catch_up(connection: Connection, state: Counted, cached: int = 20_000, last: int | None = None) -> None:
-    """Apply the rows this process has not seen yet. A correction among them leaves the model stale."""
-    for chunk in log_table.entries(connection, state.id, state.position, SLICE):
-        left = chunk if last is None else [row for row in chunk if row.position <= last]
-        while left:
-            left = take_in(connection, state, left)
+def catch_up(
+    connection: Connection, state: ModelState, last: int, cached: int = 20_000, most: float = float("inf")
+) -> None:
+    """Replay the rows up to the one at `last`, or the next `most`. A correction among them leaves the model stale."""
+    end = min(last, state.position + most)
+    while state.position < end:
+        rows = log_table.entries(connection, state.id, state.position, int(min(_ROWS, end - state.position)))
+        if not rows or rows[-1].position != state.position + len(rows):
+            raise _unreadable(f"model {state.name!r} has {last} rows, some of those after {state.position} are gone")
+        while rows:
+            rows = _replay(connection, state, rows)
             state.trim(cached)
-        if last is not None and state.position >= last:
-            return
 
 
-def take_in(connection: Connection, state: Counted, rows: list[Entry]) -> list[Entry]:
-    """Replay the first of these rows, as many as can be read with the events they speak of; the others are returned.
+def _replay(connection: Connection, state: ModelState, rows: list[Entry]) -> list[Entry]:
+    """Replay the first of these rows, as many as can be read with the events they speak of; returns the others.
 
-    An answer is small and its round may be large: two hundred rounds at once would be gigabytes.
+    An answer is small and its round may be large: the rounds of all rows at once could take gigabytes.
     """
     missing = missing_events(rows, state)
     found, done, _ = log_table.events_within(connection, state.id, list(missing))
     for event in found.values():
         state.keep(event)
     end = next(islice(missing.values(), done, None), len(rows))
-    # An erasure empties the cache: what the rows after it speak of is looked up again.
+    # An erasure empties the cache: the events of the rows after it are looked up again.
     end = next((place for place, row in enumerate(rows[:end], 1) if isinstance(row.body, Erasure)), end)
     for row in rows[:end]:
         state.replay(row)
     return rows[end:]
 
 
-def missing_events(rows: Iterable[Entry], state: Counted) -> dict[str, int]:
+def missing_events(rows: Iterable[Entry], state: ModelState) -> dict[str, int]:
     """The events these rows need that are neither cached nor chosen among them, and which row needs each first."""
     born: set[str] = set()
     need: dict[str, int] = {}
@@ -136,24 +126,24 @@ def missing_events(rows: Iterable[Entry], state: Counted) -> dict[str, int]:
     return need
 
 
-def _started(connection: Connection, header: log_table.Header, build: Build, last: int | None = None) -> ModelState:
+def _started(connection: Connection, header: log_table.Header, build: Build, last: int) -> ModelState:
     """The model at the newest snapshot that can be read, or at the beginning of its log: never before the base."""
-    until = header.position if last is None else last
-    complete = snapshots.complete(connection, header.id)
-    # The rows between these and the base are gone.
-    unreadable = [position for position in complete if position < header.base]
-    for position in complete:
-        if not header.base <= position <= until:
-            continue
-        found = _read(connection, header, position, build)
-        if found is not None:
-            break
-        # The one that stands for pruned rows, an import or a fit is kept for whoever can still make something of it.
-        if position != header.base:
+    found: tuple[ServedLearner, Tally] | None = None
+    unreadable: list[int] = []
+    for position in snapshots.complete(connection, header.id):
+        if header.base <= position <= last:
+            found = _read(connection, header, position, build)
+            if found is not None:
+                break
+        # Rows between earlier ones and the base are gone. The base itself is kept, in case another program reads it.
+        if position <= last and position != header.base:
             unreadable.append(position)
     else:
-        learner, _ = build(header.settings, None)
-        found, position = (learner, without_base(header)), header.base
+        position = header.base
+    if found is None:
+        found = build(header.settings, None)[0], Tally()
+        if header.base > 0:
+            found[1].quarantine(header.base, "the snapshot that replaces all rows up to here cannot be read")
     state = ModelState(header.id, header.name, header.settings, found[0], position, found[1])
     state.undone = log_table.undone(connection, header.id, position)
     state.generation = log_table.changes(connection, header.id)
@@ -161,28 +151,20 @@ def _started(connection: Connection, header: log_table.Header, build: Build, las
     return state
 
 
-def _unreadable(message: str) -> RefusalError:
-    return RefusalError(Kind.UNAVAILABLE, "unreadable_model", message)
-
-
-def without_base(header: log_table.Header) -> Tally:
-    """The counts of a model that begins with nothing, and says so where there should be something."""
-    tally = Tally()
-    if header.base > 0:
-        tally.quarantine(header.base, "the snapshot that stands for all rows up to here cannot be read")
-    return tally
-
-
 def _read(
     connection: Connection, header: log_table.Header, position: int, build: Build
 ) -> tuple[ServedLearner, Tally] | None:
-    """A snapshot as what it holds; None where that cannot be read, or was folded by other rules."""
-    if position != header.base and snapshots.fold_of(connection, header.id, position) != FOLD:
-        return None
+    """What a snapshot holds; None where it cannot be read, or was made by other replay rules."""
     try:
-        data = snapshots.read(connection, header.id, position)
+        data, rules = snapshots.read(connection, header.id, position)
+        if rules != FOLD and position != header.base:
+            return None
         learner, text = build(header.settings, data)
         return learner, read_tally(text) if text else Tally()
     except SPOILT as error:
         logger.warning("the snapshot of model %r at %d cannot be read: %s", header.name, position, error)
         return None
+
+
+def _unreadable(message: str) -> RefusalError:
+    return RefusalError(Kind.UNAVAILABLE, "unreadable_model", message)

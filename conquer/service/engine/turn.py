@@ -170,7 +170,7 @@ class Turn:
         Until that is done the model goes on with the weights it has; `stale` says so.
         """
         self.flush()
-        snapshots.drop_from(self.connection, self.state.id, first)
+        snapshots.drop(self.connection, self.state.id, first)
         # An erasure has emptied the cache of events as well.
         self._looked_up = set()
 

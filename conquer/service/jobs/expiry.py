@@ -67,7 +67,7 @@ def expire(turn: Turn, after: int = 0) -> int:
         return 0
     turn.flush()
     cursor = max(state.tally.swept, state.swept, turn.base, after)
-    rows = next(log_table.entries(turn.connection, state.id, cursor, _ROWS), [])
+    rows = log_table.entries(turn.connection, state.id, cursor, _ROWS)
     for row, at in zip(rows, _times(turn, rows), strict=True):
         if at is None or turn.now - at <= settings.window_seconds:
             return 0

@@ -1,15 +1,14 @@
 """Forgetting old events: what they taught is kept as a snapshot, their rows go."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from conquer.service.engine.engine import Engine
-from conquer.service.engine.loading import load_up_to
+from conquer.service.engine.loading import load
 from conquer.service.engine.turn import Turn
 from conquer.service.jobs.each import each_model
-from conquer.service.model.records import Answered, Decision, Expired, Voted
+from conquer.service.model.records import Answered, Expired, Voted
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
 from conquer.service.store.keys import marks_secret, retire, voter_mark
@@ -36,7 +35,7 @@ def _fold_old(engine: Engine, header: log_table.Header, before: float, least: in
         last = _last_old(connection, header, before, engine.clock())
         if last - header.base < least:
             return header.base
-        pieces = snapshots.pieces(load_up_to(connection, header, engine.build, last).dumps())
+        pieces = snapshots.pieces(load(connection, header, engine.build, last).dumps())
         changes = log_table.changes(connection, header.id)
         taught = _taught(connection, header, last)
 
@@ -48,7 +47,7 @@ def _fold_old(engine: Engine, header: log_table.Header, before: float, least: in
         if log_table.changes(turn.connection, header.id) != changes:
             return header.base
         snapshots.replace(turn.connection, header.id, last, pieces, turn.now)
-        snapshots.drop_below(turn.connection, header.id, last)
+        snapshots.drop(turn.connection, header.id, last=last - 1)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.base = last
         _remember(turn, taught)
@@ -121,26 +120,18 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
     """How many answers up to `last` were learnt from each voter, or about a round that was made for them."""
     undone = log_table.undone(connection, header.id, header.base)
     found: Counter[str] = Counter()
-    made_for: dict[str | None, str | None] = {}
-    for chunk in log_table.entries(connection, header.id, header.base):
-        rows = [row for row in chunk if row.position <= last]
-        made_for |= {row.event: row.voter for row in rows if isinstance(row.body, Decision)}
-        older = {row.event for row in rows if row.event is not None} - made_for.keys()
-        made_for.update(_made_for(connection, header.id, list(older)))
+    after = header.base
+    while after < last and (rows := log_table.entries(connection, header.id, after, min(_SLICE, last - after))):
+        after = rows[-1].position
+        events = [row.event for row in rows if row.event is not None]
+        chosen = (log.c.model_id == header.id) & (log.c.kind == "choose") & log.c.event_id.in_(events)
+        asked = connection.execute(select(log.c.event_id, log.c.voter).where(chosen))
+        made_for = {row.event_id: row.voter for row in asked}
         for row in rows:
             answers = isinstance(row.body, Answered | Expired | Voted) and row.position not in undone
             if answers and row.body.value is not None:
                 found.update(voter for voter in {row.voter, made_for.get(row.event)} if voter is not None)
-        if len(rows) < len(chunk):
-            break
     return found
-
-
-def _made_for(connection: Connection, model: int, events: list[str]) -> Iterator[tuple[str, str | None]]:
-    while events:
-        found, done, _ = log_table.events_within(connection, model, events)
-        yield from ((name, event.voter) for name, event in found.items())
-        events = events[done:]
 
 
 def _remember(turn: Turn, taught: Counter[str]) -> None:

@@ -1,9 +1,10 @@
 """Models and their logs: every statement about rows that requests run."""
 
+import contextlib
 import functools
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -31,28 +32,15 @@ from conquer.service.store.schema import log, models
 _settings = msgspec.json.Decoder(ModelSettings).decode
 _settled = msgspec.json.Decoder(Settled).decode
 
-_COLUMNS = (
-    log.c.position,
-    log.c.at,
-    log.c.kind,
-    log.c.event_id,
-    log.c.voter,
-    log.c.body,
-    log.c.format,
-    log.c.checksum,
-)
+_COLUMNS = [log.c[name] for name in ("position", "at", "kind", "event_id", "voter", "body", "format", "checksum")]
 _BYTES = 4 << 20
 """A list of rows ends with the row whose body reaches this size: one row may be as large as a request."""
 _ROWS = 500
-"""Rows of one INSERT, and of one page of an event's rows."""
+"""Rows of one INSERT."""
 _FEW = 16
 """Rounds read at once; each may be as large as a request."""
-_AFTER = (
-    select(*_COLUMNS)
-    .where(log.c.model_id == bindparam("model"), log.c.position > bindparam("after"))
-    .order_by(log.c.position)
-    .limit(bindparam("count"))
-)
+_OF_MODEL = select(*_COLUMNS).where(log.c.model_id == bindparam("model")).order_by(log.c.position)
+_AFTER = _OF_MODEL.where(log.c.position > bindparam("after")).limit(bindparam("count"))
 _sizes = _AFTER.with_only_columns(log.c.position, func.octet_length(log.c.body).label("size")).subquery()
 _sums = select(
     _sizes.c.position, (func.sum(_sizes.c.size).over(order_by=_sizes.c.position) - _sizes.c.size).label("before")
@@ -61,7 +49,7 @@ _sums = select(
 _BOUNDED = _AFTER.where(
     log.c.position <= select(func.max(_sums.c.position)).where(_sums.c.before < _BYTES).scalar_subquery()
 )
-_OF_EVENTS = _AFTER.where(
+_OF_EVENTS = _OF_MODEL.where(
     log.c.event_id.in_(bindparam("events", expanding=True)), log.c.kind.not_in(("flag", "settle"))
 )
 _LAST = select(func.max(log.c.position)).where(log.c.model_id == models.c.id).scalar_subquery().label("last")
@@ -89,23 +77,13 @@ def headers(connection: Connection, names: Sequence[str]) -> dict[str, Header]:
 
 
 def all_headers(connection: Connection) -> list[Header]:
-    """Every model with readable settings, by name; `unreadable` lists the others."""
-    rows = connection.execute(_ALL.order_by(models.c.name)).all()
-    return [_header(row) for row in rows if _is_settings(row.settings)]
-
-
-def unreadable(connection: Connection) -> list[str]:
-    """The names of models whose settings cannot be read."""
-    rows = connection.execute(select(models.c.name, models.c.settings).order_by(models.c.name)).all()
-    return [row.name for row in rows if not _is_settings(row.settings)]
-
-
-def _is_settings(stored: str) -> bool:
-    try:
-        _settings(stored)
-    except msgspec.DecodeError:
-        return False
-    return True
+    """Every model with readable settings, by name."""
+    found = []
+    for row in connection.execute(_ALL.order_by(models.c.name)).all():
+        # `headers` says what is wrong with the others.
+        with contextlib.suppress(RefusalError):
+            found.append(_header(row))
+    return found
 
 
 def _header(row: Any) -> Header:
@@ -140,13 +118,14 @@ def _insert(rows: int, mark: str) -> str:
     return f"INSERT INTO log ({columns}) VALUES {', '.join([one] * rows)}"
 
 
-def _entry(row: Any) -> Entry:
-    if row.format > FOLD:
-        message = f"row {row.position} has version {row.format}, this program reads up to {FOLD}: upgrade it"
+def _entry(row: Sequence[Any]) -> Entry:
+    position, at, kind, event, voter, body, rules, total = row
+    if rules > FOLD:
+        message = f"row {position} has version {rules}, this program reads up to {FOLD}: upgrade it"
         raise RefusalError(Kind.UNAVAILABLE, "newer_rows", message)
-    entry = unsealed(row.position, row.at, row.kind, row.event_id, row.voter, row.body)
-    if row.checksum is not None and row.checksum != checksum(entry):
-        entry.body = Unreadable(row.kind, "its checksum does not fit")
+    entry = unsealed(position, at, kind, event, voter, body)
+    if total is not None and total != summed(position, at, kind, event, voter, entry.text):
+        entry.body = Unreadable(kind, "its checksum does not fit")
     return entry
 
 
@@ -165,7 +144,8 @@ def _rows(
         for column in statement.selected_columns
     ]
     found = _fetched(connection, statement.with_only_columns(*columns), values, most)
-    return [SimpleNamespace(**{name: _as_text(value) for name, value in row._mapping.items()}) for row in found]
+    made = namedtuple("made", [column.name for column in columns])  # type: ignore[misc]  # the query's own columns
+    return [made(*map(_as_text, row)) for row in found]
 
 
 def _fetched(connection: Connection, statement: Select[Any], values: dict[str, Any], most: float) -> list[Any]:
@@ -183,26 +163,11 @@ def _as_text(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _pages(
-    connection: Connection, statement: Select[Any], values: dict[str, Any], after: int, count: int
-) -> Iterator[list[Any]]:
-    """The rows of a query after a position, in lists of at most `count` and of some megabytes, none of them empty."""
-    while found := _rows(connection, statement, {**values, "after": after, "count": count}, _BYTES):
-        yield found
-        after = found[-1].position
-        # A character takes at most four bytes: a list with fewer was not cut short.
-        if len(found) < count and sum(len(row.body) for row in found) < _BYTES // 4:
-            return
-
-
-def entries(connection: Connection, model: int, after: int, chunk: int = 1000) -> Iterator[list[Entry]]:
-    """The rows after a position, in order, in lists of at most `chunk` and of some megabytes, none of them empty.
-
-    A list shorter than `chunk` need not be the last.
-    """
+def entries(connection: Connection, model: int, after: int, count: int = 1000) -> list[Entry]:
+    """The next rows after a position, at most `count` and some megabytes; none only at the end of the log."""
     statement = _BOUNDED if connection.dialect.name == "postgresql" else _AFTER
-    for found in _pages(connection, statement, {"model": model}, after, chunk):
-        yield [_entry(row) for row in found]
+    rows = _rows(connection, statement, {"model": model, "after": after, "count": count}, _BYTES)
+    return [_entry(row) for row in rows]
 
 
 def events_within(
@@ -210,52 +175,39 @@ def events_within(
 ) -> tuple[dict[str, Event], int, int]:
     """The first of these events, until their rows reach `most` bytes: (events, how many ids, bytes).
 
-    At least one id is looked up. Unknown ids are left out of the events. Flags are not read, and the other rows of an
-    event a page at a time.
+    At least one id is looked up. Unknown ids are left out of the events. Flags are not read.
     """
     found: dict[str, Event] = {}
     done = size = 0
     while done < len(ids) and size < most:
         # One, then two, then four: their sizes are not known.
         part = list(ids[done : done + min(done + 1, _FEW)])
-        for page in _pages(connection, _OF_EVENTS, {"model": model, "events": part}, 0, _ROWS):
-            for row in page:
-                entry = _entry(row)
-                size += len(row.body)
-                if isinstance(entry.body, Decision | Voted):
-                    found[row.event_id] = Event.of(entry)
-                elif row.event_id in found:
-                    found[row.event_id].follow(entry)
+        for row in _rows(connection, _OF_EVENTS, {"model": model, "events": part}):
+            entry = _entry(row)
+            size += len(entry.text)
+            if isinstance(entry.body, Decision | Voted):
+                found[str(entry.event)] = Event.of(entry)
+            elif entry.event in found:
+                found[entry.event].follow(entry)
         done += len(part)
     return found, done, size
 
 
-def bodies(connection: Connection, model: int, positions: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """(position, body) of the rows at these positions, a few at a time."""
-    for start in range(0, len(positions), _FEW):
-        part = log.c.position.in_(positions[start : start + _FEW])
-        for row in _rows(connection, select(log.c.position, log.c.body).where(log.c.model_id == model, part), {}):
-            yield row.position, row.body
+def begun(connection: Connection, model: int, ids: Iterable[str | None]) -> Iterator[tuple[str, str]]:
+    """(event, body) of the rows that began these events, a few at a time."""
+    wanted = [one for one in ids if one is not None]
+    for start in range(0, len(wanted), _FEW):
+        here = log.c.kind.in_(("choose", "vote")) & log.c.event_id.in_(wanted[start : start + _FEW])
+        statement = select(log.c.event_id, log.c.body).where(log.c.model_id == model, here)
+        yield from ((row.event_id, row.body) for row in _rows(connection, statement, {}))
 
 
-def latest_votes(connection: Connection, model: int, count: int) -> list[Voted]:
-    """The last votes of uploaded files, newest first."""
-    found = [entry.body for entry in _latest(connection, model, count, "vote")]
-    return [body for body in found if isinstance(body, Voted)]
-
-
-def latest_choices(connection: Connection, model: int, count: int) -> list[Decision]:
-    """The last rounds, newest first."""
-    found = [entry.body for entry in _latest(connection, model, count, "choose")]
-    return [body for body in found if isinstance(body, Decision)]
-
-
-def _latest(connection: Connection, model: int, count: int, kind: str) -> list[Entry]:
+def latest(connection: Connection, model: int, kind: str, count: int) -> list[Any]:
+    """The bodies of the last rows of a kind, newest first; some megabytes at most."""
     statement = select(log.c.body).where(log.c.model_id == model, log.c.kind == kind).order_by(log.c.position.desc())
-    found = _rows(
-        connection, statement.limit(count).execution_options(stream_results=True, max_row_buffer=1), {}, _BYTES
-    )
-    return [unsealed(0, 0.0, kind, None, None, row.body) for row in found]
+    one_by_one = statement.limit(count).execution_options(stream_results=True, max_row_buffer=1)
+    found = [unsealed(0, 0.0, kind, None, None, row.body).body for row in _rows(connection, one_by_one, {}, _BYTES)]
+    return [body for body in found if not isinstance(body, Unreadable)]
 
 
 def said(connection: Connection, model: int, after: int, last: int, count: int) -> list[Entry]:
@@ -265,24 +217,11 @@ def said(connection: Connection, model: int, after: int, last: int, count: int) 
     return [_entry(row) for row in _rows(connection, statement, {"model": model, "after": after, "count": count})]
 
 
-def decisions(connection: Connection, model: int, ids: Iterable[str | None]) -> Iterator[tuple[str, str]]:
-    """(event, body) of the rows that began these events, a few at a time."""
-    wanted = [one for one in ids if one is not None]
-    for start in range(0, len(wanted), _FEW):
-        begun = log.c.kind.in_(("choose", "vote")) & log.c.event_id.in_(wanted[start : start + _FEW])
-        here = (log.c.model_id == model) & begun
-        for row in _rows(connection, select(log.c.event_id, log.c.body).where(here), {}):
-            yield row.event_id, row.body
-
-
 def answer_from(connection: Connection, model: int, position: int) -> tuple[str, str] | None:
     """(event, voter) of the first answer at a position or after it."""
-    found = connection.execute(
-        select(log.c.event_id, log.c.voter)
-        .where(log.c.model_id == model, log.c.position >= position, log.c.kind == "answer")
-        .order_by(log.c.position)
-        .limit(1)
-    ).first()
+    here = (log.c.model_id == model) & (log.c.position >= position) & (log.c.kind == "answer")
+    statement = select(log.c.event_id, log.c.voter).where(here).order_by(log.c.position).limit(1)
+    found = connection.execute(statement).first()
     return None if found is None else (str(found.event_id), found.voter or "")
 
 

@@ -1,7 +1,7 @@
-"""A model's state beside its log, so that starting does not mean reading every row: compressed, in pieces."""
+"""A model's state beside its log, so that loading replays only the rows after it: compressed, in pieces."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select
 
@@ -9,6 +9,8 @@ from conquer.service.model.records import FOLD
 from conquer.service.store.schema import snapshots
 
 _PIECE = 1 << 19
+_LAST = 2**62
+_KEPT = 3
 
 
 def pieces(data: bytes) -> list[bytes]:
@@ -29,17 +31,9 @@ def replace(
     connection: Connection, model: int, position: int, parts: Sequence[bytes], at: float, summary: str = ""
 ) -> None:
     """Store all pieces at a position, in place of what is there."""
-    drop(connection, model, position)
+    drop(connection, model, position, position)
     for part, piece in enumerate(parts):
         write_piece(connection, model, position, part, len(parts), at, piece, "" if part else summary)
-
-
-def summaries(connection: Connection, models: Sequence[int]) -> dict[tuple[int, int], str]:
-    """By model and position: the counts stored with a snapshot, where it was made by these replay rules."""
-    first = (snapshots.c.part == 0) & (snapshots.c.format == FOLD) & (snapshots.c.summary != "")
-    wanted = select(snapshots.c.model_id, snapshots.c.position, snapshots.c.summary)
-    rows = connection.execute(wanted.where(first, snapshots.c.model_id.in_(models)))
-    return {(row.model_id, row.position): row.summary for row in rows}
 
 
 def complete(connection: Connection, model: int) -> list[int]:
@@ -55,53 +49,35 @@ def complete(connection: Connection, model: int) -> list[int]:
 
 
 def exists(connection: Connection, model: int, position: int) -> bool:
-    """Whether a snapshot at this position is there, or on its way."""
-    found = connection.execute(
-        select(snapshots.c.part).where(snapshots.c.model_id == model, snapshots.c.position == position).limit(1)
-    )
-    return found.first() is not None
-
-
-def read_pieces(connection: Connection, model: int, position: int) -> Iterator[bytes]:
-    """A snapshot's compressed pieces, one at a time."""
+    """Whether a snapshot at this position is there, or being written."""
     here = (snapshots.c.model_id == model) & (snapshots.c.position == position)
-    count = connection.execute(select(func.max(snapshots.c.parts)).where(here)).scalar() or 0
-    for part in range(count):
-        yield connection.execute(select(snapshots.c.data).where(here, snapshots.c.part == part)).scalar_one()
+    return connection.execute(select(snapshots.c.part).where(here).limit(1)).first() is not None
 
 
-def fold_of(connection: Connection, model: int, position: int) -> int:
-    """The version of the rules that a snapshot was folded by."""
+def read(connection: Connection, model: int, position: int) -> tuple[bytes, int]:
+    """A complete snapshot as it was before `pieces`, and the replay rules that made it; a zlib.error for damage."""
     here = (snapshots.c.model_id == model) & (snapshots.c.position == position)
-    return int(connection.execute(select(func.max(snapshots.c.format)).where(here)).scalar_one())
+    rows = connection.execute(select(snapshots.c.data, snapshots.c.format).where(here).order_by(snapshots.c.part)).all()
+    return zlib.decompress(b"".join(row.data for row in rows)), max(row.format for row in rows)
 
 
-def read(connection: Connection, model: int, position: int) -> bytes:
-    """A whole snapshot as it was before `pieces`."""
-    return zlib.decompress(b"".join(read_pieces(connection, model, position)))
+def summaries(connection: Connection, models: Sequence[int]) -> dict[tuple[int, int], str]:
+    """By model and position: the counts stored with a snapshot, where it was made by these replay rules."""
+    first = (snapshots.c.part == 0) & (snapshots.c.format == FOLD) & (snapshots.c.summary != "")
+    wanted = select(snapshots.c.model_id, snapshots.c.position, snapshots.c.summary)
+    rows = connection.execute(wanted.where(first, snapshots.c.model_id.in_(models)))
+    return {(row.model_id, row.position): row.summary for row in rows}
 
 
-def drop(connection: Connection, model: int, position: int) -> None:
-    """Remove the snapshot at a position."""
-    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position == position))
+def drop(connection: Connection, model: int, first: int = 0, last: int = _LAST) -> None:
+    """Remove the snapshots at positions `first` to `last`."""
+    here = snapshots.c.position.between(first, last)
+    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, here))
 
 
-def drop_from(connection: Connection, model: int, first: int) -> None:
-    """Remove the snapshots at `first` and later: something before them has changed."""
-    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position >= first))
-
-
-def drop_below(connection: Connection, model: int, base: int) -> None:
-    """Remove the snapshots before the base, which nothing leads on from; they may still hold a name."""
-    connection.execute(delete(snapshots).where(snapshots.c.model_id == model, snapshots.c.position < base))
-
-
-def thin(connection: Connection, model: int, base: int, keep: int = 3) -> None:
-    """Keep the newest few whole snapshots and the one that stands for pruned rows."""
-    old = [position for position in complete(connection, model)[keep:] if position != base]
+def thin(connection: Connection, model: int, base: int) -> None:
+    """Keep the newest complete snapshots, and the one that replaces pruned rows."""
+    old = [position for position in complete(connection, model)[_KEPT:] if position != base]
     if old:
-        connection.execute(
-            delete(snapshots).where(
-                snapshots.c.model_id == model, snapshots.c.position <= max(old), snapshots.c.position != base
-            )
-        )
+        here = (snapshots.c.position <= max(old)) & (snapshots.c.position != base)
+        connection.execute(delete(snapshots).where(snapshots.c.model_id == model, here))

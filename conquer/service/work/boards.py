@@ -289,8 +289,8 @@ def _latest_groups(connection: Connection, model: int, most: int) -> tuple[Group
     """The items of the latest rounds and votes, each id once, with the context of its last round."""
     seen: set[str] = set()
     found = []
-    rounds: list[Decision | Voted] = [*log.latest_choices(connection, model, _ROUNDS)]
-    for one in rounds + log.latest_votes(connection, model, _VOTES):
+    rounds: list[Decision | Voted] = log.latest(connection, model, "choose", _ROUNDS)
+    for one in rounds + log.latest(connection, model, "vote", _VOTES):
         items = [item for item in decode_items(bytes(one.items)) if item.id not in seen][: max(0, most - len(seen))]
         seen.update(item.id for item in items)
         if items:

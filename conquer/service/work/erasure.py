@@ -94,7 +94,7 @@ def _finish(turn: Turn, voter: str, rows: Sequence[_Row], emptied: int) -> Gone:
     # A correction is about an answer of the same voter, so it is among the rows.
     _empty(turn, rows)
     connection.execute(delete(leases).where(leases.c.model_id == model, leases.c.voter == voter))
-    snapshots.drop_below(connection, model, turn.base)
+    snapshots.drop(connection, model, last=turn.base - 1)
     named = _unname(turn, voter)
     if rows or named:
         # A name in the base snapshot is in every later snapshot.
@@ -140,9 +140,10 @@ def _empty(turn: Turn, rows: Sequence[_Row]) -> None:
     for start in range(0, len(rows), _SLICE):
         part = rows[start : start + _SLICE]
         # A round leaves its ordinal.
-        chosen = log_table.bodies(turn.connection, model, [row.position for row in part if row.kind == "choose"])
-        ordinals = {position: _ordinal(body) for position, body in chosen}
-        entries = [Entry(row.position, row.at, None, None, Erased(ordinals.get(row.position))) for row in part]
+        chosen = log_table.begun(turn.connection, model, [row.event_id for row in part if row.kind == "choose"])
+        ordinals = {event: _ordinal(body) for event, body in chosen}
+        chose = [ordinals.get(row.event_id) if row.kind == "choose" else None for row in part]
+        entries = [Entry(row.position, row.at, None, None, Erased(one)) for row, one in zip(part, chose, strict=True)]
         for entry in entries:
             seal(entry)
         values = [{"at_position": one.position, "text": one.text.decode(), "total": checksum(one)} for one in entries]
@@ -179,11 +180,11 @@ def _unname(turn: Turn, voter: str) -> bool:
     if not snapshots.exists(turn.connection, model, base):
         return False
     try:
-        learner, text = turn.build(turn.state.settings, snapshots.read(turn.connection, model, base))
+        learner, text = turn.build(turn.state.settings, snapshots.read(turn.connection, model, base)[0])
         tally = read_tally(text) if text else None
     except _DAMAGED:
         # It may contain the name.
-        snapshots.drop(turn.connection, model, base)
+        snapshots.drop(turn.connection, model, base, base)
         return True
     named = learner.forget(voter)
     if tally is None or not (tally.forget(voter) or named):

@@ -70,7 +70,7 @@ def chunks(
                 record = task_lines(connection, header.id)
     while True:
         with database.reading() as connection:
-            rows = next(log.entries(connection, header.id, after, _ROWS), [])
+            rows = log.entries(connection, header.id, after, _ROWS)
             if not rows:
                 return
             if record is None:

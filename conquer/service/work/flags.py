@@ -120,7 +120,7 @@ def _mark_settled(connection: Connection, model: int, rows: Sequence[LatestRow])
 
 def _row(connection: Connection, model: int, place: int) -> LatestRow | None:
     """One row at a time: the items of a single question may be as large as a request."""
-    entry: Entry = next(log_table.entries(connection, model, place - 1, 1))[0]
+    entry: Entry = log_table.entries(connection, model, place - 1, 1)[0]
     body = entry.body
     if not isinstance(body, Answered | Voted | Flagged):
         return None

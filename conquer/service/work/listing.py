@@ -59,7 +59,8 @@ class Listing:
 
     def encoded(self, may: Callable[[str], bool]) -> Generator[None, None, bytes]:
         """The JSON of all models whose names satisfy `may`, by name; long work."""
-        headers = [header for header in self.headers() if may(header.name)]
+        everyone = self.headers()
+        headers = [header for header in everyone if may(header.name)]
         found: dict[str, bytes] = {}
         for start in range(0, len(headers), _SLICE):
             yield
@@ -77,7 +78,8 @@ class Listing:
                 if kept is not None:
                     known[header.id] = kept
                     found[header.name] = kept[1]
-        self._known = known
+        there = {header.id for header in everyone}
+        self._known = {model: kept for model, kept in (self._known | known).items() if model in there}
         return b'{"models":[' + b",".join(found[one.name] for one in headers if one.name in found) + b"]}"
 
     def _from_memory(self, headers: Sequence[log.Header], _: Connection) -> dict[str, bytes]:

@@ -141,7 +141,7 @@ class PairCoverage:
         # Erasures before anything was read have removed nothing from here.
         begun = self.position > 0
         rows = log_table.said(connection, model, self.position, head, SLICE)
-        pairs = {name: _decoded(body) for name, body in log_table.decisions(connection, model, {r.event for r in rows})}
+        pairs = {name: _decoded(body) for name, body in log_table.begun(connection, model, {r.event for r in rows})}
         for row in rows:
             self._read(row, pairs.get(row.event or ""))
             self.void = self.void or (begun and isinstance(row.body, Erasure))

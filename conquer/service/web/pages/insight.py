@@ -71,7 +71,7 @@ class Names:
     def top(self, seen: Glance, count: int) -> tuple[Words, Words]:
         """The `count` most liked and most disliked features with their weights, among those whose names are known."""
         with self._database.reading() as connection:
-            rounds = [bytes(one.items) for one in log.latest_choices(connection, seen.model, _EVENTS)]
+            rounds = [bytes(one.items) for one in log.latest(connection, seen.model, "choose", _EVENTS)]
         with self._lock:
             known = self._known.pop(seen.model, _Known())
             _gather(known, seen.featurizer, rounds)
