@@ -108,6 +108,17 @@ def test_a_diagonal_model_ranks_and_refuses_a_board_with_the_remedy(local):
     serving(local, work, model="diagonal")
 
 
+def test_a_projected_model_has_the_board_whose_interval_holds(local):
+    async def work(client, _server):
+        await answers(client, 5)
+        refused = await client.get("/v1/models/m/board")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no_board")
+        assert "interval='proved'" in refused.json()["error"]["message"]
+        assert (await client.get("/v1/models/m/board?interval=proved")).status_code == 200
+
+    serving(local, work, parameters={"projection": "exact"})
+
+
 def test_a_choice_says_done_when_its_items_are_told_apart(local):
     async def work(client, server):
         done = []

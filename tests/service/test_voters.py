@@ -7,7 +7,7 @@ import pytest
 
 from conquer.registry import make
 from conquer.service.model import pick_learner, pick_settings
-from conquer.service.work import boards, copying
+from conquer.service.work import boards
 from conquer.session import Session
 
 from .conftest import run
@@ -167,8 +167,9 @@ def test_names_beyond_the_most_share_the_side_of_all(local, monkeypatch):
             assert {row["body"]["weight"] for row in rows if row["kind"] == "answer" and row.get("voter") == "cy"} == {
                 1.0
             }
-            live = app.server.engine.models["m"].learner
-            copy = copying.scoring(live)
+            state = app.server.engine.models["m"]
+            live = state.learner
+            copy = boards.BoardCopy.of(state, live)
             assert not any(name.startswith(("voters", "half")) for name in copy.arrays)
             one, two = (learner.learner.board(np.eye(5)) for learner in (live, copy.learner()))
             assert np.array_equal(one.low, two.low)

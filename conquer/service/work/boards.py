@@ -1,33 +1,31 @@
 """Boards: items best first, with intervals, computed from a copy of the model as long work."""
 
 import asyncio
-import functools
 import math
-import threading
 from collections import Counter, OrderedDict
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
-import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from conquer.boards import Board
+from conquer.features.featurizer import Featurizer
 from conquer.learners.believer import believer
 from conquer.models.full import Full
-from conquer.rows import stack
+from conquer.rows import SparseRows, stack
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, invalid, stopping
-from conquer.service.model.pick_learner import PickLearner
+from conquer.service.model.pick_learner import PickLearner, fresh_learner
 from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Decision, Voted
 from conquer.service.model.schemas import Group, Item, ModelSettings, Value
+from conquer.service.model.state import ModelState
 from conquer.service.store import log
-from conquer.service.work.copying import Scoring, scoring
 from conquer.service.work.pool import groups_of
 
 WAITING = 16
@@ -48,7 +46,7 @@ Interval = Literal["anytime", "proved", "fixed"]
 Bound = float | None
 """A number, or null where it is infinite, which JSON cannot express."""
 Version = tuple[int, int, int]
-"""A model's id, its position, and the last correction it was replayed with."""
+"""A model's id, its position, and the position of the last correction it was replayed with."""
 
 
 class BoardItem(msgspec.Struct):
@@ -121,13 +119,34 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class _Copy:
-    """A model at a version, apart from the engine's, and the items for its board, at most `most`."""
+class BoardCopy:
+    """A model at a version without its voters, and the items for its board, at most `most`."""
 
     version: Version
-    scoring: Scoring
-    groups: tuple[Group, ...]
-    most: int
+    settings: ModelSettings
+    arrays: dict[str, NDArray[Any]]
+    featurizer: Featurizer
+    groups: tuple[Group, ...] = ()
+    most: int = MOST
+
+    @classmethod
+    def of(cls, state: ModelState, learner: PickLearner) -> "BoardCopy":
+        """Copy the weights; only the featurizer is shared."""
+        arrays = {name: array.copy() for name, array in _inner(learner).arrays().items()}
+        version = state.id, state.position, state.generation
+        return cls(version, learner.settings, arrays, learner.reader.featurizer)
+
+    def learner(self) -> PickLearner:
+        """A learner that scores and ranks as the copied one did."""
+        twin = fresh_learner(self.settings)
+        twin.restore(self.arrays)
+        return PickLearner(self.settings, twin, self.featurizer)
+
+
+def _inner(learner: PickLearner) -> Any:
+    """The learner without what it knows of voters."""
+    believing = believer(learner.learner)
+    return learner.learner if believing is None else believing.learner
 
 
 def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
@@ -141,44 +160,21 @@ def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
     return RankingReply([RankedItem(read.ids[k], scores[k]) for k in order])
 
 
-def check_board(settings: ModelSettings, interval: str = "anytime") -> None:
-    """Raise RefusalError, with the reason and the remedy, where a model of these settings has no board."""
-    reason = _no_board(settings.algorithm, settings.model, _json(settings.parameters), interval)
-    if reason is not None:
-        raise conflict("no_board", reason)
-
-
-@functools.lru_cache(1024)
-def _no_board(algorithm: str, model: str | None, parameters: bytes, interval: str) -> str | None:
-    from conquer import registry
-
-    try:
-        learner = registry.find(algorithm).build(2, model, **msgspec.json.decode(parameters))
-        learner.board(np.eye(2), interval=interval)
-    except (ValueError, TypeError) as error:
-        return f"{error}; over HTTP: create a model with 'full' or 'kernel' and replay this one's ledger into it"
-    return None
-
-
-@dataclass(eq=False, slots=True)
-class _Order:
-    """A board being waited for. Requests for the same board share it until it is begun."""
-
+class _Order(NamedTuple):
     name: str
-    look: Look
     key: str
-    done: "asyncio.Future[BoardReply]"
-    begun: bool = False
+    board: "asyncio.Future[BoardReply]"
 
 
 class Boards:
-    """Boards are long work, one at a time; each is kept until its model changes."""
+    """Boards are long work, one at a time. For the event loop.
+
+    A board is kept by the version of its model, also while it is being made: requests for the same one share it.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._kept: OrderedDict[tuple[int, Look], tuple[Version, BoardReply]] = OrderedDict()
-        self._lock = threading.Lock()
-        self._orders: list[_Order] = []
+        self._orders: OrderedDict[tuple[Version, Look], _Order] = OrderedDict()
         self._closed = False
 
     async def read(self, name: str, look: Look, key: str = "") -> BoardReply:
@@ -187,84 +183,68 @@ class Boards:
         Raises RefusalError if the model has no board, or too many boards wait.
         """
         version = await self._engine.call(name, _version, owner=key, reads=True, settled=True)
-        with self._lock:
-            kept = self._kept.get((version[0], look))
-        if kept is not None and kept[0] == version:
-            return kept[1]
-        order = next((one for one in self._orders if not one.begun and (one.name, one.look) == (name, look)), None)
-        return await asyncio.shield((order or self._order(name, look, key)).done)
+        order = self._orders.get((version, look)) or self._order(version, look, name, key)
+        try:
+            return await asyncio.shield(order.board)
+        except asyncio.CancelledError:
+            if order.board.cancelled():
+                raise stopping() from None
+            raise
 
-    def _order(self, name: str, look: Look, key: str) -> _Order:
+    def _order(self, version: Version, look: Look, name: str, key: str) -> _Order:
         if self._closed:
             raise stopping()
-        if (waiting := len(self._orders)) >= WAITING:
-            raise RefusalError(Kind.BUSY, "busy", f"{waiting} boards are being computed; try again", retry_after=1)
-        of_model = sum(one.name == name for one in self._orders) >= SHARE
-        if of_model or (key and sum(one.key == key for one in self._orders) >= SHARE):
-            whose = f"of model {name!r}" if of_model else "for this key"
-            message = f"{SHARE} boards {whose} are being computed; try again"
-            raise RefusalError(Kind.BUSY, "busy", message, retry_after=1)
-        loop = asyncio.get_running_loop()
-        order = _Order(name, look, key, loop.create_future())
-        # The exception counts as seen when every caller has gone.
-        order.done.add_done_callback(lambda done: done.cancelled() or done.exception())
+        waiting = [one for one in self._orders.values() if not one.board.done()]
+        of_model = sum(one.name == name for one in waiting) >= SHARE
+        of_key = bool(key) and sum(one.key == key for one in waiting) >= SHARE
+        if of_model or of_key or len(waiting) >= WAITING:
+            which = f"boards of model {name!r}" if of_model else "boards for this key" if of_key else "boards"
+            count = SHARE if of_model or of_key else len(waiting)
+            raise RefusalError(Kind.BUSY, "busy", f"{count} {which} are being computed; try again", retry_after=1)
         # One lane for all boards: one copy of a model is in memory at a time.
-        made = self._engine.long.submit("boards", self._make(order), counted=False)
-        self._orders.append(order)
-        made.add_done_callback(lambda made: loop.call_soon_threadsafe(self._tell, order, made))
+        made = self._engine.long.submit("boards", self._make(name, look), counted=False)
+        place, order = (version, look), _Order(name, key, asyncio.wrap_future(made))
+        self._orders[place] = order
+        order.board.add_done_callback(lambda board: self._settle(place, board))
+        while len(self._orders) > _KEPT:
+            self._orders.popitem(last=False)
         return order
 
-    def _tell(self, order: _Order, made: "Future[BoardReply] | None") -> None:
-        """Deliver a board; None: the server is stopping."""
-        if order in self._orders:
-            self._orders.remove(order)
-        if order.done.done():
-            return
-        error = stopping() if made is None or made.cancelled() else made.exception()
-        if error is not None:
-            order.done.set_exception(error)
-        elif made is not None:
-            order.done.set_result(made.result())
+    def _settle(self, place: tuple[Version, Look], board: "asyncio.Future[BoardReply]") -> None:
+        """Keep a board, not a failure. Its exception counts as seen when every caller has gone."""
+        if board.cancelled() or board.exception() is not None:
+            self._orders.pop(place, None)
 
-    def _make(self, order: _Order) -> Generator[None, None, BoardReply]:
-        order.begun, look = True, order.look
-        if self._closed:
-            raise stopping()
-
-        def copied(turn: Turn) -> tuple[bool, _Copy]:
-            return turn.state.stale, _copied(turn, look)
-
-        stale, copy = self._engine.call_now(order.name, copied, reads=True)
+    def _make(self, name: str, look: Look) -> Generator[None, None, BoardReply]:
+        copy = self._engine.call_now(name, lambda turn: _copied(turn, look), reads=True)
         if not copy.groups:
             yield
             with self._engine.database.reading() as connection:
                 copy = replace(copy, groups=_latest_groups(connection, copy.version[0], copy.most))
-        board = yield from compute(copy, look)
-        if not stale:
-            with self._lock:
-                self._kept[copy.version[0], look] = copy.version, board
-                self._kept.move_to_end((copy.version[0], look))
-                while len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
-        return board
+        return (yield from compute(copy, look))
 
     def turn_away(self) -> None:
-        """Refuse boards that have not begun; called on the event loop when the server is about to stop."""
+        """Refuse boards that are not done; called on the event loop when the server is about to stop."""
         self._closed = True
-        for order in [one for one in self._orders if not one.begun]:
-            self._tell(order, None)
+        for order in list(self._orders.values()):
+            order.board.cancel()
 
 
 def _version(turn: Turn) -> Version:
     return turn.state.id, turn.state.position, turn.state.generation
 
 
-def _copied(turn: Turn, look: Look) -> _Copy:
-    """Copy the model as it is now; a RefusalError where it has no board."""
+def _copied(turn: Turn, look: Look) -> BoardCopy:
+    """Copy the model as it is now. Raises RefusalError if it has no board."""
     learner, pool = turn.state.learner, groups_of(turn)
     if not isinstance(learner, PickLearner):
         raise conflict("no_board", f"model {turn.state.name!r} does not rank items: it has no board")
-    check_board(turn.state.settings)
+    try:
+        # A board of one empty row takes no time, and is refused where any other is.
+        learner.learner.board(SparseRows([0, 0], [], [], learner.learner.dim), interval=look.interval)
+    except (ValueError, TypeError) as error:
+        remedy = "over HTTP: create a model with 'full' or 'kernel' and replay this one's ledger into it"
+        raise conflict("no_board", f"{error}; {remedy}") from None
     if learner.model_size > _LARGEST:
         size = f"the model takes {learner.model_size:,} bytes; the largest with a board takes {_LARGEST:,}"
         raise conflict("no_board", size)
@@ -272,17 +252,12 @@ def _copied(turn: Turn, look: Look) -> _Copy:
     if group is not None and not 0 <= group < len(pool):
         raise invalid(f"group must be in [0, {len(pool)}), got {group}")
     groups = tuple(pool) if group is None else (pool[group],)
-    count, most = sum(len(one.items) for one in groups), _most_items(learner, look.groups is not None)
+    count = sum(len(one.items) for one in groups)
+    most = LISTED if look.groups is not None and isinstance(getattr(_inner(learner), "model", None), Full) else MOST
     if count > most:
         remedy = "choose one with group=NUMBER" if len(pool) > 1 else "rank them with POST .../rank"
         raise conflict("too_many_items", f"this board has at most {most:,} items, the pool has {count:,}: {remedy}")
-    return _Copy(_version(turn), scoring(learner), groups, most)
-
-
-def _most_items(learner: PickLearner, grouped: bool) -> int:
-    believing = believer(learner.learner)
-    inner = learner.learner if believing is None else believing.learner
-    return LISTED if grouped and isinstance(getattr(inner, "model", None), Full) else MOST
+    return replace(BoardCopy.of(turn.state, learner), groups=groups, most=most)
 
 
 def _latest_groups(connection: Connection, model: int, most: int) -> tuple[Group, ...]:
@@ -298,12 +273,12 @@ def _latest_groups(connection: Connection, model: int, most: int) -> tuple[Group
     return tuple(found)
 
 
-def compute(copy: _Copy, look: Look) -> Generator[None, None, BoardReply]:
+def compute(copy: BoardCopy, look: Look) -> Generator[None, None, BoardReply]:
     items = [item for group in copy.groups for item in group.items]
     if not items:
         raise conflict("no_items", "the model has no items and no rounds: there is nothing to rank")
     groups = None if look.groups is None else group_names(items, look.groups)
-    learner, reads = copy.scoring.learner(), []
+    learner, reads = copy.learner(), []
     for group in copy.groups:
         yield
         reads.append(learner.read(_json(group.items), _json(group.context)))
@@ -319,7 +294,9 @@ def compute(copy: _Copy, look: Look) -> Generator[None, None, BoardReply]:
     return _reply(board, texts, Counter(groups or ()), copy, look)
 
 
-def _reply(board: Board, texts: Sequence[str | None], counts: Mapping[str, int], copy: _Copy, look: Look) -> BoardReply:
+def _reply(
+    board: Board, texts: Sequence[str | None], counts: Mapping[str, int], copy: BoardCopy, look: Look
+) -> BoardReply:
     beaten, maybe, count = board.better.sum(axis=1), set(board.best.tolist()), len(board)
     more = [*board.more.tolist(), None]
     rows = [
