@@ -67,6 +67,7 @@ class Settings:
     stop_seconds: float = _setting(30.0, "Time to finish in after SIGTERM.")
     retention_days: float = _setting(0.0, "Age at which log rows are replaced by what they taught; 0: never.")
     lease_seconds: float = _setting(600.0, "How long a question on the page is reserved for one person.")
+    joins_per_address: int = _setting(30, "People who may join by one link from one address within lease_seconds.")
     sweep_seconds: float = _setting(1.0, "Time between two checks for answer windows that have ended.")
     access_log: bool = _setting(False, "Log a line per request.")
     proxy: str = _setting("", "Addresses of proxies whose X-Forwarded headers are trusted, comma-separated.")

@@ -7,14 +7,15 @@ import msgspec
 import pytest
 
 from conquer.service.admin import keys_add
+from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.model.batches import BATCH, BatchAnswers, BatchChoose, decoder
 from conquer.service.model.schemas import AnswerReply
 from conquer.service.web.app import ENDPOINTS
 from conquer.service.web.connections import Guard
 from conquer.service.web.limits import SMALL, Budget, Hold
-from conquer.service.web.messages import ClientGoneError, Reply, counted, send_reply
-from conquer.service.web.metrics import Meters, outcomes
+from conquer.service.web.metrics import Meters
+from conquer.service.web.replies import attachment, counted
 
 from .conftest import run
 
@@ -22,9 +23,9 @@ MADE = {"name": "m", "algorithm": "gnr", "features": {"dim": 4}}
 
 
 def test_answers_of_a_batch_that_may_have_been_learnt_are_counted_so():
-    meters = Meters()
+    meters = Meters(Alarms())
     errors = [RefusalError(kind, code, "") for code, kind in (("a", Kind.INDETERMINATE), ("b", Kind.CONFLICT))]
-    meters.answered_batch("m", outcomes([AnswerReply("learnt", "e"), *errors]))
+    meters.answered("m", [AnswerReply("learnt", "e"), *errors])
     text = meters.text(lambda model: True).decode()
     for outcome, reason in (("learnt", ""), ("indeterminate", "a"), ("refused", "b")):
         assert f'conquer_answers_total{{model="m",outcome="{outcome}",reason="{reason}"}} 1.0' in text
@@ -85,11 +86,11 @@ def test_a_reply_without_room_to_go_on_ends_before_its_end():
         async def send(message: dict) -> None:
             sent.append(message)
 
-        reply = Reply(chunks=await counted(chunks(), hold))
+        reply = await counted(attachment(chunks(), "log.jsonl"), hold)
         assert hold.held == 100_000
         budget.take("third", 150_000)
-        with pytest.raises(ClientGoneError):
-            await send_reply(send, reply, never)
+        with pytest.raises(RefusalError, match="no room"):
+            await reply({"type": "http"}, never, send)
         assert sum(len(one.get("body", b"")) for one in sent) == 100_000
         assert all(one["more_body"] for one in sent[1:])
 

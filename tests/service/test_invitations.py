@@ -61,7 +61,7 @@ def test_who_comes_by_a_link_answers_as_a_person_of_their_own(local, lead):
             ann, other = Guest(client), Guest(client)
             reply = await ann.join(token, "Ann")
             assert reply.json()["model"] == "teas"
-            assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(reply.headers["set-cookie"].split("; "))
+            assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(reply.headers["set-cookie"].split("; "))
             assert token not in reply.headers["set-cookie"]
             await other.join(token, "Ann")
             assert ann.voter.startswith("Ann-")
@@ -137,7 +137,7 @@ def test_a_link_is_used_up_runs_out_and_is_taken_back(local, lead):
             assert [(one["id"], one["used"], one["holds"]) for one in listed] == [(once, 1, False), (short, 1, True)]
             assert token not in json.dumps(listed)
             later = Invitation(short, "teas", "", 0.0, expires=time.time() - 1)
-            app.server.doorkeeper._links_by_id[short] = later
+            app.server.access._links_by_id[short] = later
             assert (await guest.write(f"{ROOT}/next", {"voter": guest.voter})).status_code == 401
             # Taken back, it signs everybody out who came by it, and never opens again.
             assert (await first.write(f"{ROOT}/next", {"voter": voter})).is_success

@@ -14,7 +14,7 @@ from conquer.service.admin import keys_add, keys_revoke
 from conquer.service.store import keys
 from conquer.service.store.keys import cookie_secret, ended_sessions
 from conquer.service.store.schema import ended
-from conquer.service.web.access import COOKIE, Doorkeeper
+from conquer.service.web.access import COOKIE, Access
 
 from .conftest import run
 from .test_pages import BROWSER, browser, new_page
@@ -67,7 +67,7 @@ def test_a_session_ends_with_its_key_and_on_every_server(local, store):
     async def go() -> None:
         one = local()
         database = one.server.database
-        two = Doorkeeper(cookie_secret(database))
+        two = Access(cookie_secret(database))
         async with one.running() as client:
             headers, second = await sign_in(client, secret), await sign_in(client, secret)
             await client.post("/logout", headers=second)

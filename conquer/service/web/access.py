@@ -1,4 +1,4 @@
-"""From a request's headers to who is asking: a bearer key, a page's signed cookie (by a key or a link), or nobody."""
+"""Who is calling: a bearer key, a page's signed cookie (by a key or a link), or a caller without a key."""
 
 import hashlib
 import secrets
@@ -8,23 +8,26 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from itsdangerous import BadSignature, Signer, TimestampSigner
+from starlette.requests import cookie_parser
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.store.keys import NOBODY, OPEN, Invitation, Key, digest
-from conquer.service.web.limits import Strikes
+from conquer.service.web.limits import Rates
 
 COOKIE = "conquer_session"
 SECONDS = 7 * 86400
 """How long a page stays signed in."""
 _LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 _READING = ("GET", "HEAD")
+_WRONG = 10
+"""Wrong keys of one address at once, and within a minute after that."""
 
 
-class Doorkeeper:
-    """Knows the keys and links in force, by the digests of their secrets, and the page sessions that were ended.
+class Access:
+    """The keys and links in force, by the digests of their secrets, and the page sessions that have ended.
 
-    `open`: no key was ever made, so anyone on this machine may do everything. Revoking the last key closes the door,
-    it does not open it. `origins` are pages elsewhere that may call; without keys only those named one by one.
+    `open`: no key was ever made, so every caller on this machine may do everything. A server whose last key was revoked
+    is not open. `origins` are other sites whose pages may call; without keys only those that are named.
     """
 
     def __init__(self, secret: str, origins: frozenset[str] = frozenset()) -> None:
@@ -35,7 +38,9 @@ class Doorkeeper:
         self._links: dict[str, Invitation] = {}
         self._links_by_id: dict[str, Invitation] = {}
         self._ended: dict[str, float] = {}
-        self._strikes = Strikes()
+        self._wrong = Rates(
+            _WRONG / 60, _WRONG, "too_many_failures", f"{_WRONG} wrong keys came from this address; wait"
+        )
         self._sessions = TimestampSigner(secret, salt="page session", digest_method=hashlib.sha256)
         self._tokens = Signer(secret, salt="token", digest_method=hashlib.sha256)
 
@@ -45,21 +50,21 @@ class Doorkeeper:
         ended: Mapping[str, float],
         links: Iterable[tuple[str, Invitation]] = (),
     ) -> None:
-        """Take over all keys and links of the store, and the sessions that have ended since the last call."""
+        """Replace all keys and links, and add the sessions that have ended since the last call."""
         known = list(known)
         self.keys = {digest: key for digest, key in known if key.revoked is None}
         self._by_id = {key.id: key for key in self.keys.values()}
         self.open = not known
         self._links = dict(links)
         self._links_by_id = {link.id: link for link in self._links.values()}
-        # In place: a session that ends meanwhile must not be forgotten. The oldest come first, and expire first.
+        # In place: another thread may add a session meanwhile. The oldest come first, and expire first.
         self._ended.update(ended)
         now = time.time()
         while (oldest := next(iter(self._ended), None)) is not None and self._ended[oldest] < now:
             del self._ended[oldest]
 
     def identify(self, headers: Mapping[str, str], method: str, address: str = "") -> Key:
-        """The caller's key; NOBODY without one; a RefusalError for a wrong one or a forged page request."""
+        """The caller's key, NOBODY without one. Raises RefusalError for a wrong key or a forged page request."""
         if self.open:
             return _anyone(headers, method, self.origins)
         given = headers.get("authorization", "")
@@ -69,8 +74,7 @@ class Doorkeeper:
     def _owner(self, secret: str, address: str) -> Key:
         key = self.keys.get(digest(secret.strip()))
         if key is None:
-            self._strikes.check(address)
-            self._strikes.count(address)
+            self._wrong.take(address)
             raise RefusalError(Kind.NO_KEY, "wrong_key", "this key is unknown or has been revoked")
         return key
 
@@ -93,7 +97,7 @@ class Doorkeeper:
         session, _, rest = about.decode().partition(":")
         owner, _, voter = rest.partition(":")
         key = self._invited(owner, unquote(voter)) if voter else self._by_id.get(owner)
-        # A cookie from the future is one of a server whose clock is ahead of ours.
+        # A cookie from the future was signed by a server whose clock is ahead.
         if key is None or session in self._ended or time.time() - signed.timestamp() > SECONDS:
             return "", NOBODY
         return session, key
@@ -103,28 +107,28 @@ class Doorkeeper:
         return found.key_of(voter) if found is not None and found.holds(time.time()) else None
 
     def link(self, secret: str, address: str) -> Invitation:
-        """The link of this secret, also one that has run out; a RefusalError for a wrong one, as for a wrong key."""
-        self._strikes.check(address)
+        """The link of this secret, expired or not. Raises RefusalError for a wrong one, as for a wrong key."""
+        self._wrong.check(address)
         found = self._links.get(digest(secret))
         if found is None:
-            self._strikes.count(address)
-            raise RefusalError(Kind.NO_KEY, "wrong_link", "this link is not in force: ask for another")
+            self._wrong.take(address)
+            raise RefusalError(Kind.NO_KEY, "wrong_link", "this link is unknown or has been revoked: ask for another")
         return found
 
     def let_in(self, link: Invitation, name: str) -> tuple[Key, str]:
-        """A person of their own, by a link, and the cookie of their session; no two are the same voter."""
+        """The key of a new voter who joins by a link, and the cookie of their session."""
         voter = f"{name or 'guest'}-{secrets.token_hex(8)}"
         session = f"{secrets.token_urlsafe(16)}:{link.id}:{quote(voter, safe='')}"
         return link.key_of(voter), self._sessions.sign(session).decode()
 
     def sign_in(self, secret: str, address: str) -> tuple[Key, str]:
-        """The key of this secret and a new session's cookie, or a RefusalError."""
-        self._strikes.check(address)
+        """The key of this secret and a new session's cookie. Raises RefusalError for a wrong secret."""
+        self._wrong.check(address)
         key = self._owner(secret, address)
         return key, self._sessions.sign(f"{secrets.token_urlsafe(16)}:{key.id}").decode()
 
     def sign_out(self, headers: Mapping[str, str]) -> tuple[str, float] | None:
-        """End the session of these headers here; what it returns (who and until when) ends it on other servers too."""
+        """End the session of these headers on this server; returns what to store for the others: (session, until)."""
         session, _ = self._signed_in(_cookie(headers))
         if not session:
             return None
@@ -132,23 +136,23 @@ class Doorkeeper:
         return session, until
 
     def page_token(self, headers: Mapping[str, str]) -> str:
-        """What a page sends back with every write: a page elsewhere cannot read it."""
+        """A token that a page sends with every write; pages of other sites cannot read it."""
         return self._tokens.get_signature(_cookie(headers)).decode()
 
 
 def speak_as(key: Key, body: Any) -> None:
-    """See that a session of one person speaks for that person alone; a RefusalError where it does not."""
+    """Set the voter of a body to the session's. Raises RefusalError for a body that names another or a judge."""
     for said in getattr(body, "answers", (body,)):
         if getattr(said, "voter", None) not in (None, key.voter):
             raise RefusalError(Kind.NOT_ALLOWED, "another_voter", f"this session answers as {key.voter!r}")
         if getattr(said, "kind", "person") != "person":
-            raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", "whoever came by a link is a person")
+            raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", "answers by a link are a person's")
         if hasattr(said, "voter"):
             said.voter = key.voter
 
 
 def _anyone(headers: Mapping[str, str], method: str, origins: frozenset[str]) -> Key:
-    """Without keys a browser is the danger: a page elsewhere must not reach this server through it."""
+    """A server without keys: refuse what a page of another site makes a browser send."""
     given = headers.get("host", "")
     host = given.rpartition(":")[0] or given
     if host not in _LOCAL:
@@ -161,11 +165,7 @@ def _anyone(headers: Mapping[str, str], method: str, origins: frozenset[str]) ->
 
 
 def _cookie(headers: Mapping[str, str]) -> str:
-    for part in headers.get("cookie", "").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            return value
-    return ""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
 
 
 def _same_site(headers: Mapping[str, str], method: str) -> None:
@@ -175,4 +175,4 @@ def _same_site(headers: Mapping[str, str], method: str) -> None:
     if origin is not None and origin.partition("://")[2] != headers.get("host", ""):
         raise RefusalError(Kind.NOT_ALLOWED, "cross_site", f"a page at {origin!r} may not write here")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RefusalError(Kind.NOT_ALLOWED, "cross_site", "a page elsewhere may not write here")
+        raise RefusalError(Kind.NOT_ALLOWED, "cross_site", "a page of another site may not write here")

@@ -1,4 +1,4 @@
-"""Connections within bounds: how many there are, how long a request's head may be and take, and who does not read."""
+"""Connections within bounds: how many are open, how long a head may be and take, and clients that do not read."""
 
 import asyncio
 import resource
@@ -18,6 +18,8 @@ _BODY = frozenset({b"content-length", b"transfer-encoding"})
 """Headers of a request with a body."""
 _UNREAD = 4
 """Times the deadline of a head after which a client that reads nothing is cut off."""
+_LINGER = 1.0
+"""Seconds without a byte after which the rest of a body is no longer waited for."""
 _FILES = 256
 """Open files left for the store, its log and what is being accepted."""
 _ENOUGH = 1 << 20
@@ -97,9 +99,9 @@ class Guard(asyncio.Protocol):
 
     - Before a request begins, its head is arriving: it has `bounds.seconds` and 64 KB.
     - While one is under way, bytes that do not become parts of its body (trailers, chunk headers) are bounded.
-    - After a reply that came before the whole body, the rest is read and dropped for `bounds.seconds`: closing at once
-      would take the reply away from the client.
-    - A client that takes nothing of its reply for four times as long is cut off.
+    - After a reply that came before the whole body, the rest is read and dropped while it comes, for at most
+      `bounds.seconds`: closing at once would take the reply away from the client.
+    - A client that reads nothing of its reply for four times `bounds.seconds` is cut off.
     """
 
     bounds = Bounds()
@@ -111,8 +113,10 @@ class Guard(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
         self._client: Client = ("", 0)
-        self._admitted = self._draining = False
+        self._admitted = False
         self._under_way = self._received = 0
+        self._drains_until = 0.0
+        """When the rest of a body that was not read is cut off; 0: there is none."""
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
@@ -130,7 +134,7 @@ class Guard(asyncio.Protocol):
         # Closing waits for what is left to send: however little it is, its reader is watched.
         self._transport.set_write_buffer_limits(high=0)
         self._inner.connection_made(self._transport)
-        self._set_deadline()
+        self._set_deadline(self.bounds.seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clear_deadline()
@@ -144,13 +148,15 @@ class Guard(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if not self._admitted:
             return
-        if not self._draining:
-            if self._received > (_PENDING if self._under_way else _HEAD):
-                self._transport.abort()
-                return
+        if self._drains_until:
+            self._set_deadline(min(_LINGER, self._drains_until - self._loop.time()))
+        elif self._received > (_PENDING if self._under_way else _HEAD):
+            self._transport.abort()
+            return
+        else:
             self._received += len(data)
         if not self._under_way and self._deadline is None:
-            self._set_deadline()
+            self._set_deadline(self.bounds.seconds)
         self._inner.data_received(data)
 
     def eof_received(self) -> None:
@@ -168,8 +174,8 @@ class Guard(asyncio.Protocol):
     def begin(self) -> None:
         """A request begins: its head has arrived."""
         self._under_way += 1
-        self._draining = False
         self._received = 0
+        self._drains_until = 0.0
         self._clear_deadline()
 
     def progress(self) -> None:
@@ -180,11 +186,12 @@ class Guard(asyncio.Protocol):
         """A request has ended; `whole`: all of its body was read. The time until the next one is the server's."""
         self._under_way -= 1
         if not whole and not self._under_way:
-            self._draining = True
-            self._set_deadline()
+            self._drains_until = self._loop.time() + self.bounds.seconds
+            self._set_deadline(min(_LINGER, self.bounds.seconds))
 
-    def _set_deadline(self) -> None:
-        self._deadline = self._loop.call_later(self.bounds.seconds, self._transport.close)
+    def _set_deadline(self, seconds: float) -> None:
+        self._clear_deadline()
+        self._deadline = self._loop.call_later(seconds, self._transport.close)
 
     def _clear_deadline(self) -> None:
         if self._deadline is not None:

@@ -1,4 +1,4 @@
-"""What tenants may use: bytes in memory, requests a second, wrong keys a minute."""
+"""What tenants may use: bytes in memory, and how often: requests, wrong keys, joins by a link."""
 
 import time
 from collections import OrderedDict
@@ -10,8 +10,6 @@ from conquer.service.errors import Kind, RefusalError
 SMALL = 64 << 10
 """Bytes that are not counted: there are at most as many such bodies as connections."""
 _REMEMBERED = 10_000
-_BURST = 2.0
-_STRIKES, _MINUTE = 10, 60.0
 
 
 class Budget:
@@ -82,64 +80,38 @@ class Hold:
             self.held = 0
 
 
-class Buckets:
-    """Requests a second: each owner has a bucket of two seconds' requests that fills at `rate`.
+class Rates:
+    """How often each owner may do something: `burst` times at once, and again at `rate` a second.
 
     >>> now = [0.0]
-    >>> buckets = Buckets(1.0, clock=lambda: now[0])
-    >>> buckets.take("ann"); buckets.take("ann")
-    >>> buckets.take("ann")
+    >>> rates = Rates(1.0, 2.0, "too_many", "2 at once, 1 a second", clock=lambda: now[0])
+    >>> rates.take("ann"); rates.take("ann")
+    >>> rates.take("ann")
     Traceback (most recent call last):
-    conquer.service.errors.RefusalError: this key may make 1 requests a second
+    conquer.service.errors.RefusalError: 2 at once, 1 a second
     >>> now[0] = 1.0
-    >>> buckets.take("ann")
+    >>> rates.take("ann")
     """
 
-    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.rate, self._most, self._clock = rate, max(1.0, _BURST * rate), clock
+    def __init__(
+        self, rate: float, burst: float, code: str, message: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate, self._burst, self._code, self._message, self._clock = rate, burst, code, message, clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, owner: str) -> None:
-        now = self._clock()
-        left, since = self._left.pop(owner, (self._most, now))
-        left = min(self._most, left + (now - since) * self.rate)
-        self._left[owner] = (max(0.0, left - 1) if left >= 1 else left, now)
+        """Count one more. Raises RefusalError instead if the owner has had too many."""
+        left = self.check(owner)
+        self._left[owner] = left - 1, self._clock()
+        self._left.move_to_end(owner)
         if len(self._left) > _REMEMBERED:
             self._left.popitem(last=False)
+
+    def check(self, owner: str) -> float:
+        """How many the owner has left. Raises RefusalError if that is less than one."""
+        left, since = self._left.get(owner, (self._burst, 0.0))
+        left = min(self._burst, left + (self._clock() - since) * self._rate)
         if left < 1:
-            wait = max(1, round((1 - left) / self.rate))
-            message = f"this key may make {self.rate:g} requests a second"
-            raise RefusalError(Kind.BUSY, "too_many_requests", message, retry_after=wait)
-
-
-class Strikes:
-    """Wrong keys by address: after ten within a minute, the address must wait for the minute's end.
-
-    >>> strikes = Strikes(clock=lambda: 0.0)
-    >>> for _ in range(10):
-    ...     strikes.count("1.2.3.4")
-    >>> strikes.check("1.2.3.4")
-    Traceback (most recent call last):
-    conquer.service.errors.RefusalError: 10 wrong keys came from this address within a minute; wait
-    >>> strikes.check("1.2.3.5")
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._of: OrderedDict[str, tuple[int, float]] = OrderedDict()
-
-    def check(self, address: str) -> None:
-        """Raise RefusalError for an address that has used up its tries."""
-        times, since = self._of.get(address, (0, 0.0))
-        left = since + _MINUTE - self._clock()
-        if times >= _STRIKES and left > 0:
-            message = f"{times} wrong keys came from this address within a minute; wait"
-            raise RefusalError(Kind.BUSY, "too_many_failures", message, retry_after=max(1, round(left)))
-
-    def count(self, address: str) -> None:
-        """Count a wrong key."""
-        now = self._clock()
-        times, since = self._of.pop(address, (0, now))
-        self._of[address] = (times + 1, since) if now - since < _MINUTE else (1, now)
-        if len(self._of) > _REMEMBERED:
-            self._of.popitem(last=False)
+            wait = max(1, round((1 - left) / self._rate))
+            raise RefusalError(Kind.BUSY, self._code, self._message, retry_after=wait)
+        return left

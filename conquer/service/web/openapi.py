@@ -8,8 +8,8 @@ import msgspec
 from conquer.service.model.batches import decoder
 from conquer.service.model.decoding import for_no_body
 from conquer.service.model.schemas import Failure
-from conquer.service.web.errors import STATUS
-from conquer.service.web.routing import Endpoint
+from conquer.service.web.endpoint import Endpoint
+from conquer.service.web.replies import STATUS
 
 
 class ErrorReply(msgspec.Struct):
@@ -46,6 +46,12 @@ def _body(endpoint: Endpoint) -> Any:
     return endpoint.document or endpoint.body
 
 
+def _inline(kind: Any) -> Any:
+    """The schema of a struct that refers to no other."""
+    (_,), components = msgspec.json.schema_components([kind])
+    return components[kind.__name__]
+
+
 def _schema(kind: Any, by_type: list[tuple[Any, Any]]) -> Any:
     return next(schema for known, schema in by_type if known is kind)
 
@@ -54,7 +60,8 @@ def _operation(endpoint: Endpoint, by_type: list[tuple[Any, Any]]) -> dict[str, 
     names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
     text = {"schema": {"type": "string"}}
     parameters = [{"name": name, "in": "path", "required": True, **text} for name in names]
-    parameters += [{"name": name, "in": "query", "required": False, **text} for name in endpoint.query]
+    fields = {} if endpoint.query is None else _inline(endpoint.query)["properties"]
+    parameters += [{"name": name, "in": "query", "required": False, "schema": one} for name, one in fields.items()]
     replies: dict[str, Any] = {str(endpoint.status): {"description": "done"}}
     if endpoint.reply is not None:
         replies[str(endpoint.status)]["content"] = {endpoint.kind: {"schema": _schema(endpoint.reply, by_type)}}

@@ -7,7 +7,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -25,18 +25,18 @@ from conquer.service.jobs.expiry import Seen, sweep
 from conquer.service.jobs.presence import beat
 from conquer.service.jobs.retention import prune_all
 from conquer.service.jobs.schedule import Job
+from conquer.service.model.state import ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import keys
 from conquer.service.store.database import Database, NoStoreError, StoreError
 from conquer.service.store.keys import all_invitations, cookie_secret, end_session, ended_sessions
 from conquer.service.store.log import Header
 from conquer.service.store.servers import BEAT
-from conquer.service.web.access import Doorkeeper
+from conquer.service.web.access import Access
 from conquer.service.web.connections import Bounds
 from conquer.service.web.cors import origins_of
-from conquer.service.web.limits import Buckets, Budget
+from conquer.service.web.limits import Budget, Rates
 from conquer.service.web.metrics import Meters
-from conquer.service.web.pages.insight import Names
 from conquer.service.work import tasks
 from conquer.service.work.boards import Boards
 from conquer.service.work.decisions import decide
@@ -66,7 +66,7 @@ class Server:
             if settings.key:
                 with self.database.writing() as connection:
                     keys.adopt(connection, settings.key)
-            self.doorkeeper = Doorkeeper(cookie_secret(self.database), origins)
+            self.access = Access(cookie_secret(self.database), origins)
         except (ValueError, OSError):
             self.database.close()
             raise
@@ -78,23 +78,42 @@ class Server:
         self.listing = Listing(self.engine)
         self.boards = Boards(self.engine)
         self.coverages = Coverages(self.engine)
-        self.meters = Meters()
+        self.meters = Meters(self.alarms, self._gauges())
         self.bounds = Bounds(
             settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy
         )
         self.budget = Budget(settings.flight_bytes)
-        self.buckets = Buckets(settings.requests_per_second) if settings.requests_per_second else None
+        rate, joins = settings.requests_per_second, settings.joins_per_address
+        message = f"this key may make {rate:g} requests a second"
+        self.rates = Rates(rate, max(1.0, 2 * rate), "too_many_requests", message) if rate else None
+        message = f"{joins} people joined by this link from this address; wait"
+        self.joins = Rates(joins / settings.lease_seconds, joins, "too_many_joins", message)
         self._seen: Seen = {}
         self.deleted = threading.Event()
         """Models were deleted and their rows may still be stored; set at the start, when that is unknown."""
         self.deleted.set()
         self._probe: asyncio.Future[Any] | None = None
         self._probed, self._mark = -_PATIENCE, f"probe of {secrets.token_hex(8)}"
-        self.names = Names(self.database)
         self.document: dict[str, Any] = {}
         """The OpenAPI document, set by the application built around this server."""
         self.ready = False
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _gauges(self) -> Iterable[tuple[str, str, Callable[[], float]]]:
+        engine = self.engine
+
+        def total(of: Callable[[ModelState], int]) -> Callable[[], float]:
+            return lambda: sum(of(state) for state in list(engine.models.values()))
+
+        yield "conquer_queue", "Requests waiting for the engine.", lambda: engine.waiting
+        yield "conquer_commits", "Commits since the start.", lambda: engine.commits
+        yield "conquer_models_in_memory", "Models in memory.", total(lambda state: 1)
+        yield "conquer_model_bytes", "Bytes of models in memory.", total(lambda state: state.size)
+        quarantined = total(lambda state: getattr(state.tally, "quarantined", 0))
+        yield "conquer_quarantined_rows", "Rows of models in memory that could not be read.", quarantined
+        yield "conquer_store_bytes", "Bytes of the store on disk.", self.database.bytes_used
+        yield "conquer_flight_bytes", "Bytes of large requests and replies.", lambda: self.budget.used
+        yield "conquer_connections", "Open connections.", lambda: self.bounds.open
 
     async def start(self) -> None:
         self.engine.start(asyncio.get_running_loop())
@@ -215,7 +234,7 @@ class Server:
         with self.database.reading() as connection:
             known, links = keys.every(connection), all_invitations(connection)
             ended, last = ended_sessions(connection, self._ended)
-        self.doorkeeper.refresh(known, ended, links)
+        self.access.refresh(known, ended, links)
         self._ended = last
 
     async def refresh_now(self) -> None:

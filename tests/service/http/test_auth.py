@@ -10,7 +10,7 @@ from conquer.service.admin import keys_add, keys_list, keys_revoke
 from conquer.service.errors import RefusalError
 from conquer.service.store import keys
 from conquer.service.store.database import StoreError
-from conquer.service.web.access import COOKIE, SECONDS, Doorkeeper
+from conquer.service.web.access import COOKIE, SECONDS, Access
 from conquer.service.web.app import ENDPOINTS
 
 
@@ -113,7 +113,7 @@ def test_pages_sign_in_with_a_cookie_and_write_with_a_token(local, secrets):
             reply = await client.post("/login", json={"key": secrets["admin"]})
             cookie = reply.headers["set-cookie"]
             assert "HttpOnly" in cookie
-            assert "SameSite=Strict" in cookie
+            assert "SameSite=strict" in cookie
             value = reply.cookies[COOKIE]
             assert (await client.get("/v1/models")).status_code == 200
             assert (await client.post("/v1/models", json={"name": "m"})).status_code == 403
@@ -158,7 +158,7 @@ def test_a_key_made_while_serving_counts_within_a_second(start, tmp_path):
 
 
 def test_a_cookie_lasts_a_week_and_its_token_is_its_own(monkeypatch):
-    keeper = Doorkeeper("secret of the store")
+    keeper = Access("secret of the store")
     ann = keys.Key("1", "ann", frozenset({"admin"}), ("*",), 0.0)
     keeper.refresh([(keys.digest("cnqr_ann"), ann)], {})
     now = time.time()
@@ -174,6 +174,6 @@ def test_a_cookie_lasts_a_week_and_its_token_is_its_own(monkeypatch):
     for wrong in ("", "x", token[:-1], keeper.page_token(cookies[SECONDS - 60])):
         with pytest.raises(RefusalError, match="token"):
             keeper.identify({**cookies[0], "x-conquer-token": wrong}, "POST")
-    other = Doorkeeper("secret of another store")
+    other = Access("secret of another store")
     other.refresh([(keys.digest("cnqr_ann"), ann)], {})
     assert other.identify(cookies[0], "GET") is keys.NOBODY

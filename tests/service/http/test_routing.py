@@ -13,11 +13,7 @@ def test_what_is_not_in_the_table(local):
             assert reply.status_code == 405
             assert reply.headers["allow"] == "GET, HEAD, POST"
             assert reply.json()["error"]["code"] == "method_not_allowed"
-            reply = await client.get("/v1/models/?count=%20a")
-            assert (reply.status_code, reply.headers["location"]) == (307, "/v1/models?count=%20a")
-            reply = await client.get("/models/%7B%7D//")
-            assert (reply.status_code, reply.headers["location"]) == (307, "/models/%7B%7D")
-            for path in ("//", "/v2/", "//evil.example/", "/v1/models/m/nothing/", "/healthz%0A"):
+            for path in ("//", "/v1/models/", "/models/m//", "//evil.example/", "/v1/models/m/nothing/"):
                 assert (await client.get(f"http://localhost{path}")).status_code == 404, path
             got, head = await client.get("/healthz"), await client.head("/healthz")
             assert head.status_code == got.status_code == 200

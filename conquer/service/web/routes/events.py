@@ -1,5 +1,6 @@
-"""Questions and answers over HTTP."""
+"""Questions and answers, one at a time and in batches; undo; flags."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -7,6 +8,7 @@ from msgspec import Meta
 
 from conquer.service.engine.queue import Generation
 from conquer.service.engine.turn import Turn
+from conquer.service.errors import RefusalError
 from conquer.service.model.batches import BatchAnswer, BatchAnswers, BatchChoose, BatchReply
 from conquer.service.model.event import Event
 from conquer.service.model.schemas import (
@@ -20,9 +22,14 @@ from conquer.service.model.schemas import (
     NewItem,
     Strict,
 )
-from conquer.service.web.routes.batches import answer_batch, choose_batch
-from conquer.service.web.routing import Call, Endpoint
-from conquer.service.work import answering, choosing, flags
+from conquer.service.web.call import Call
+from conquer.service.web.endpoint import Routes
+from conquer.service.web.replies import STATUS
+from conquer.service.work import answering, answers, choosing, flags, rounds
+
+routes = Routes()
+_EVENT = "/v1/models/{name}/events/{event_id}"
+_TWO = [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]
 
 EXAMPLES = [
     [{"id": "a", "text": "green leaf tea"}, {"id": "b", "text": "strong black tea"}],
@@ -40,11 +47,11 @@ EXAMPLES = [
         {"id": "p2", "text": "A *glass* pot.", "vector": [0.2, 0.8], "features": {"price": 0.2}, "label": "Pot 2"},
     ],
 ]
-"""Rounds of items: of texts, and of everything that an item may have."""
+"""Rounds of items: of texts, and of all parts that an item may have."""
 
 
 class ChooseDocument(Strict):
-    """A round. `event_id` makes the call repeatable; `voter` is who will answer."""
+    """A round. `event_id` makes the request safe to repeat; `voter` is the person who will answer."""
 
     items: Annotated[list[NewItem], Meta(min_length=1, max_length=1000, examples=EXAMPLES)]
     context: Annotated[
@@ -76,7 +83,7 @@ class Standing(msgspec.Struct):
 
 
 class EventInfo(msgspec.Struct):
-    """An event as its log rows tell it."""
+    """An event: the question and its answers."""
 
     event: ChooseReply
     at: float
@@ -87,90 +94,107 @@ class EventInfo(msgspec.Struct):
     expired: bool
 
 
-async def choose(call: Call) -> ChooseReply:
-    reply: ChooseReply = await call.decide(call.body)
-    call.server.meters.choice(call.model, reply.query)
+@routes.add(
+    "POST", "/v1/models/{name}/choose", "choose", limit="round_bytes", document=ChooseDocument,
+    example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
+)  # fmt: skip
+async def choose(call: Call, body: ChooseRequest) -> ChooseReply:
+    """Choose two items to show."""
+    reply: ChooseReply = await call.decide(body)
+    call.server.meters.chosen(call.model, [reply])
     return reply
 
 
-async def answer(call: Call) -> AnswerReply:
-    body: AnswerRequest = call.body
-    said = BatchAnswer(**msgspec.structs.asdict(body), event_id=call.path["event_id"])
+@routes.add("POST", f"{_EVENT}/answer", "answer", answers=True, example={"winner": "a", "voter": "ann"})
+async def answer(call: Call, body: AnswerRequest) -> AnswerReply:
+    """Say which was preferred."""
+    said = BatchAnswer(**msgspec.structs.asdict(body), event_id=call.path_params["event_id"])
     reply: AnswerReply = await call.decide(said)
-    call.server.meters.answer(call.model, reply)
+    call.server.meters.answered(call.model, [reply])
     return reply
 
 
-async def undo(call: Call) -> AnswerReply:
-    """The reply comes when the log has been folded again; others are served meanwhile."""
-    event_id, voter = call.path["event_id"], call.body.voter
+@routes.add(
+    "POST", "/v1/models/{name}/choose/batch", "choose", limit="upload_bytes", document=BatchChooseDocument,
+    example={"rounds": [{"items": _TWO}, {"items": _TWO}]},
+)  # fmt: skip
+async def choose_batch(call: Call, body: BatchChoose) -> BatchReply:
+    """Choose for many rounds in one commit; a refused round does not stop the others."""
+    found = await call.on_model(lambda turn: rounds.choose_all(turn, body.rounds, choosing.CellRoom(turn.limits)))
+    call.server.meters.chosen(call.model, found)
+    return _in_order(found)
+
+
+@routes.add(
+    "POST", "/v1/models/{name}/answers", "answer", limit="upload_bytes", answers=True,
+    example={"answers": [{"event_id": "visit-17", "winner": "tie", "voter": "ann"}]},
+)  # fmt: skip
+async def answer_batch(call: Call, body: BatchAnswers) -> BatchReply:
+    """Answer many events in one commit; a refused answer does not stop the others."""
+    said = [(one.event_id, one) for one in body.answers]
+    found: Sequence[AnswerReply | RefusalError]
+    try:
+        found = await call.on_model(lambda turn: answers.answer_all(turn, said, turn.limits.read_bytes), learns=True)
+    except RefusalError as refusal:
+        if not refusal.tainted:
+            raise
+        # One of them cannot be learnt without leaving a trace: each in its own commit.
+        found = [await _alone(call, one) for one in body.answers]
+    call.server.meters.answered(call.model, found)
+    return _in_order(found)
+
+
+async def _alone(call: Call, one: BatchAnswer) -> AnswerReply | RefusalError:
+    try:
+        return await call.on_model(lambda turn: answering.answer(turn, one.event_id, one), learns=True)
+    except RefusalError as refusal:
+        return refusal
+
+
+def _in_order(found: Sequence[Any]) -> BatchReply:
+    return BatchReply([_failed(one) if isinstance(one, RefusalError) else one for one in found])
+
+
+def _failed(refusal: RefusalError) -> dict[str, Any]:
+    return {"error": {"code": refusal.code, "message": refusal.message, "status": STATUS[refusal.kind]}}
+
+
+@routes.add("GET", _EVENT, "read")
+async def event(call: Call) -> EventInfo:
+    """Look at an event."""
+    return await call.on_model(lambda turn: _info(turn.known(call.path_params["event_id"])))
+
+
+@routes.add("POST", f"{_EVENT}/undo", "answer", example={"voter": "ann"})
+async def undo(call: Call, body: UndoRequest) -> AnswerReply:
+    """Undo an answer; the reply comes when the model has been replayed without it."""
 
     def work(turn: Turn) -> tuple[AnswerReply, Generation]:
-        return answering.undo(turn, event_id, voter), (turn.state.id, turn.state.position)
+        return answering.undo(turn, call.path_params["event_id"], body.voter), (turn.state.id, turn.state.position)
 
     reply, generation = await call.on_model(work)
     await call.replayed(generation)
     return reply
 
 
-async def flag(call: Call) -> AnswerReply:
-    event_id, body = call.path["event_id"], call.body
-    return await call.on_model(lambda turn: flags.flag(turn, event_id, body.voter, body.comment))
+@routes.add(
+    "POST", f"{_EVENT}/flag", "answer", example={"voter": "ann", "comment": "Both are the same text."}
+)  # fmt: skip
+async def flag(call: Call, body: FlagRequest) -> AnswerReply:
+    """Remark on a question."""
+    return await call.on_model(lambda turn: flags.flag(turn, call.path_params["event_id"], body.voter, body.comment))
 
 
+@routes.add("POST", f"{_EVENT}/settle", "admin")
 async def settle(call: Call) -> AnswerReply:
-    """Mark the flags of a question as dealt with."""
-    event_id = call.path["event_id"]
-    return await call.on_model(lambda turn: flags.settle(turn, event_id))
-
-
-async def event(call: Call) -> EventInfo:
-    event_id = call.path["event_id"]
-
-    def work(turn: Turn) -> EventInfo:
-        return _info(turn.known(event_id))
-
-    return await call.on_model(work)
+    """Mark a question's flags as dealt with."""
+    return await call.on_model(lambda turn: flags.settle(turn, call.path_params["event_id"]))
 
 
 def _info(event: Event) -> EventInfo:
-    answers = [
-        Standing(voter, said.winner, said.value is not None, said.reason, position)
-        for voter, (position, said) in event.answers.items()
+    said = [
+        Standing(voter, one.winner, one.value is not None, one.reason, position)
+        for voter, (position, one) in event.answers.items()
     ]
-    chosen = event.chosen
-    asked = choosing.reply(event)
-    return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, answers, event.expired)
-
-
-_TWO = [{"id": "a", "text": "A lovely pot."}, {"id": "b", "text": "It broke at once."}]
-_EVENT = "/v1/models/{name}/events/{event_id}"
-ENDPOINTS = (
-    Endpoint(
-        "POST", "/v1/models/{name}/choose", "choose", "Choose two items to show", choose, ChooseRequest, ChooseReply,
-        document=ChooseDocument, items=True,
-        example={"items": _TWO, "event_id": "visit-17", "voter": "ann"},
-    ),
-    Endpoint(
-        "POST", f"{_EVENT}/answer", "answer", "Say which was preferred", answer, AnswerRequest, AnswerReply,
-        answers=True, example={"winner": "a", "voter": "ann"},
-    ),
-    Endpoint(
-        "POST", "/v1/models/{name}/choose/batch", "choose", "Choose for many rounds", choose_batch, BatchChoose,
-        BatchReply, document=BatchChooseDocument, upload=True, example={"rounds": [{"items": _TWO}, {"items": _TWO}]},
-    ),
-    Endpoint(
-        "POST", "/v1/models/{name}/answers", "answer", "Answer many events", answer_batch, BatchAnswers, BatchReply,
-        upload=True, answers=True, example={"answers": [{"event_id": "visit-17", "winner": "tie", "voter": "ann"}]},
-    ),
-    Endpoint("GET", _EVENT, "read", "Look at an event", event, reply=EventInfo),
-    Endpoint(
-        "POST", f"{_EVENT}/undo", "answer", "Take an answer back", undo, UndoRequest, AnswerReply,
-        example={"voter": "ann"},
-    ),
-    Endpoint(
-        "POST", f"{_EVENT}/flag", "answer", "Remark on a question", flag, FlagRequest, AnswerReply,
-        example={"voter": "ann", "comment": "Both are the same text."},
-    ),
-    Endpoint("POST", f"{_EVENT}/settle", "admin", "Mark a question's flags as dealt with", settle, reply=AnswerReply),
-)  # fmt: skip
+    chosen, asked = event.chosen, choosing.reply(event)
+    return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, said, event.expired)

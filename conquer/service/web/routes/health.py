@@ -1,13 +1,17 @@
-"""For those who run it: health, readiness, metrics, the OpenAPI document."""
+"""Health, readiness, metrics and the OpenAPI document."""
 
 from typing import Any, Literal
 
 import msgspec
+from starlette.responses import Response
 
 from conquer.kernels.core import background
-from conquer.service.errors import Kind, RefusalError
-from conquer.service.web.messages import Reply
-from conquer.service.web.routing import Call, Endpoint
+from conquer.service.errors import Kind, RefusalError, stopping
+from conquer.service.web.call import Call
+from conquer.service.web.endpoint import Routes
+from conquer.service.web.replies import reply
+
+routes = Routes()
 
 
 class Health(msgspec.Struct):
@@ -15,27 +19,31 @@ class Health(msgspec.Struct):
 
 
 class Alarm(msgspec.Struct):
-    """Something an operator should look at. Who may not read what it is about is told its kind alone."""
+    """Something an operator should look at; a caller who may not read its subject gets its kind alone."""
 
     kind: str
     message: str
 
 
 class Readiness(msgspec.Struct):
+    """`degraded` while there are alarms; `compiling`: kernels that are interpreted until they are compiled."""
+
     status: Literal["ready", "degraded"]
     alarms: list[Alarm]
     compiling: int
 
 
+@routes.add("GET", "/healthz", None)
 async def healthz(call: Call) -> Health:
     """The process is alive."""
     return Health("ok")
 
 
+@routes.add("GET", "/readyz", None)
 async def readyz(call: Call) -> Readiness:
-    """The store takes a write; `degraded` while alarms stand. `compiling`: kernels that are interpreted until then."""
+    """Ready to serve: the store takes a write."""
     if not call.server.ready:
-        raise RefusalError(Kind.UNAVAILABLE, "stopping", "the server is stopping", retry_after=1)
+        raise stopping()
     try:
         await call.server.check_store()
     except RefusalError as refusal:
@@ -49,35 +57,15 @@ def _shown(call: Call, kind: str, message: str) -> Alarm:
     return Alarm(kind, message) if call.key.may("read", subject) else Alarm(word, "")
 
 
-async def metrics(call: Call) -> Reply:
-    server = call.server
-    meters, engine = server.meters, server.engine
-    meters.waiting.set(engine.waiting)
-    meters.commits.set(engine.commits)
-    loaded = list(engine.models.values())
-    meters.models.set(len(loaded))
-    meters.model_bytes.set(sum(state.size for state in loaded))
-    meters.quarantined.set(sum(getattr(state.tally, "quarantined", 0) for state in loaded))
-    meters.flight.set(server.budget.used)
-    meters.connections.set(server.bounds.open)
-    meters.standing([kind for kind, _ in server.alarms.standing()], server.alarms.failures())
-
-    def write() -> bytes:
-        # Thousands of lines, some tens of milliseconds: not on the event loop.
-        meters.store_bytes.set(server.database.bytes_used())
-        return meters.text(lambda model: call.key.may("read", model))
-
-    text = await call.brief(write)
-    return Reply(text, kind="text/plain; version=0.0.4; charset=utf-8")
+@routes.add("GET", "/metrics", "read", kind="text/plain")
+async def metrics(call: Call) -> Response:
+    """Metrics for Prometheus."""
+    # Thousands of lines, some tens of milliseconds: not on the event loop.
+    text = await call.brief(lambda: call.server.meters.text(lambda model: call.key.may("read", model)))
+    return reply(text, "text/plain; version=0.0.4; charset=utf-8")
 
 
+@routes.add("GET", "/openapi.json", None)
 async def openapi(call: Call) -> dict[str, Any]:
+    """This document."""
     return call.server.document
-
-
-ENDPOINTS = (
-    Endpoint("GET", "/healthz", None, "The process is alive", healthz, reply=Health),
-    Endpoint("GET", "/readyz", None, "Ready to serve", readyz, reply=Readiness),
-    Endpoint("GET", "/metrics", "read", "Metrics for Prometheus", metrics, kind="text/plain"),
-    Endpoint("GET", "/openapi.json", None, "This document", openapi, reply=dict[str, Any]),
-)

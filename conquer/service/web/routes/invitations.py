@@ -1,4 +1,4 @@
-"""Links for people without a key: a lead makes them, lists them and takes them back; who opens one is let in."""
+"""Links for people without a key: a lead creates, lists and revokes them, and a person joins by one."""
 
 import time
 from typing import Annotated
@@ -6,25 +6,27 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 from sqlalchemy import Connection
+from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, unknown_model
 from conquer.service.model.schemas import Line, Strict
 from conquer.service.store import log
 from conquer.service.store.keys import Invitation, all_invitations, invite, use, withdraw
-from conquer.service.web.access import SECONDS
-from conquer.service.web.messages import Reply, encode
-from conquer.service.web.routes.pages import cookie_header
-from conquer.service.web.routing import Call, Endpoint
+from conquer.service.web.call import Call
+from conquer.service.web.endpoint import Routes
+from conquer.service.web.replies import encode, reply
+from conquer.service.web.routes.pages import set_session
 
+routes = Routes()
 _HOURS = 24 * 366
 _NAME = r"^[^\x00-\x1f\x7f/?#\\]*(?!\n)$"
 
 
 class InvitationRequest(Strict):
-    """A link to make. `uses`: how many people may come by it; `hours`: how long it holds; both without end if left out.
+    """`uses`: how many people may join by the link; `hours`: how long it is valid; unlimited if left out.
 
-    `note` is for the list of links: whom it is for.
+    `note` is shown in the list of links.
     """
 
     note: Line = ""
@@ -33,7 +35,7 @@ class InvitationRequest(Strict):
 
 
 class InvitationInfo(msgspec.Struct):
-    """A link as the list shows it; `holds`: its time has not run out and there is room for one more."""
+    """A link in the list; `holds`: it has not expired and one more person may join."""
 
     id: str
     note: str
@@ -45,7 +47,7 @@ class InvitationInfo(msgspec.Struct):
 
 
 class NewInvitation(msgspec.Struct):
-    """A new link: `path` on this server holds its secret, which is told this once."""
+    """A new link: `path` on this server contains its secret, which is not shown again."""
 
     invitation: InvitationInfo
     path: str
@@ -65,23 +67,28 @@ def _info(link: Invitation) -> InvitationInfo:
     return InvitationInfo(link.id, link.note, link.created, link.expires, link.uses, link.used, holds)
 
 
-async def make_invitation(call: Call) -> NewInvitation:
-    """Without keys there is nothing to let anybody into: everyone on this machine may answer."""
-    request: InvitationRequest = call.body
-    if call.server.doorkeeper.open:
+@routes.add(
+    "POST", "/v1/models/{name}/invitations", "admin", status=201,
+    example={"note": "second-year students", "uses": 20, "hours": 336},
+)  # fmt: skip
+async def make_invitation(call: Call, body: InvitationRequest) -> NewInvitation:
+    """Create a link by which people answer without a key."""
+    if call.server.access.open:
         raise conflict("no_keys", "without keys only this machine is served, and needs no link: add a key first")
 
     def work(turn: Turn) -> tuple[Invitation, str]:
-        expires = None if request.hours is None else turn.now + 3600 * request.hours
-        note = request.note.strip()
-        return invite(turn.connection, turn.state.id, call.model, note, expires, request.uses, turn.now)
+        expires = None if body.hours is None else turn.now + 3600 * body.hours
+        return invite(turn.connection, turn.state.id, call.model, body.note.strip(), expires, body.uses, turn.now)
 
     made, secret = await call.on_model(work)
     await call.server.refresh_now()
     return NewInvitation(_info(made), f"/join#{secret}")
 
 
+@routes.add("GET", "/v1/models/{name}/invitations", "admin")
 async def list_invitations(call: Call) -> InvitationList:
+    """The links of a model."""
+
     def read(connection: Connection) -> InvitationList:
         if call.model not in log.headers(connection, [call.model]):
             raise unknown_model(call.model)
@@ -90,43 +97,29 @@ async def list_invitations(call: Call) -> InvitationList:
     return await call.read(read)
 
 
-async def withdraw_invitation(call: Call) -> Reply:
-    """Nobody comes by it any more, and who did is signed out: here at once, on other servers within a second."""
-    link = call.path["invitation"]
+@routes.add("DELETE", "/v1/models/{name}/invitations/{invitation}", "admin", status=204)
+async def withdraw_invitation(call: Call) -> Response:
+    """Revoke a link and sign out those who joined by it: here at once, on other servers within a second."""
+    link = call.path_params["invitation"]
     known = len(link) <= 16 and link.isascii() and link.isalnum()
-    if not known or not await call.server.engine.call(None, lambda connection: withdraw(connection, call.model, link)):
+    if not known or not await call.on_store(lambda connection: withdraw(connection, call.model, link)):
         raise RefusalError(Kind.UNKNOWN, "unknown_invitation", f"model {call.model!r} has no such link")
     await call.server.refresh_now()
-    return Reply(status=204)
+    return reply(status=204)
 
 
-async def join(call: Call) -> Reply:
-    """A link for the cookie of a session that answers as a person of its own; the same browser stays who it is."""
-    keeper, asked = call.server.doorkeeper, call.body
-    link = keeper.link(asked.token, call.address)
-    key, headers = call.key, []
+@routes.add("POST", "/join", None, page=True, limit=1 << 10)
+async def join(call: Call, body: Joining) -> Response:
+    """Join by a link: a session that answers as a new voter; the same browser keeps its voter."""
+    access = call.server.access
+    link = access.link(body.token, call.address)
+    key, cookie = call.key, None
     if key.voter is None or key.id != link.id:
-        if not await call.server.engine.call(None, lambda connection: use(connection, link.id, time.time())):
-            message = "this link has run out: its time is over, or as many came as it was made for"
-            raise RefusalError(Kind.NOT_ALLOWED, "link_used_up", message)
-        key, cookie = keeper.let_in(link, asked.name.strip())
-        headers = [(b"set-cookie", cookie_header(call, cookie, SECONDS))]
-    return Reply(encode({"model": link.model, "voter": key.voter}), headers=headers)
-
-
-ENDPOINTS = (
-    Endpoint(
-        "POST", "/v1/models/{name}/invitations", "admin", "Make a link by which people answer without a key",
-        make_invitation, InvitationRequest, NewInvitation, status=201,
-        example={"note": "second-year students", "uses": 20, "hours": 336},
-    ),
-    Endpoint(
-        "GET", "/v1/models/{name}/invitations", "admin", "The links of a model", list_invitations,
-        reply=InvitationList,
-    ),
-    Endpoint(
-        "DELETE", "/v1/models/{name}/invitations/{invitation}", "admin", "Take a link back", withdraw_invitation,
-        status=204,
-    ),
-    Endpoint("POST", "/join", None, "Come in by a link", join, Joining, page=True, limit=1 << 10),
-)  # fmt: skip
+        call.server.joins.take(f"{link.id}:{call.address}")
+        if not await call.on_store(lambda connection: use(connection, link.id, time.time())):
+            raise RefusalError(Kind.NOT_ALLOWED, "link_used_up", "this link has expired, or as many joined as may")
+        key, cookie = access.let_in(link, body.name.strip())
+    response = reply(encode({"model": link.model, "voter": key.voter}))
+    if cookie is not None:
+        set_session(call, response, cookie)
+    return response

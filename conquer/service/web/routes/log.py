@@ -1,62 +1,72 @@
-"""The log over HTTP: out in five forms, its last answers and flags, in as a ledger, and without a person's rows."""
+"""The log: exports, the last answers and flags, a ledger to learn from, erasure; and a parser's progress and files.
+
+The parser's own modules are imported where they are used: that takes a while, and few servers need them.
+"""
 
 import functools
 import io
+from typing import Annotated, Any, Literal
 
-from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
+from msgspec import Meta
+from starlette.responses import Response
+
+from conquer.service.errors import Kind, RefusalError, conflict, unknown_model
 from conquer.service.model.schemas import Identifier, Strict
 from conquer.service.store import log as log_table
-from conquer.service.web.messages import Reply, attachment
-from conquer.service.web.routing import Call, Endpoint
+from conquer.service.web.call import Call
+from conquer.service.web.endpoint import Routes
+from conquer.service.web.replies import attachment
 from conquer.service.work import tasks
 from conquer.service.work.boards import Look
 from conquer.service.work.erasure import Gone, erase_person
-from conquer.service.work.exports import FORMATS, chunks
-from conquer.service.work.flags import KINDS, LatestReply, latest
+from conquer.service.work.exports import chunks
+from conquer.service.work.flags import LatestReply, latest
 from conquer.service.work.ledgers import Replayed, feed, read_ledger
+from conquer.service.work.pool import groups_of
 
-_MOST = 50
+routes = Routes()
+_Position = Annotated[int, Meta(ge=0, le=1 << 60)]
 _ENDINGS = {"jsonl": "log.jsonl", "csv": "csv"}
-"""Of files to save; the other forms are lines of JSON under their own names."""
+"""Names of files to save; the other forms are lines of JSON."""
+
+
+class LogQuery(Strict):
+    """`after`: the position of the last row that the reader has."""
+
+    format: Literal["jsonl", "preferences", "ledger", "answers", "csv"] = "jsonl"
+    after: _Position = 0
+
+
+class LatestQuery(Strict):
+    """`before`: a position; `open` are flags that were not dealt with."""
+
+    kind: Literal["answers", "flags", "open"] = "answers"
+    before: _Position = 1 << 60
+    limit: Annotated[int, Meta(ge=1, le=50)] = 20
 
 
 class EraseRequest(Strict):
     voter: Identifier
 
 
-async def read_log(call: Call) -> Reply:
-    form = call.query.get("format", "jsonl")
-    if form not in FORMATS:
-        raise invalid(f"format must be one of {', '.join(FORMATS)}, got {form!r}")
-    after, model = _position(call, "after", 0), await _header(call)
+@routes.add("GET", "/v1/models/{name}/log", "read", kind="application/x-ndjson")
+async def read_log(call: Call, query: LogQuery) -> Response:
+    """The log: jsonl, preferences, ledger, answers or csv."""
+    form, model = query.format, await _header(call)
     task = await call.brief(functools.partial(tasks.find, model.settings.task))
     if form == "answers" and task.answer_lines is None:
-        raise conflict("no_parser", f"model {call.model!r} does not parse: its answers are its log's")
+        raise conflict("no_parser", f"model {call.model!r} is not a parser: read its log in another format")
     board = await _scores(call) if form == "preferences" else {}
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
-    reply = attachment(b"", f"{call.model}.{_ENDINGS.get(form, f'{form}.jsonl')}", kind)
-    reply.chunks = call.stream(chunks(call.server.database, model, form, after, task.answer_lines, board))
-    return reply
+    rows = chunks(call.server.database, model, form, query.after, task.answer_lines, board)
+    return attachment(call.chunks(rows), f"{call.model}.{_ENDINGS.get(form, f'{form}.jsonl')}", kind)
 
 
-async def read_latest(call: Call) -> LatestReply:
-    kind = call.query.get("kind", "answers")
-    if kind not in KINDS:
-        raise invalid(f"kind must be one of {', '.join(KINDS)}, got {kind[:80]!r}")
-    before, limit = _position(call, "before", 1 << 60), _position(call, "limit", 20)
-    if not 1 <= limit <= _MOST:
-        raise invalid(f"limit must be a whole number in [1, {_MOST}], got {limit}")
+@routes.add("GET", "/v1/models/{name}/latest", "read")
+async def read_latest(call: Call, query: LatestQuery) -> LatestReply:
+    """The last answers or flags with their texts."""
     header = await _header(call)
-    return await call.read(lambda connection: latest(connection, header, kind, before, limit))
-
-
-def _position(call: Call, name: str, default: int) -> int:
-    text = call.query.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal()) or len(text) > 18:
-        raise invalid(f"{name} must be a {'position' if name != 'limit' else 'whole number'}, got {text[:80]!r}")
-    return int(text)
+    return await call.read(lambda connection: latest(connection, header, query.kind, query.before, query.limit))
 
 
 async def _header(call: Call) -> log_table.Header:
@@ -77,41 +87,52 @@ async def _scores(call: Call) -> dict[str, float]:
     return {one.id: one.score for one in board.items}
 
 
-async def write_log(call: Call) -> Replayed:
-    """Train a fresh model on a ledger's answers."""
-    await call.on_model(lambda turn: None, reads=True)
-    job = feed(read_ledger(io.BytesIO(call.body)), call.learn_now)
-    done: Replayed = await call.long(job)
+@routes.add("POST", "/v1/models/{name}/log", "admin", limit="upload_bytes")
+async def write_log(call: Call, body: bytes) -> Replayed:
+    """Train a fresh model on a ledger."""
+    await call.loaded()
+    done: Replayed = await call.long(feed(read_ledger(io.BytesIO(body)), call.learn_now))
     return done
 
 
-async def erase(call: Call) -> Gone:
-    """Remove a person from the log: the model becomes what it would be without their rows."""
-    await call.on_model(lambda turn: None, reads=True)
+@routes.add("POST", "/v1/models/{name}/erase", "admin", example={"voter": "ann"})
+async def erase(call: Call, body: EraseRequest) -> Gone:
+    """Remove a voter's rows; the model becomes what it would be without them."""
+    await call.loaded()
     engine = call.server.engine
-    gone: Gone
-    # It goes on when the client hangs up.
-    job = erase_person(engine, call.model, call.body.voter)
-    gone, generation = await engine.long.run(call.owner, job, urgent=True)
+    # It continues when the client hangs up.
+    gone, generation = await engine.long.run(call.owner, erase_person(engine, call.model, body.voter), urgent=True)
     await call.replayed(generation)
-    return gone
+    found: Gone = gone
+    return found
 
 
-ENDPOINTS = (
-    Endpoint(
-        "GET", "/v1/models/{name}/log", "read", "The log: jsonl, preferences, ledger, answers or csv", read_log,
-        query=("format", "after"), kind="application/x-ndjson",
-    ),
-    Endpoint(
-        "GET", "/v1/models/{name}/latest", "read", "The last answers or flags with their texts", read_latest,
-        reply=LatestReply, query=("kind", "before", "limit"),
-    ),
-    Endpoint(
-        "POST", "/v1/models/{name}/log", "admin", "Train a fresh model on a ledger", write_log, bytes, Replayed,
-        upload=True,
-    ),
-    Endpoint(
-        "POST", "/v1/models/{name}/erase", "admin", "Remove a voter's rows", erase, EraseRequest, Gone,
-        example={"voter": "ann"},
-    ),
-)  # fmt: skip
+@routes.add("GET", "/v1/models/{name}/parser", "read", reply=dict[str, Any])
+async def parser_progress(call: Call) -> Any:
+    """A parser's progress."""
+    from conquer.service.work.parser.evaluation import measure, progress
+
+    await call.loaded()
+    await call.long(functools.partial(measure, call.server.engine, call.model))
+    return await call.on_model(progress)
+
+
+@routes.add("GET", "/v1/models/{name}/trees", "read", kind="text/plain")
+async def parser_trees(call: Call) -> Response:
+    """A parser's trees, CoNLL-U."""
+    from conquer.service.work.parser.export import trees
+    from conquer.service.work.parser.parse_learner import parser_of
+
+    # Parsing takes long and needs only a copy of the weights.
+    parser, pool = await call.copied(lambda turn: (parser_of(turn), list(groups_of(turn))))
+    data = await call.long(functools.partial(trees, parser, pool))
+    return attachment(data, f"{call.model}.conllu", "text/plain; charset=utf-8")
+
+
+@routes.add("GET", "/v1/models/{name}/parser/file", "read", kind="application/octet-stream")
+async def parser_file(call: Call) -> Response:
+    """The parser for conquer parse predict."""
+    from conquer.parsing.parser import dumps
+    from conquer.service.work.parser.parse_learner import parser_of
+
+    return attachment(await call.copied(lambda turn: dumps(parser_of(turn))), f"{call.model}.parser")

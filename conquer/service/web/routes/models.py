@@ -1,27 +1,38 @@
-"""Models over HTTP: create, list, look at, title, pause, export, import, delete."""
+"""Models: create, list, look at, title, pause, export, import, delete; and what a model has learnt, in words."""
 
 import functools
+from collections.abc import Generator
 from dataclasses import replace
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 from sqlalchemy import update
+from starlette.responses import Response
 
+from conquer.features.featurizer import Featurizer
+from conquer.items import PARTS, learnt_parts
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.schemas import Line, ModelSettings, NewModel, Strict
+from conquer.service.model.reading import decode_items
+from conquer.service.model.schemas import Item, Line, ModelSettings, NewModel, Strict
 from conquer.service.store import erasure as removal
-from conquer.service.store import snapshots
+from conquer.service.store import log, snapshots
+from conquer.service.store.database import Database
 from conquer.service.store.schema import models
-from conquer.service.web.messages import Reply, attachment
-from conquer.service.web.pages.insight import Words, glance
-from conquer.service.web.routing import Call, Endpoint
+from conquer.service.web.call import Call
+from conquer.service.web.endpoint import Routes
+from conquer.service.web.replies import attachment, reply
 from conquer.service.work import tasks
 from conquer.service.work.creation import create
 from conquer.service.work.importing import imported
 from conquer.service.work.listing import ModelInfo, described
 
+routes = Routes()
 _NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
 _NOT_NOW = ("stopping", "locked")
+_ROUNDS, _CHARACTERS = 50, 200_000
+"""Of the latest rounds whose features are named."""
 
 
 class ModelList(msgspec.Struct):
@@ -29,9 +40,9 @@ class ModelList(msgspec.Struct):
 
 
 class ModelChanges(Strict):
-    """What changes about a model without changing what it learns; what is left out stays.
+    """What may change about a model; fields that are left out stay.
 
-    `title`: what pages call it, "" for its name. `paused`: nobody is asked anything new, answers still count.
+    `title`: its name on pages, "" for `name`. `paused`: no new questions are asked; answers still count.
     """
 
     title: Line | msgspec.UnsetType = msgspec.UNSET
@@ -39,10 +50,7 @@ class ModelChanges(Strict):
 
 
 class Feature(msgspec.Struct):
-    """`spread`, if it was asked for: the standard deviation of the weight if every answer were a coin's.
-
-    null where that is not known.
-    """
+    """`spread`, if requested: the standard deviation of the weight if all answers were random; null if unknown."""
 
     name: str
     weight: float
@@ -56,15 +64,24 @@ class Insight(msgspec.Struct):
     disliked: list[Feature]
 
 
-async def create_model(call: Call) -> ModelInfo:
-    new: NewModel = call.body
+class FeaturesQuery(Strict):
+    count: Annotated[int, Meta(ge=1, le=1000)] = 15
+    spread: bool = False
+
+
+@routes.add(
+    "POST", "/v1/models", "admin", status=201,
+    example={"name": "teas", "algorithm": "gnr", "question": "Which one sells it better?", "quota": 2},
+)  # fmt: skip
+async def create_model(call: Call, body: NewModel) -> ModelInfo:
+    """Create a model."""
     try:
-        settings = new.settings()
+        settings = body.settings()
     except msgspec.ValidationError as error:
         raise invalid(str(error)) from None
-    if not call.key.may("admin", new.name):
-        raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {new.name!r}")
-    open_belief = new.believe == "auto" and "believe" not in new.parameters
+    if not call.key.may("admin", body.name):
+        raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {body.name!r}")
+    open_belief = body.believe == "auto" and "believe" not in body.parameters
 
     def check() -> tuple[tasks.TaskRow, ModelSettings]:
         task = tasks.find(settings.task)
@@ -74,25 +91,29 @@ async def create_model(call: Call) -> ModelInfo:
     task, completed = await call.brief(check)
     # Kernels load while the file of items is being uploaded.
     call.brief(task.warm)
-    limit = call.server.settings.limits.models
-    await call.server.engine.call(None, lambda connection: create(connection, new.name, completed, limit))
-    info: ModelInfo = await call.server.engine.call(new.name, _info)
+    limit = call.server.settings.models
+    await call.on_store(lambda connection: create(connection, body.name, completed, limit))
+    info: ModelInfo = await call.server.engine.call(body.name, _info)
     return info
 
 
-async def list_models(call: Call) -> Reply:
+@routes.add("GET", "/v1/models", "read", reply=ModelList)
+async def list_models(call: Call) -> Response:
+    """List models."""
     job = call.server.listing.encoded(functools.partial(call.key.may, "read"))
-    return Reply(await call.brief(job))
+    return reply(await call.brief(job))
 
 
+@routes.add("GET", "/v1/models/{name}", "read")
 async def inspect_model(call: Call) -> ModelInfo:
+    """Look at a model."""
     return await call.on_model(_info, reads=True)
 
 
-async def change_model(call: Call) -> ModelInfo:
-    """Of the store's row alone: the log, and what is learnt from it, do not know of this."""
-    asked: ModelChanges = call.body
-    given = {name: value for name in ("title", "paused") if (value := getattr(asked, name)) is not msgspec.UNSET}
+@routes.add("PATCH", "/v1/models/{name}", "admin", example={"title": "Lines for the window", "paused": True})
+async def change_model(call: Call, body: ModelChanges) -> ModelInfo:
+    """Give a model a title, or pause it."""
+    given = {name: value for name in ("title", "paused") if (value := getattr(body, name)) is not msgspec.UNSET}
     if "title" in given:
         given["title"] = given["title"].strip()
 
@@ -106,8 +127,9 @@ async def change_model(call: Call) -> ModelInfo:
     return await call.on_model(work)
 
 
-async def delete_model(call: Call) -> Reply:
-    """Gone for everyone at once; its rows leave the disk soon after, while others are served."""
+@routes.add("DELETE", "/v1/models/{name}", "admin", status=204)
+async def delete_model(call: Call) -> Response:
+    """Delete a model and its log; its rows leave the disk soon after."""
     begun = False
 
     def work(turn: Turn) -> None:
@@ -120,31 +142,34 @@ async def delete_model(call: Call) -> Reply:
     try:
         await call.on_model(work)
     except Exception as error:
-        # Whatever it is that keeps the model from being folded, it can be deleted.
+        # A model that cannot be loaded can be deleted.
         if begun or (isinstance(error, RefusalError) and (error.kind in _NO_DELETION or error.code in _NOT_NOW)):
             raise
-        await engine.call(None, lambda connection: removal.remove_named(connection, call.model))
+        await call.on_store(lambda connection: removal.remove_named(connection, call.model))
     call.server.deleted.set()
     for kind in ("fold", "quarantine", "snapshot", "prune", "sweep", "measure"):
         engine.alarms.clear(f"{kind}:{call.model}")
     call.server.meters.forget(call.model)
-    # Its links lead nowhere, also if another gets its name.
+    # Its links end, also if another model gets its name.
     await call.server.refresh_now()
-    return Reply(status=204)
+    return reply(status=204)
 
 
-async def export_model(call: Call) -> Reply:
+@routes.add("GET", "/v1/models/{name}/file", "read", kind="application/octet-stream")
+async def export_model(call: Call) -> Response:
+    """Export the model file."""
     data = await call.copied(lambda turn: turn.state.dumps())
     return attachment(data, f"{call.model}.safetensors")
 
 
-async def import_model(call: Call) -> ModelInfo:
-    """A model file (from export, or conquer.save) under a new name; its log starts empty."""
-    if not call.body:
+@routes.add("PUT", "/v1/models/{name}/file", "admin", status=201, limit="upload_bytes")
+async def import_model(call: Call, body: bytes) -> ModelInfo:
+    """Import a model file, of export or conquer.save, as a new model with an empty log."""
+    if not body:
         raise invalid("the body must be a model file, got nothing")
-    settings, pieces = await call.long(functools.partial(_packed, call.body))
-    limit = call.server.settings.limits.models
-    await call.server.engine.call(None, lambda connection: create(connection, call.model, settings, limit, pieces))
+    settings, pieces = await call.long(functools.partial(_packed, body))
+    limit = call.server.settings.models
+    await call.on_store(lambda connection: create(connection, call.model, settings, limit, pieces))
     return await call.on_model(_info)
 
 
@@ -153,48 +178,52 @@ def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
     return settings, snapshots.pieces(state)
 
 
-async def model_features(call: Call) -> Insight:
-    count = call.query.get("count", "15")
-    # Four digits at most: a number of thousands of them would take long to read.
-    if not (count.isascii() and count.isdecimal() and len(count) <= 4 and 1 <= int(count) <= 1000):
-        raise invalid(f"count must be a whole number in [1, 1000], got {count[:80]!r}")
-    seen = await call.on_model(glance, reads=True)
-    if seen is None:
-        return Insight([], [])
-    liked, disliked = await call.brief(functools.partial(call.server.names.top, seen, int(count)))
-    wanted = call.query.get("spread", "") in ("1", "true")
-
-    def named(words: Words) -> list[Feature]:
-        return [Feature(name, weight, spread if wanted else msgspec.UNSET) for name, weight, spread in words]
-
-    return Insight(named(liked), named(disliked))
-
-
 def _info(turn: Turn) -> ModelInfo:
     return described(turn.state, turn.header)
 
 
-ENDPOINTS = (
-    Endpoint(
-        "POST", "/v1/models", "admin", "Create a model", create_model, NewModel, ModelInfo, status=201,
-        example={"name": "teas", "algorithm": "gnr", "question": "Which one sells it better?", "quota": 2},
-    ),
-    Endpoint("GET", "/v1/models", "read", "List models", list_models, reply=ModelList),
-    Endpoint("GET", "/v1/models/{name}", "read", "Look at a model", inspect_model, reply=ModelInfo),
-    Endpoint(
-        "PATCH", "/v1/models/{name}", "admin", "Give a model a title, or pause it", change_model, ModelChanges,
-        ModelInfo, example={"title": "Lines for the window", "paused": True},
-    ),
-    Endpoint("DELETE", "/v1/models/{name}", "admin", "Delete a model and its log", delete_model, status=204),
-    Endpoint(
-        "GET", "/v1/models/{name}/file", "read", "Export the model file", export_model, kind="application/octet-stream"
-    ),
-    Endpoint(
-        "PUT", "/v1/models/{name}/file", "admin", "Import a model file as a new model", import_model, bytes, ModelInfo,
-        status=201, upload=True,
-    ),
-    Endpoint(
-        "GET", "/v1/models/{name}/features", "read", "What it has learnt", model_features, reply=Insight,
-        query=("count", "spread"),
-    ),
-)  # fmt: skip
+@routes.add("GET", "/v1/models/{name}/features", "read")
+async def model_features(call: Call, query: FeaturesQuery) -> Insight:
+    """What it has learnt: the features with the largest weights, among those of the latest rounds."""
+    model, known = await call.on_model(lambda turn: (turn.state.id, turn.state.learner.insight()), reads=True)
+    if known is None:
+        return Insight([], [])
+    found: Insight = await call.brief(_insight(call.server.database, model, known, query))
+    return found
+
+
+def _insight(
+    database: Database, model: int, known: tuple[Featurizer, Any, Any], query: FeaturesQuery
+) -> Generator[None, None, Insight]:
+    """The features of the latest rounds with the largest weights; a job, because naming features is slow."""
+    featurizer, weights, spreads = known
+    with database.reading() as connection:
+        rounds = [bytes(one.items) for one in log.latest(connection, model, "choose", _ROUNDS)]
+    names: dict[str, tuple[int, int]] = {}
+    left = _CHARACTERS
+    for item in (item for raw in dict.fromkeys(rounds) for item in decode_items(raw)):
+        left -= _name(names, featurizer, item)
+        if left <= 0:
+            break
+        yield
+
+    def feature(weight: float, name: str) -> Feature:
+        spread = None if spreads is None else float(spreads[names[name][0]])
+        return Feature(name, weight, spread if query.spread else msgspec.UNSET)
+
+    ranked = sorted((float(weights[column] * sign), name) for name, (column, sign) in names.items())
+    liked = [feature(*one) for one in ranked[::-1][: query.count] if one[0] > 0]
+    return Insight(liked, [feature(*one) for one in ranked[: query.count] if one[0] < 0])
+
+
+def _name(names: dict[str, tuple[int, int]], featurizer: Featurizer, item: Item) -> int:
+    """Add the names of an item's features; returns the number of characters read."""
+    parts = learnt_parts([part for part in PARTS if getattr(item, part) is not None], featurizer.learn)
+    width, read = len(item.vector or ()) if "vector" in parts else 0, 0
+    names |= {f"feature {column}": (column, 1) for column in range(min(width, 1000))}
+    for part in parts:
+        content: Any = getattr(item, part)
+        if part != "vector":
+            names |= featurizer.explain(content, width)
+            read += len(str(content))
+    return read

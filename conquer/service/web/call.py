@@ -1,0 +1,173 @@
+"""A request on its way to a handler, and what a handler may do: decide, run work, read the store, stream."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from typing import Any, TypeVar, Unpack
+
+from sqlalchemy import Connection
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive, Scope
+
+from conquer.service.engine.long_work import Job
+from conquer.service.engine.queue import Generation, Waits
+from conquer.service.engine.turn import Turn
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.store.keys import NOBODY, Key
+from conquer.service.web.limits import SMALL, Hold
+from conquer.service.web.server import Server, as_steps
+
+Result = TypeVar("Result")
+_DIGITS = 15
+_RATE = 32 << 10
+"""Bytes a second at which a body must arrive in the long run."""
+
+
+class Call(Request):
+    """A request with the server, the caller's key and what it holds of the budget of bytes."""
+
+    def __init__(self, scope: Scope, receive: Receive, server: Server, bulky: bool = False) -> None:
+        super().__init__(scope, receive)
+        self.server = server
+        self.hold = Hold(server.budget, bulky)
+        self.key: Key = NOBODY
+        self.answers = 1
+        """How many answers the body holds, once it is decoded."""
+
+    @property
+    def model(self) -> str:
+        name: str = self.path_params["name"]
+        return name
+
+    @property
+    def owner(self) -> str:
+        """The tenant that work and bytes are charged to."""
+        return self.hold.owner
+
+    @property
+    def address(self) -> str:
+        """The client's address; "" if it is unknown."""
+        client = self.scope.get("client")
+        return client[0] if client else ""
+
+    async def read_body(self, limit: int) -> bytes:
+        """The whole body, held in the budget.
+
+        Raises RefusalError as soon as the body is too long, finds no room, or does not arrive: each part must come
+        within the setting `read_seconds`, and all of it within that and 32 KB a second.
+        """
+        length = self.headers.get("content-length")
+        if length is not None and (not length.isdecimal() or len(length) > _DIGITS or int(length) > limit):
+            raise _too_large(limit, f", got {length[:80]}")
+        announced = length is not None and int(length) > SMALL
+        if announced:
+            self.hold.request(int(length or 0))
+        # A bytearray, not a list of parts: each may be a single byte.
+        body, seconds = bytearray(), self.server.settings.read_seconds
+        clock = asyncio.get_running_loop().time
+        start = clock()
+        try:
+            async with asyncio.timeout_at(start + seconds) as patience:
+                while True:
+                    message = await self.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    part: bytes = message.get("body", b"")
+                    body += part
+                    if len(body) > limit:
+                        raise _too_large(limit)
+                    if not announced and len(body) > SMALL:
+                        self.hold.request(len(part))
+                    if not message.get("more_body"):
+                        return bytes(body)
+                    patience.reschedule(min(clock(), start + len(body) / _RATE) + seconds)
+        except TimeoutError:
+            late = f"the body did not arrive in {seconds:g} s and {_RATE >> 10} KB a second"
+            raise RefusalError(Kind.SLOW, "slow", late) from None
+
+    async def decide(self, request: Any) -> Any:
+        """The reply to one choose or answer on the model of the path. Raises RefusalError if it is refused."""
+        (found,) = await self.decide_all([request])
+        if isinstance(found, RefusalError):
+            raise found
+        return found
+
+    def decide_all(self, requests: Sequence[Any]) -> "asyncio.Future[list[Any]]":
+        """A reply or a RefusalError for each choose or answer, in order."""
+        return self.server.engine.decide(self.model, requests, self.owner)
+
+    def on_model(self, work: Callable[[Turn], Result], **waits: Unpack[Waits]) -> "asyncio.Future[Result]":
+        """Run work on the model of the path in the engine's thread; `waits` are those of `engine.queue.Work`."""
+        return self.server.engine.call(self.model, work, owner=self.owner, **waits)
+
+    def on_store(self, work: Callable[[Connection], Result]) -> "asyncio.Future[Result]":
+        """Run `work(connection)` in the engine's thread, in the transaction of its batch."""
+        return self.server.engine.call(None, work, owner=self.owner)
+
+    def loaded(self) -> "asyncio.Future[None]":
+        """Wait until the model of the path is in memory. Raises RefusalError if there is none."""
+        return self.on_model(lambda turn: None, reads=True)
+
+    def run_now(self, work: Callable[[Turn], Any]) -> Any:
+        """`on_model` from inside long work, which waits for it."""
+        return self.server.engine.call_now(self.model, work, owner=self.owner)
+
+    def learn_now(self, work: Callable[[Turn], Any]) -> Any:
+        """Learn answers from inside long work, which waits for it."""
+        return self.server.engine.call_now(self.model, work, owner=self.owner, learns=True)
+
+    async def copied(self, copy: Callable[[Turn], Result]) -> Result:
+        """A copy of the settled model. Raises RefusalError before it is made if the budget has no room for it."""
+        self.hold.reply(await self.on_model(lambda turn: turn.state.learner.size, reads=True))
+        return await self.on_model(copy, reads=True, settled=True)
+
+    async def replayed(self, generation: Generation) -> None:
+        """Wait until the model has been replayed with a committed correction.
+
+        If the model is deleted meanwhile or cannot be replayed now, the correction still counts at the next load.
+        """
+        with contextlib.suppress(RefusalError):
+            await self.server.engine.call(self.model, lambda turn: None, after=generation)
+
+    async def long(self, job: "Job | Callable[[], Result]") -> Any:
+        """Run a generator, or a call of one short slice, as long work of the caller's.
+
+        It is closed before its next slice when the client hangs up. Raises RefusalError if the caller has too many
+        waiting.
+        """
+        work = self.server.engine.long.run(self.owner, as_steps(job))
+        gone = asyncio.ensure_future(self._disconnected())
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientDisconnect
+            return work.result()
+        finally:
+            gone.cancel()
+            work.cancel()
+
+    async def _disconnected(self) -> None:
+        """Wait until the client hangs up."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+    def brief(self, work: "Job | Callable[[], Any]") -> "asyncio.Future[Any]":
+        """Run a short job, or a call, off the event loop and the engine. The caller's long work does not delay it."""
+        return self.server.brief(f"{self.owner} reads", work)
+
+    def read(self, work: Callable[[Connection], Result]) -> "asyncio.Future[Result]":
+        """Run `work(connection)` on a connection that reads the store; see `brief`."""
+
+        def reading() -> Result:
+            with self.server.database.reading() as connection:
+                return work(connection)
+
+        return self.brief(reading)
+
+    def chunks(self, chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
+        """The chunks of a download, each made as long work once the one before it has been sent."""
+        return self.server.engine.long.stream(self.owner, chunks)
+
+
+def _too_large(limit: int, got: str = "") -> RefusalError:
+    return RefusalError(Kind.TOO_LARGE, "too_large", f"a body may have {limit} bytes{got}")
