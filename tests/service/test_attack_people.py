@@ -5,7 +5,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import pytest
 
 from .attacks import processor, store, tenants
 
@@ -34,7 +33,6 @@ def test_ended_sessions_cost_nothing_while_they_are_kept(start, tmp_path):
         assert idle(server) < without + 0.3
 
 
-@pytest.mark.xfail(strict=True, reason="joins are not bounded yet")
 def test_joining_again_and_again_takes_few_places(start, tmp_path):
     """One address opens one link in fifty browsers, and each takes a question of its own."""
     server = start()
@@ -55,7 +53,6 @@ def test_joining_again_and_again_takes_few_places(start, tmp_path):
         assert refused >= 10
 
 
-@pytest.mark.xfail(strict=True, reason="models of one key are not bounded yet")
 def test_one_key_does_not_make_all_the_models(start, tmp_path):
     server = start()
     with tenants(server, tmp_path, "greedy", "other") as (greedy, other):

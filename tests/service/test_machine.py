@@ -35,7 +35,7 @@ class Machine(RuleBasedStateMachine):
         self.address = f"sqlite:///{self.folder}/store.db"
         self.open()
         made = ModelSettings(algorithm="gnr", features=FeatureSettings(dim=2))
-        self.server.engine.call_now(None, lambda connection: create(connection, "m", made, 9))
+        self.server.engine.call_now(None, lambda connection: create(connection, "m", made))
         self.chosen: dict[str, int] = {}
         self.replies: dict[str, object] = {}
         self.answers: dict[tuple[str, str | None], str] = {}

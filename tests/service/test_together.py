@@ -77,7 +77,7 @@ class World:
         self.server = Server(Settings(store=self.address))
         self.server.engine.start()
         made = ModelSettings(**{"features": FeatureSettings(dim=DIM), **settings})
-        self.server.engine.call_now(None, lambda connection: create(connection, "m", made, 9))
+        self.server.engine.call_now(None, lambda connection: create(connection, "m", made))
 
     def close(self) -> None:
         self.server.engine.stop()

@@ -36,6 +36,8 @@ models = Table(
     # Rows up to here have been pruned; the snapshot at this position replaces them.
     Column("base", BigInteger, nullable=False),
     Column("created", Double, nullable=False),
+    # The id of the key that created it, "" without keys.
+    Column("owner", Text, nullable=False),
     # How many rows of `items` questions are drawn from; later rows belong to an upload in progress.
     Column("pooled", Integer, nullable=False),
     # The upload that may write those rows: the one that began last.

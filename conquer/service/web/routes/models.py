@@ -91,8 +91,8 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
     task, completed = await call.brief(check)
     # Kernels load while the file of items is being uploaded.
     call.brief(task.warm)
-    limit = call.server.settings.models
-    await call.on_store(lambda connection: create(connection, body.name, completed, limit))
+    limits, owner = call.server.engine.limits, call.key.id
+    await call.on_store(lambda connection: create(connection, body.name, completed, (), owner, limits))
     info: ModelInfo = await call.server.engine.call(body.name, _info)
     return info
 
@@ -168,8 +168,8 @@ async def import_model(call: Call, body: bytes) -> ModelInfo:
     if not body:
         raise invalid("the body must be a model file, got nothing")
     settings, pieces = await call.long(functools.partial(_packed, body))
-    limit = call.server.settings.models
-    await call.on_store(lambda connection: create(connection, call.model, settings, limit, pieces))
+    limits, owner = call.server.engine.limits, call.key.id
+    await call.on_store(lambda connection: create(connection, call.model, settings, pieces, owner, limits))
     return await call.on_model(_info)
 
 
