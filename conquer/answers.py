@@ -143,8 +143,10 @@ def read_answer(
     (-1.0, 1.0)
     """
     common = type(answer) is str and query is _DUEL and strength is None and len(shown) == 2
-    if common and answer in ("first", "second", *shown):
-        return 1.0 if answer in ("first", shown[0]) else -1.0  # no reserved word is an id
+    if common and answer in shown:
+        return 1.0 if answer == shown[0] else -1.0
+    if common and answer in ("first", "second"):
+        return 1.0 if answer == "first" else -1.0
     if strength is not None and not (is_real(strength) and 0.0 <= strength <= 1.0):
         raise AnswerError(f"a strength must be a number in [0, 1], got {strength!r}")
     if answer is None or (isinstance(answer, str) and answer == "skip"):

@@ -10,12 +10,11 @@ import pytest
 from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
 from conquer.service.jobs.agreement import compare
-from conquer.service.model.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings
+from conquer.service.model.schemas import BatchAnswer, ChooseRequest, FeatureSettings, ModelSettings
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
-from conquer.service.work.answering import answer
-from conquer.service.work.choosing import choose
 from conquer.service.work.creation import create
+from conquer.service.work.decisions import decide
 from conquer.service.work.tasks import build
 
 from . import cluster
@@ -25,8 +24,7 @@ ITEMS = msgspec.json.encode([{"id": "a", "vector": [1, 0, 0, 0]}, {"id": "b", "v
 
 
 def learn(turn, event):
-    choose(turn, ChooseRequest(items=msgspec.Raw(ITEMS), event_id=event))
-    answer(turn, event, AnswerRequest(winner="a"))
+    decide(turn, [ChooseRequest(items=msgspec.Raw(ITEMS), event_id=event), BatchAnswer("a", event_id=event)])
 
 
 @pytest.fixture(scope="module")

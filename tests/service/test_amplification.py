@@ -9,8 +9,7 @@ import pytest
 from conquer.service.admin import keys_add
 from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.model.batches import BATCH, BatchAnswers, BatchChoose, decoder
-from conquer.service.model.schemas import AnswerReply
+from conquer.service.model.schemas import BATCH, AnswerReply, BatchAnswers, BatchChoose, decoder
 from conquer.service.web.app import ENDPOINTS
 from conquer.service.web.connections import Guard
 from conquer.service.web.limits import SMALL, Budget, Hold

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from conquer.service.admin import keys_add
-from conquer.service.model.batches import decoder
+from conquer.service.model.schemas import decoder
 from conquer.service.web.app import ENDPOINTS
 
 from .test_pages import browser, page, pytestmark  # noqa: F401 - fixtures

@@ -2,18 +2,16 @@
 
 import json
 import random
-import sys
 from contextlib import closing
 from typing import Any
 
 import pytest
 
 from conquer.service.model.event import Event
-from conquer.service.model.records import Decision, Entry
 from conquer.service.model.schemas import AnswerRequest, ChooseRequest, Raw
 from conquer.service.settings import Settings
 from conquer.service.web.server import Server
-from conquer.service.work import answering, answers
+from conquer.service.work import answers
 
 from .folds import rows_of
 from .test_together import DIM, MODELS, World, vectors
@@ -48,10 +46,8 @@ def held(world: World) -> list[Event]:
     def look(turn: Any) -> list[Event]:
         state = turn.state
         assert state.event_bytes == sum(event.counted for event in state.events.values())
-        # An answer that was taken back stays counted until the next one.
-        assert all(event.counted >= event.size for event in state.events.values())
-        assert all(event.counted == event.size for event in state.events.values() if event.pair is not None)
-        return [event for event in state.events.values() if event.pair is not None]
+        assert all(event.counted == event.size for event in state.events.values())
+        return [event for event in state.events.values() if event.round is not None and event.round.pair]
 
     return world.server.engine.call_now("m", look)
 
@@ -86,7 +82,7 @@ def test_held_rows_teach_what_rows_read_again_teach(tmp_path, name):
             for _ in range(3):
                 replies = world.choose(some_rounds(rng, 30))
                 asked = [reply for reply in replies if reply.query == "duel"]
-                assert len(held(world)) == (len(asked) if way != "one by one" else 0)
+                assert len(held(world)) == len(asked)
                 if way == "read again":
                     reopened(world)
                 elif way == "some of each":
@@ -121,11 +117,13 @@ def test_what_is_held_is_an_events_own_and_counted_as_what_it_takes(tmp_path):
         events = held(world)
         assert len(events) == 50
         for event in events:
-            columns, values, first = event.pair
-            assert type(columns) is type(values) is bytes, "a view would keep all rounds of the call in memory"
-            assert 2 * len(columns) == len(values) >= 8 * first
-            taken = sum(map(sys.getsizeof, (event.pair, columns, values)))
-            assert taken <= event.held <= taken + 100
+            rows = event.round.batch
+            arrays = (rows.indptr, rows.indices, rows.data)
+            assert all(array.base is None or array.base.nbytes == array.nbytes for array in arrays), (
+                "a view would keep all rounds of the call in memory"
+            )
+            taken = sum(array.nbytes for array in arrays)
+            assert taken <= event.held <= taken + 1000
 
         def trimmed(turn: Any) -> int:
             turn.state.trim(1000, turn.state.event_bytes // 2)
@@ -135,26 +133,15 @@ def test_what_is_held_is_an_events_own_and_counted_as_what_it_takes(tmp_path):
         assert len(held(world)) <= 25
 
 
-def test_rows_that_are_large_for_their_event_are_not_held():
-    chosen = Decision(1, 2, 1, (0, 1), ("a", "b"), "a", Raw(b"[]"), [0.0, 0.0])
-    event = Event.of(Entry(1, 0.0, "e", None, chosen))
-    before = event.recount()
-    assert event.hold_pair((bytes(4 * 10_000), bytes(8 * 10_000), 5000)) == 0
-    assert (event.pair, event.size) == (None, before)
-    grown = event.hold_pair((bytes(4 * 4), bytes(8 * 4), 2))
-    assert event.size == event.counted == before + grown
-    event.hold(None)
-    assert event.pair is None
-    assert event.recount() == -grown
-
-
 def test_held_rows_are_learnt_in_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(answers, "TOGETHER", 3000)
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
-        bulk = world.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
+        learner = world.server.engine.call_now("m", lambda turn: turn.state.learner)
         events = [reply.event_id for reply in world.choose(some_rounds(random.Random(4), 60))]
-        learn, counts = bulk.learn, []
-        monkeypatch.setattr(bulk, "learn", lambda pairs, *rest: counts.append(len(pairs)) or learn(pairs, *rest))
+        learn, counts = learner.learn_many, []
+        monkeypatch.setattr(
+            learner, "learn_many", lambda reads, *rest: counts.append(len(reads)) or learn(reads, *rest)
+        )
         assert {reply.status for reply in world.answer([(event, AnswerRequest("tie")) for event in events])} == {
             "learnt"
         }
@@ -174,12 +161,12 @@ def test_an_answer_that_was_taken_back_is_given_again(tmp_path):
 
             def undone(turn: Any, again: Any = again) -> None:
                 for reply in again:
-                    answering.undo(turn, reply.event_id, None)
+                    answers.undo(turn, reply.event_id, None)
 
             world.server.engine.call_now("m", undone)
             reopened(world)
             more = world.choose(some_rounds(rng, 4))
-            assert len(held(world)) == (4 if together else 0)
+            assert len(held(world)) == 4
             said = [(reply.event_id, AnswerRequest(reply.shown[1].id)) for reply in (*again, *more)]
             assert {reply.status for reply in world.answer(said)} == {"learnt"}
             found.append(outcome(world))

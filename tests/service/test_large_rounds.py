@@ -5,11 +5,10 @@ import threading
 from functools import partial
 
 from conquer.service.engine import loading
-from conquer.service.model import counts as counted
 from conquer.service.model.contents import bytes_of
-from conquer.service.model.schemas import Item
+from conquer.service.model.reading import Reader
+from conquer.service.model.schemas import FeatureSettings, Item
 from conquer.service.model.state import ModelState
-from conquer.service.model.vectors import read_vectors
 from conquer.service.settings import Limits
 from conquer.service.store import log
 
@@ -51,8 +50,10 @@ def test_a_model_is_folded_with_few_of_its_rounds_in_memory_at_once(local, monke
     """Answers are small and come in long slices; the rounds they speak of are read by and by."""
     most = [0]
 
+    whole_keep = ModelState.keep
+
     def keep(state, event):
-        counted.Counted.keep(state, event)
+        whole_keep(state, event)
         most[0] = max(most[0], len(state.events))
 
     async def go():
@@ -92,21 +93,20 @@ def test_an_export_in_small_pieces_says_the_same(local, monkeypatch):
     run(go())
 
 
-def test_a_batch_of_answers_about_large_rounds_is_done_in_parts(local, monkeypatch):
+def test_a_batch_of_answers_about_large_rounds_takes_several_commits(local, monkeypatch):
+    """A turn ends its reading of stored rounds at `read_bytes`; the other answers are learnt in the next ones."""
+
     async def go():
-        app = local()
+        app = local(read_bytes=1)
         async with app.running() as client:
             await filled(client, 40)
             app.server.engine.models["m"].trim(0)
-            monkeypatch.setattr("conquer.service.web.routes.batches._MOST_READ", 1)
             monkeypatch.setattr(log, "events_within", partial(log.events_within, most=1))
             answers = [{"event_id": f"e{number}", "winner": "a", "voter": "late"} for number in range(40)]
+            before = app.server.engine.commits
             replies = (await client.post("/v1/models/m/answers", json={"answers": answers})).json()["results"]
-            codes = {one["error"]["code"] for one in replies if "error" in one}
-            assert codes == {"large_rounds"}
-            monkeypatch.undo()
-            again = (await client.post("/v1/models/m/answers", json={"answers": answers})).json()["results"]
-            assert not [one for one in again if "error" in one]
+            assert {one["status"] for one in replies} == {"learnt"}
+            assert app.server.engine.commits - before > 5
 
     run(go())
 
@@ -114,17 +114,17 @@ def test_a_batch_of_answers_about_large_rounds_is_done_in_parts(local, monkeypat
 def test_an_answer_about_a_large_round_is_learnt_beside_the_loop(local, monkeypatch):
     """The round has to be read again: `/healthz` must not wait for it."""
     read: list[str] = []
-    round_of = ModelState.round_of
+    read_many = Reader.read_many
 
-    def noted(self, event):
+    def noted(self, rounds, room=None):
         read.append(threading.current_thread().name)
-        return round_of(self, event)
+        return read_many(self, rounds, room)
 
     async def go():
         app = local()
         async with app.running() as client:
             await filled(client, 2)
-            monkeypatch.setattr(ModelState, "round_of", noted)
+            monkeypatch.setattr(Reader, "read_many", noted)
             state = app.server.engine.models["m"]
             said = {"winner": state.events["e0"].shown[0], "voter": "new"}
             state.trim(0)
@@ -139,6 +139,7 @@ def test_items_are_counted_as_what_they_take():
     assert bytes_of(item) > 200_000 + 60 * 400
 
 
-def test_a_key_that_stands_twice_goes_the_long_way():
-    for raw in (b'[{"id":"","id":"z","vector":[2.5]}]', b'[{"id":"z","vector":[1e300],"vector":[1]}]'):
-        assert read_vectors(raw, 2, Limits()) is None
+def test_an_item_with_a_key_twice_has_its_last_value():
+    reader = Reader(FeatureSettings(dim=2), Limits())
+    read = reader.read(b'[{"id":"z","vector":[2],"vector":[1]}]', b"null", 100)
+    assert (read.ids, read.rows.dense().tolist()) == (["z"], [[1.0, 0.0]])

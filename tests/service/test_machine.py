@@ -11,12 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from conquer.service.engine.loading import load
 from conquer.service.errors import RefusalError
-from conquer.service.model.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
+from conquer.service.model.schemas import BatchAnswer, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Settings
 from conquer.service.store import log
 from conquer.service.web.server import Server
-from conquer.service.work import answering, choosing
+from conquer.service.work import answers
 from conquer.service.work.creation import create
+from conquer.service.work.decisions import decide
 
 from .folds import loaded, slow_fold
 
@@ -26,6 +27,13 @@ ROUNDS = [
 ]
 EVENTS = st.sampled_from(["e1", "e2", "e3"])
 VOTERS = st.sampled_from([None, "ann", "bob"])
+
+
+def one(turn, request):
+    (result,) = decide(turn, [request])
+    if isinstance(result, RefusalError):
+        raise result
+    return result
 
 
 class Machine(RuleBasedStateMachine):
@@ -59,7 +67,7 @@ class Machine(RuleBasedStateMachine):
     @rule(event=EVENTS, items=st.integers(0, 1))
     def choose(self, event, items):
         request = ChooseRequest(items=Raw(ROUNDS[items]), event_id=event)
-        reply = self.call(lambda turn: choosing.choose(turn, request), event)
+        reply = self.call(lambda turn: one(turn, request), event)
         if event not in self.chosen:
             self.chosen[event], self.replies[event] = items, (reply.shown, reply.left)
         elif self.chosen[event] != items:
@@ -69,7 +77,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(event=EVENTS, voter=VOTERS, winner=st.sampled_from(["a", "tie", "skip", "nobody"]))
     def answer(self, event, voter, winner):
-        reply = self.call(lambda turn: answering.answer(turn, event, AnswerRequest(winner, voter)), event)
+        reply = self.call(lambda turn: one(turn, BatchAnswer(winner, voter, event_id=event)), event)
         standing = self.answers.get((event, voter))
         if event not in self.chosen:
             assert reply == "unknown_event"
@@ -84,7 +92,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(event=EVENTS, voter=VOTERS)
     def undo(self, event, voter):
-        reply = self.call(lambda turn: answering.undo(turn, event, voter), event)
+        reply = self.call(lambda turn: answers.undo(turn, event, voter), event)
         if event not in self.chosen:
             assert reply == "unknown_event"
         elif (event, voter) not in self.answers:
@@ -98,7 +106,7 @@ class Machine(RuleBasedStateMachine):
         """The model has learnt, then the transaction fails: memory must not keep what the disk does not have."""
 
         def work(turn):
-            answering.answer(turn, event, AnswerRequest("tie", "carl"))
+            one(turn, BatchAnswer("tie", "carl", event_id=event))
             raise OSError("the disk is gone")
 
         if event in self.chosen:

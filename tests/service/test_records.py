@@ -5,11 +5,10 @@ import random
 import msgspec
 import pytest
 
-from conquer.service.model.counts import OutOfTurnError
 from conquer.service.model.event import Event
 from conquer.service.model.records import Decision, Entry, Raw, decoded, seal
 from conquer.service.model.schemas import ModelSettings
-from conquer.service.model.state import ModelState
+from conquer.service.model.state import ModelState, OutOfTurnError
 from conquer.service.model.tally import Tally
 from conquer.tickets import stream, ticket
 from conquer.types import Choice, Query

@@ -15,10 +15,10 @@ from conquer.service.engine.engine import Engine
 from conquer.service.errors import RefusalError, invalid
 from conquer.service.model import state as fold
 from conquer.service.model.records import FOLD, checksum
-from conquer.service.model.schemas import AnswerRequest, ChooseRequest, FeatureSettings, ModelSettings, Raw
+from conquer.service.model.schemas import AnswerRequest, BatchAnswer, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Settings
 from conquer.service.web.server import Server
-from conquer.service.work import answering, answers, choosing, rounds
+from conquer.service.work import answers, choices
 from conquer.service.work.creation import create
 from conquer.service.work.tasks import build
 
@@ -83,31 +83,22 @@ class World:
         self.server.engine.stop()
         self.server.database.close()
 
-    def _do(self, all_of: Any, one: Any, requests: list[Any]) -> list[Any]:
-        def each(turn: Any) -> list[Any]:
-            return all_of(turn, requests) if self.together else [self._alone(turn, one, it) for it in requests]
-
+    def _do(self, many: Any, requests: list[Any]) -> list[Any]:
+        parts = [requests] if self.together else [[one] for one in requests]
         try:
-            return self.server.engine.call_now("m", each)
+            return self.server.engine.call_now("m", lambda turn: [one for part in parts for one in many(turn, part)])
         except RefusalError as refusal:
             if not refusal.tainted:
                 raise
-            # What cannot be learnt without leaving its mark takes all of its transaction with it.
+            # An answer that may have changed the learner half-way rolls its transaction back.
             return [refusal] * len(requests)
 
-    def _alone(self, turn: Any, one: Any, request: Any) -> Any:
-        try:
-            return one(turn, request)
-        except RefusalError as refusal:
-            if refusal.tainted:
-                raise
-            return refusal
-
     def choose(self, requests: list[ChooseRequest]) -> list[Any]:
-        return self._do(rounds.choose_all, choosing.choose, requests)
+        return self._do(choices.choose_many, requests)
 
     def answer(self, requests: list[tuple[str, AnswerRequest]]) -> list[Any]:
-        return self._do(answers.answer_all, lambda turn, request: answering.answer(turn, *request), requests)
+        made = [BatchAnswer(event_id=event, **msgspec.structs.asdict(said)) for event, said in requests]
+        return self._do(answers.answer_many, made)
 
     def tally(self) -> Any:
         return self.server.engine.call_now("m", lambda turn: turn.state.tally)
@@ -132,7 +123,7 @@ def without_id(one: Any) -> Any:
 def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
     monkeypatch.setattr(fold, "COMPARED", 7)
     monkeypatch.setattr(answers, "COMPARED", 7)
-    monkeypatch.setattr(rounds, "TOGETHER", 4000)
+    monkeypatch.setattr(choices, "TOGETHER", 4000)
     monkeypatch.setattr(answers, "TOGETHER", 1000)
     rng = random.Random(f"{name}{seed}")
     with closing(World(tmp_path, MODELS[name], True)) as one, closing(World(tmp_path, MODELS[name], False)) as other:
@@ -153,8 +144,6 @@ def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
             assert [getattr(reply, "status", None) or reply.code for reply in heard] == [
                 getattr(reply, "status", None) or reply.code for reply in slow
             ]
-        bulk = one.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
-        assert (bulk is not None) == (name != "one item shown")
         counts, others = one.tally(), other.tally()
         assert one.weights() == other.weights()
         for kept in (counts, others):
@@ -210,20 +199,20 @@ def test_many_rows_of_a_turn_are_stored_as_they_are_sealed(tmp_path):
 
 
 @pytest.mark.parametrize("count", [40, 400])
-def test_what_cannot_be_done_together_is_tried_once_more_alone_and_no_oftener(tmp_path, monkeypatch, count):
+def test_rounds_without_a_choice_cost_in_proportion_to_their_number(tmp_path, monkeypatch, count):
     """A batch of rounds that all fail costs in proportion to their number."""
     calls = [0]
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
-        bulk = world.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
+        learner = world.server.engine.call_now("m", lambda turn: turn.state.learner)
 
-        def choose(rounds: Any, first: int, last: int, tickets: Any) -> list[None]:
-            calls[0] += last - first
-            return [None] * (last - first)
+        def choose(reads: Any, tickets: Any) -> list[RefusalError]:
+            calls[0] += len(reads)
+            return [invalid("not this one")] * len(reads)
 
-        monkeypatch.setattr(bulk, "choose", choose)
+        monkeypatch.setattr(learner, "choose_many", choose)
         rng = random.Random(0)
         request = ChooseRequest(Raw(json.dumps(vectors(rng, 3)).encode()))
-        assert not any(isinstance(one, RefusalError) for one in world.choose([request] * count))
+        assert all(isinstance(one, RefusalError) for one in world.choose([request] * count))
         assert calls[0] <= 10 * count
 
 
@@ -263,30 +252,18 @@ def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
     """A thousand answers to rounds of 16 KB would take a hundred times as much memory as one part of them."""
     monkeypatch.setattr(answers, "TOGETHER", 3000)
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
-        bulk = world.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
+        learner = world.server.engine.call_now("m", lambda turn: turn.state.learner)
         request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
         events = [reply.event_id for reply in world.choose([request] * 60)]
         world.server.engine.call_now("m", lambda turn: turn.state.trim(0))
-        read, sizes = bulk.read, []
-        monkeypatch.setattr(bulk, "read", lambda texts: sizes.append(sum(map(len, texts))) or read(texts))
+        read, sizes = learner.read_many, []
+
+        def noted(texts: Any, room: Any = None) -> Any:
+            sizes.append(sum(len(items) for items, _ in texts))
+            return read(texts, room)
+
+        monkeypatch.setattr(learner, "read_many", noted)
         replies = world.answer([(event, AnswerRequest("tie")) for event in events])
         assert {reply.status for reply in replies} == {"learnt"}
         assert len(sizes) > 3
         assert max(sizes) <= 3000 + len(bytes(request.items))
-
-
-def test_what_was_read_together_pays_its_room_once(tmp_path, monkeypatch):
-    """Rounds that turn out to have to be chosen for alone are not refused for lack of room."""
-    with closing(World(tmp_path, MODELS["everyday"], True)) as world:
-        bulk = world.server.engine.call_now("m", lambda turn: turn.state.learner.bulk)
-        monkeypatch.setattr(bulk, "choose", lambda rounds, first, last, tickets: [None] * (last - first))
-        request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))
-
-        def left(turn: Any) -> tuple[int, list[Any]]:
-            room = choosing.CellRoom(turn.limits)
-            before, results = room.cells, rounds.choose_all(turn, [request] * 20, room)
-            return before - room.cells, results
-
-        taken, results = world.server.engine.call_now("m", left)
-        assert not any(isinstance(one, RefusalError) for one in results)
-        assert taken == 20 * (4 * DIM + 4 * 16)

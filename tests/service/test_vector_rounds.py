@@ -4,36 +4,41 @@ import json
 import random
 
 import msgspec
-import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conquer.service.model.reading import decode_items
-from conquer.service.model.vectors import read_rounds, read_vectors, vector_rows
+from conquer.service.errors import RefusalError
+from conquer.service.model import reading
+from conquer.service.model.reading import Reader
+from conquer.service.model.schemas import FeatureSettings
 from conquer.service.settings import Limits
 
 DIM, LIMITS = 6, Limits(items=5, features=5)
 PLAIN = b'[{"id":"a","vector":[1,0.5,-2]},{"id":"b c","vector":[0,1e-30,0.12345678901234567]}]'
 
 
-def bits(rows):
-    return [one.tobytes() for one in (rows.indptr, rows.indices, rows.data)]
+ROOM = 100_000
 
 
 def check(texts, dim=DIM, limits=LIMITS):
-    """Which of these are read, after a comparison with the way item by item and with the standard library."""
-    rows, starts, ids = read_rounds(texts, dim, limits)
-    assert (len(ids), len(starts), len(rows), rows.dim) == (len(texts), len(texts) + 1, starts[-1], dim)
-    for text, start, end, names in zip(texts, starts[:-1], starts[1:], ids, strict=True):
-        alone = read_vectors(text, dim, limits)
-        assert names == ([] if alone is None else alone[0])
-        if alone is not None:
-            items = decode_items(text, new=True)
-            assert [item.id for item in items] == names
-            assert [item.vector for item in items] == [item["vector"] for item in json.loads(text)]
-            mine = rows.view(np.arange(start, end)).packed()
-            assert bits(mine) == bits(alone[1]) == bits(vector_rows([item.vector for item in items], dim))
-    return [bool(names) for names in ids]
+    """Which of these are read in one batch, after a comparison with the way item by item and the standard library."""
+    reader = Reader(FeatureSettings(dim=dim), limits)
+    found = reader.read_many([(text, b"null") for text in texts], ROOM)
+    assert len(found) == len(texts)
+    together = []
+    for text, one in zip(texts, found, strict=True):
+        alone = reader._read_alone(text, b"null", ROOM)
+        if isinstance(alone, RefusalError):
+            assert isinstance(one, RefusalError)
+            assert (one.code, one.message) == (alone.code, alone.message)
+        else:
+            assert one.ids == alone.ids == [item["id"] for item in json.loads(text)]
+            assert (one.cells, one.nbytes) == (alone.cells, alone.nbytes)
+            mine, other = one.rows.packed(), alone.rows.packed()
+            for name in ("indptr", "indices", "data"):
+                assert getattr(mine, name).tobytes() == getattr(other, name).tobytes()
+        together.append(reading._vectors(text, limits) is not None and not isinstance(one, RefusalError))
+    return together
 
 
 def round_of(value, name="a"):

@@ -58,6 +58,9 @@ from conquer.service.store.database import Database
 from conquer.service.store.servers import try_lock
 
 logger = logging.getLogger(__name__)
+_Place = tuple[Work, int]
+"""A request of a piece of work by its place, or all of it."""
+_WHOLE = -1
 _Told = tuple["asyncio.Future[Any] | Future[Any]", Any, BaseException | None]
 """Where a result goes, the result, and what went wrong."""
 Decide = Callable[[Turn, Sequence[Any]], Sequence[Any]]
@@ -209,7 +212,7 @@ class Engine:
         self._tell([*self._queue.drain(), *(work for works in self._aside.values() for work in works)], stopping())
 
     def _carry_out(self, batch: list[Work]) -> None:
-        """Run a batch in one transaction, commit it, tell the results."""
+        """Run a batch in one transaction, commit it, deliver the results."""
         if not batch:
             return
         try:
@@ -222,7 +225,7 @@ class Engine:
         self._noted = []
         try:
             batch = self._open_turns(connection, batch, turns)
-            left = self._run_all(connection, turns, batch)
+            done, left = self._run_all(connection, turns, batch)
             for turn in turns.values():
                 turn.flush()
         except Exception as error:
@@ -230,27 +233,29 @@ class Engine:
             self._drop_moved(turns)
             self._failed(batch, error)
             return
-        rest = set(map(id, left))
-        done = [work for work in batch if id(work) not in rest]
+        outcome: BaseException | None = None
         try:
             transaction.commit()
         except Exception as error:
             self._drop_connection()
             self._drop_moved(turns)
             if is_rolled_back(error):
-                self._failed(done, RolledBackError(str(cause_of(error))))
-            else:
-                self._tell(done, None if self._is_written(turns) else as_told(UnknownOutcomeError(cause_of(error))))
-            self._queue.put_first(left)
-            return
-        self.commits += 1
-        self.digests.extend(self._noted)
-        self._tell(done)
+                self._failed(batch, RolledBackError(str(cause_of(error))))
+                return
+            outcome = None if self._is_written(turns) else as_told(UnknownOutcomeError(cause_of(error)))
+        else:
+            self.commits += 1
+            self.digests.extend(self._noted)
+        for work in batch:
+            work.results |= dict.fromkeys(work.tried, outcome) if outcome else work.tried
+            work.tried = {}
+        self._tell(done, outcome)
         self._queue.put_first(left)
         if any(work.model is None and not work.reads for work in done):
             # It may have changed or removed any model's row.
             self._headers.clear()
-        self._settle(turns)
+        if self._connection is not None:
+            self._settle(turns)
 
     def _is_written(self, turns: dict[str, Turn]) -> bool:
         """Whether the store has a batch whose commit got no reply. Where it has not, the outcome is still unknown."""
@@ -455,10 +460,12 @@ class Engine:
         state.unreadable = []
         return not state.void
 
-    def _run_all(self, connection: Connection, turns: dict[str, Turn], batch: list[Work]) -> list[Work]:
-        """Run a batch's work in order, related requests together; returns what was left when time was up.
+    def _run_all(
+        self, connection: Connection, turns: dict[str, Turn], batch: list[Work]
+    ) -> tuple[list[Work], list[Work]]:
+        """Run a batch's work in order, related requests together, until time is up; returns work done and left.
 
-        Raises what went wrong where a model may have moved by more than its rows say.
+        Raises what went wrong where a model may have changed by more than its rows say.
         """
         groups: dict[Any, list[Work]] = {}
         for work in batch:
@@ -466,36 +473,37 @@ class Engine:
             key = (work.model, work.owner, work.run) if work.requests else id(work)
             groups.setdefault(key, []).append(work)
         end = time.perf_counter() + _SLICE
-        left: list[Work] = []
-        started = False
+        started, unbegun = False, set[int]()
         for works in groups.values():
-            size = 1
-            while works:
-                if started and time.perf_counter() > end:
-                    left += works
+            size, todo = 1, [(work, place) for work in works for place in (work.open if work.requests else [_WHOLE])]
+            while todo:
+                if started and (time.perf_counter() > end or works[0].alone):
+                    unbegun |= {id(work) for work, place in todo if place == _WHOLE}
                     break
-                part = _first(works, size)
+                part, todo = todo[:size], todo[size:]
                 before, started = time.perf_counter(), True
                 self._run_part(connection, turns, part)
-                self._queue.charge(works[0].owner, time.perf_counter() - before)
-                works = works[len(part) :]
-                size *= 4
-        return left
+                now = time.perf_counter()
+                self._queue.charge(works[0].owner, now - before)
+                # As many more as the rest of the time allows, at the rate seen.
+                size = max(1, min(4 * size, int(len(part) * (end - now) / max(now - before, 1e-6))))
+        left = [work for work in batch if work.open or id(work) in unbegun]
+        return [work for work in batch if work not in left], left
 
-    def _run_part(self, connection: Connection, turns: dict[str, Turn], works: list[Work]) -> None:
+    def _run_part(self, connection: Connection, turns: dict[str, Turn], part: "list[_Place]") -> None:
         """Run one piece of work, or requests that go together."""
-        first = works[0]
+        first = part[0][0]
         turn = turns.get(first.model or "")
         if first.model is not None and (turn is None or turn.removed):
-            for work in works:
-                work.error = unknown_model(first.model)
+            _refuse(part, unknown_model(first.model))
             return
         before = 0 if turn is None else turn.state.position
         try:
             if first.requests:
-                results = iter(first.run(turn, [request for work in works for request in work.requests]))
-                for work in works:
-                    work.result = [next(results) for _ in work.requests]
+                results = first.run(turn, [work.requests[place] for work, place in part])
+                for (work, place), result in zip(part, results, strict=True):
+                    if result is not None:
+                        work.tried[place] = result
             else:
                 first.result = first.run(connection if turn is None else turn)
         except RefusalError as refusal:
@@ -503,8 +511,7 @@ class Engine:
                 # Refused half-way: what it appended goes, and with it the transaction.
                 _mark_moved(turn)
                 raise
-            for work in works:
-                work.error = refusal
+            _refuse(part, refusal)
         except BaseException as error:
             store = not isinstance(error, Exception) or isinstance(error, SQLAlchemyError | OSError)
             if store or not first.reads or turn is None or turn.state.position != before:
@@ -516,7 +523,9 @@ class Engine:
             first.error = error
 
     def _failed(self, batch: list[Work], error: Exception) -> None:
-        """Run the work of a failed batch again where that can help; else tell it."""
+        """Run the work of a failed batch again where that can help; else deliver the error."""
+        for work in batch:
+            work.tried = {}
         if is_conflict(error) or is_locked(error):
             for work in batch:
                 work.conflicts += 1
@@ -527,12 +536,20 @@ class Engine:
             over = [work for work in batch if work.conflicts > _CONFLICTS]
             self._tell(over, as_told(RolledBackError(str(cause_of(error)))))
             self._queue.put_later([work for work in batch if work.conflicts <= _CONFLICTS], _AGAIN)
-        elif len(batch) > 1 or (isinstance(error, _OF_THE_STORE) and batch and not batch[0].alone):
-            for work in batch:
+            return
+        told, again, store = list[Work](), list[Work](), isinstance(error, _OF_THE_STORE)
+        for work in batch:
+            if not work.alone and (store or len(batch) > 1 or len(work.open) > 1):
                 work.alone = True
-            self._queue.put_first(batch)
-        else:
-            self._tell(batch, as_told(error))
+                again.append(work)
+            elif len(work.open) > 1 and not store:
+                # Alone, requests run one by one: this error is the first one's.
+                work.results[work.open[0]] = as_told(error)
+                again.append(work)
+            else:
+                told.append(work)
+        self._tell(told, as_told(error))
+        self._queue.put_first(again)
 
     def _settle(self, turns: dict[str, Turn]) -> None:
         """After a commit: keep the models, and have those loaded again whose earlier rows have changed."""
@@ -569,6 +586,8 @@ class Engine:
         now, later = list[_Told](), list[_Told]()
         for work in works:
             told = (work.future, work.result, error or work.error)
+            if work.requests and (work.results or error is None):
+                told = (work.future, [work.results.get(place, error) for place in range(len(work.requests))], None)
             (now if isinstance(work.future, Future) else later).append(told)
         _deliver(now)
         if later and self._loop is not None:
@@ -577,13 +596,12 @@ class Engine:
                 self._loop.call_soon_threadsafe(_deliver, later)
 
 
-def _first(works: list[Work], size: int) -> list[Work]:
-    """The first of these works, of about `size` requests together."""
-    count = total = 0
-    while count < len(works) and total < size:
-        total += works[count].count
-        count += 1
-    return works[:count]
+def _refuse(part: "list[_Place]", refusal: RefusalError) -> None:
+    for work, place in part:
+        if place == _WHOLE:
+            work.error = refusal
+        else:
+            work.tried[place] = refusal
 
 
 def _mark_moved(turn: Turn | None) -> None:

@@ -107,8 +107,7 @@ def _replay(connection: Connection, state: ModelState, rows: list[Entry]) -> lis
     end = next(islice(missing.values(), done, None), len(rows))
     # An erasure empties the cache: the events of the rows after it are looked up again.
     end = next((place for place, row in enumerate(rows[:end], 1) if isinstance(row.body, Erasure)), end)
-    for row in rows[:end]:
-        state.replay(row)
+    state.replay(rows[:end])
     return rows[end:]
 
 

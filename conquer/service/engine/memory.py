@@ -12,8 +12,7 @@ from conquer.service.alarms import Alarms
 from conquer.service.engine.long_work import Job, LongWork
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict
-from conquer.service.model.counts import EVENT_BYTES
-from conquer.service.model.state import ModelState
+from conquer.service.model.state import EVENT_BYTES, ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import log, snapshots
 from conquer.service.store.database import Database

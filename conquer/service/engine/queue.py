@@ -32,13 +32,14 @@ class Work:
     """One piece of work and where its result goes.
 
     `run(turn)` works on a model, `run(connection)` (model None) on the store. Work with `requests` is grouped with
-    work of the same model, owner and function: `run(turn, requests)` returns a result or a RefusalError for each.
+    work of the same model, owner and function: `run(turn, requests)` returns a result or a RefusalError for each, or
+    None for one that must wait for another batch. Its requests may be carried out in several batches.
 
     - `reads`: changes nothing, even where it fails.
     - `learns`: waits while an erased voter is being removed from the weights.
     - `settled`: waits until the weights contain no undone answer.
     - `after`: waits until the model has been replayed with the correction there.
-    - `alone`: retried in its own batch after its previous batch failed.
+    - `alone`: retried in its own batch, one request at a time, after its previous batch failed.
     - `tries`, `conflicts`, `loads`: how often its model was locked by another server, written by another server first,
       and loaded for it.
     """
@@ -58,10 +59,15 @@ class Work:
     loads: int = 0
     result: Any = None
     error: BaseException | None = None
+    results: dict[int, Any] = field(default_factory=dict)
+    """Of its requests: by place, once they are committed or refused."""
+    tried: dict[int, Any] = field(default_factory=dict)
+    """Results that the batch under way will commit."""
 
     @property
-    def count(self) -> int:
-        return max(1, len(self.requests))
+    def open(self) -> list[int]:
+        """The places of the requests without a result."""
+        return [place for place in range(len(self.requests)) if place not in self.results and place not in self.tried]
 
 
 def satisfies(state: ModelState, after: Generation | None) -> bool:

@@ -1,7 +1,7 @@
-"""A model's turn inside one transaction: look events up, append rows, have the log folded again after a correction."""
+"""A model's turn inside one transaction: look events up, append rows, have the log replayed after a correction."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from conquer.service.engine.loading import Build
 from conquer.service.errors import conflict, invalid, unknown_event
 from conquer.service.model.event import Event
-from conquer.service.model.records import Answered, Decision, Entry, seal, seal_known
+from conquer.service.model.records import Decision, Entry, seal
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Limits
 from conquer.service.store import log as log_table
@@ -19,9 +19,6 @@ from conquer.service.store import snapshots
 from conquer.service.store.keys import retired_events
 from conquer.service.store.log import append
 from conquer.types import Choice
-
-Begun = tuple[Decision, Choice, int, str, str | None]
-"""A decision without a context, its choice, the bytes of its items, its event's id and its voter."""
 
 
 class Turn:
@@ -42,12 +39,12 @@ class Turn:
         self.last: Entry | None = None
         """The last row written."""
         self.moved = False
-        """Memory may hold more than was appended: the model must be read again unless all goes well."""
+        """Memory may hold more than was appended: the model is loaded again unless the commit succeeds."""
         self.removed = False
-        """The model was deleted in this turn: nobody after that finds it."""
+        """The model was deleted in this turn."""
         self.build = build
         self.read_bytes = 0
-        """What the rows of events took that were looked up in this turn."""
+        """Bytes of rows that were read to look events up."""
         self._looked_up: set[str] = set()
         self._retired: set[str] = set()
         self._unwritten: list[Entry] = []
@@ -71,7 +68,7 @@ class Turn:
         self.header = replace(self.header, pooled=count)
 
     def look_up(self, ids: Iterable[str]) -> None:
-        """Bring these events into the cache, as many as are read at once; `event` finds the others one by one."""
+        """Cache these events, as many as are read at once; `event` finds the others one by one."""
         wanted = list({one for one in ids if one not in self.state.events} - self._looked_up)
         if wanted:
             found, done, size = log_table.events_within(self.connection, self.state.id, wanted)
@@ -87,6 +84,10 @@ class Turn:
             for event in found.values():
                 self.state.keep(event)
             self._looked_up |= missing
+
+    def is_spent(self, event_id: str) -> bool:
+        """Whether looking this event up must wait for another turn: this one has read enough of the store."""
+        return self.read_bytes > self.limits.read_bytes and event_id not in self.state.events
 
     def event(self, event_id: str) -> Event | None:
         """The event with this id, if the log has it."""
@@ -114,48 +115,33 @@ class Turn:
             raise conflict("pruned", f"event {event_id!r} is past its retention: its id cannot be used again")
 
     def append(
-        self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None
+        self,
+        body: msgspec.Struct,
+        event: str | None,
+        voter: str | None = None,
+        read: Any = None,
+        choice: Choice | None = None,
+        learnt: bool = False,
     ) -> Event | None:
-        """The model's next row, applied now and written at the end of the turn; returns the event it speaks of.
+        """Apply the model's next row now and write it at the end of the turn; returns the event it is about.
 
-        What could not be read again is refused before anything has moved.
+        A row that could not be read again is refused before anything changes. For `read`, `choice` and `learnt` see
+        `ModelState.apply`.
         """
         entry = Entry(self.state.position + 1, self.now, event, voter, body)
         _sealed(entry)
-        found = self.state.apply(entry, read)
+        found = self.state.apply(entry, read, choice, learnt)
         self._unwritten.append(entry)
         return found
 
-    def open(self, chosen: Decision, event_id: str | None, voter: str | None, read: Any) -> Event:
+    def open(
+        self, chosen: Decision, event_id: str | None, voter: str | None, read: Any, choice: Choice | None = None
+    ) -> Event:
         """The event that a decision begins, under a new id if it is given none."""
-        event = self.append(chosen, event_id or f"{chosen.ordinal:x}-{secrets.token_hex(8)}", voter, read)
+        event = self.append(chosen, event_id or f"{chosen.ordinal:x}-{secrets.token_hex(8)}", voter, read, choice)
         if event is None:
             raise RuntimeError("a decision is the first row of an event")
         return event
-
-    def open_all(self, begun: Iterable[Begun]) -> list[Event]:
-        """`open` for decisions that were made together, all their numbers finite, under ids that are new."""
-        now, entries, events = self.now, list[Entry](), list[Event]()
-        for position, (chosen, choice, size, event_id, voter) in enumerate(begun, self.state.position + 1):
-            entry = Entry(position, now, event_id, voter, chosen)
-            seal_known(entry)
-            entries.append(entry)
-            events.append(Event.begun(entry, choice, size))
-        self.state.open(events)
-        self._unwritten += entries
-        return events
-
-    def append_learnt(self, events: Sequence[Event], said: Sequence[Answered]) -> None:
-        """The rows of answers of nobody in particular that have been learnt in one call, all their numbers finite."""
-        now, first = self.now, self.state.position + 1
-        entries = [
-            Entry(first + place, now, event.id, None, one)
-            for place, (event, one) in enumerate(zip(events, said, strict=True))
-        ]
-        for entry in entries:
-            seal_known(entry)
-        self.state.answered(entries, events)
-        self._unwritten += entries
 
     def flush(self) -> None:
         """Write what was appended."""
@@ -165,9 +151,9 @@ class Turn:
             self._unwritten = []
 
     def refold(self, first: int) -> None:
-        """Something at position `first` has changed: later snapshots go, and the writer folds the log again.
+        """The row at `first` has changed: later snapshots go, and the log is replayed after the commit.
 
-        Until that is done the model goes on with the weights it has; `stale` says so.
+        Until then the model continues with the weights it has; `stale` says so.
         """
         self.flush()
         snapshots.drop(self.connection, self.state.id, first)

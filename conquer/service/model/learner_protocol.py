@@ -5,27 +5,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol
 
 from conquer.features.featurizer import Featurizer
-from conquer.service.model.event import Event, Pair
+from conquer.service.errors import RefusalError
+from conquer.service.model.event import Event
 from conquer.service.model.schemas import Group, Item
 from conquer.types import Choice, Floats, Source
 
-
-class Read(Protocol):
-    """A round's items as a learner takes them."""
-
-    @property
-    def cells(self) -> int:
-        """What it takes to look at them all, counted before anything is chosen."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        ...
-
-
 May = Callable[[str, str], bool]
 """Whether two items may be asked about together."""
+Text = tuple[bytes, bytes]
+"""A round's items and its context, as JSON."""
+Chosen = tuple[Choice, list[float]]
+"""What to show and ask, and every item's score."""
 
 
 class Draw(NamedTuple):
@@ -35,44 +25,11 @@ class Draw(NamedTuple):
     context: Any
 
 
-class Bulk(Protocol):
-    """Many rounds of one kind at once, each as the learner reads, chooses and learns it alone."""
-
-    def read(self, texts: Sequence[bytes]) -> Any:
-        """The rounds of new or logged items without a context, read together."""
-        ...
-
-    def understood(self, rounds: Any) -> list[int]:
-        """The cells of each round; -1 where it has to be read alone."""
-        ...
-
-    def choose(
-        self, rounds: Any, first: int, last: int, tickets: Sequence[int]
-    ) -> Sequence[tuple[Choice, tuple[str, ...], list[float]] | None]:
-        """Of the understood rounds first to last: what to show, its names, all scores. None: alone it says why not."""
-        ...
-
-    def pairs(self, rounds: Any, first: int, choices: Sequence[Choice]) -> list[Pair | None]:
-        """Of the rounds from `first` on: the two items that each choice shows. None: it was not understood, or no duel.
-
-        Each in bytes of its own, so that it can be kept without the rest.
-        """
-        ...
-
-    def learn(
-        self, pairs: Sequence[Pair], values: Sequence[float], sides: Sequence[int], tickets: Sequence[int]
-    ) -> int:
-        """Learn answers to duels, of nobody in particular, at full weight and in order; how many were learnt.
-
-        Fewer than all where the next one cannot be, and says why alone.
-        """
-        ...
-
-
 class ServedLearner(Protocol):
-    """Built from a model's settings, fed by the fold. `choose` is pure; `learn` and `fit` are not.
+    """Built from a model's settings. `choose_many` changes nothing; `learn_many` and `fit` do.
 
-    A round's items are read once (`read`), into whatever this learner takes, and handed back with every call.
+    A round's items are read once, into whatever this learner takes (with an `nbytes`), and given to every other call.
+    What is done to many rounds is done to each as if it were alone.
     """
 
     ties: bool
@@ -90,11 +47,6 @@ class ServedLearner(Protocol):
         ...
 
     @property
-    def bulk(self) -> Bulk | None:
-        """What does many rounds at once; None where they are done one by one."""
-        ...
-
-    @property
     def unfitted(self) -> bool:
         """Whether its features must be fitted to items before the first round."""
         ...
@@ -104,18 +56,40 @@ class ServedLearner(Protocol):
         ...
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> Any:
-        """A round's items as this learner takes them (`Read`), or a RefusalError that says what is wrong with them.
+        """A round's items as this learner takes them. Raises RefusalError.
 
-        `room`: they are new, and may have so many cells. None: the log holds them already.
+        `room`: they are not in the log yet, and have at most this many cells.
         """
         ...
 
-    def choose(self, read: Any, ticket: int) -> tuple[Choice, list[float]]:
-        """What to show and ask, and every item's score; a RefusalError where there is no choice to make."""
+    def read_many(self, rounds: Sequence[Text], room: int | None = None) -> Sequence[Any]:
+        """`read` for many rounds; a RefusalError in place of each that is refused."""
+        ...
+
+    def cost(self, read: Any) -> float:
+        """Multiply-adds of one choose, roughly."""
+        ...
+
+    def choose_many(self, reads: Sequence[Any], tickets: Sequence[int]) -> Sequence[Chosen | RefusalError]:
+        """The choice of each round; a RefusalError where there is no choice to make."""
+        ...
+
+    def kept(self, reads: Sequence[Any], choices: Sequence[Choice]) -> Sequence[Any]:
+        """What of each round must be kept in memory to learn its answer."""
+        ...
+
+    def learn_many(
+        self,
+        reads: Sequence[Any],
+        choices: Sequence[Choice],
+        values: Sequence[float],
+        sources: Sequence[Source | None],
+    ) -> list[Exception | None]:
+        """Learn answers in order; an exception for each that cannot be learnt. Sources: where voters are weighed."""
         ...
 
     def enough(self, read: Any) -> bool | None:
-        """Whether the answers so far say enough about these items, by `stop`; None where it takes too long."""
+        """Whether the answers so far decide between these items, by `stop`; None where it takes too long."""
         ...
 
     def names(self, read: Any, choice: Choice) -> tuple[str, ...]:
@@ -123,19 +97,15 @@ class ServedLearner(Protocol):
         ...
 
     def check(self, read: Any, choice: Choice) -> tuple[str, ...]:
-        """The names of a choice from outside, or a ValueError if this learner could not learn from it."""
+        """The names of a choice from outside. Raises ValueError if this learner could not learn from it."""
         ...
 
     def outside(self, choice: Choice) -> bool:
         """Whether "none of these" is an answer to this choice that teaches something."""
         ...
 
-    def learn(self, read: Any, choice: Choice, value: float, source: Source | None = None) -> None:
-        """Learn an answer. `source`: whom it comes from, where the model weighs voters."""
-        ...
-
     def weigh(self, read: Any, choice: Choice, source: Source) -> float | None:
-        """The weight with which an answer of this source would enter now; None where voters are not weighed."""
+        """The weight that an answer of this source would have now; None where voters are not weighed."""
         ...
 
     def draw(
@@ -157,11 +127,11 @@ class ServedLearner(Protocol):
         ...
 
     def forget(self, voter: str) -> bool:
-        """Nothing here names this voter any more, and what they taught stays; whether anything did."""
+        """Remove this voter's name and keep what they taught; returns whether the name was there."""
         ...
 
     def insight(self) -> tuple[Featurizer, Floats, Floats | None] | None:
-        """The featurizer that names columns, the columns' weights and how far chance moves each, if that is known.
+        """The featurizer that names columns, the columns' weights, and their standard deviations if known.
 
         None where columns have no names.
         """

@@ -13,15 +13,20 @@ import numpy as np
 
 from conquer import registry, saving
 from conquer.features.featurizer import Featurizer
+from conquer.kernels.models.dual import PAIRS
+from conquer.kernels.rounds import settings as st
+from conquer.learners.batch import BatchLearner, batch_learner
 from conquer.learners.believer import Believer, believer
 from conquer.learners.conquer import Conquer
 from conquer.learners.voters import Voter
-from conquer.service.errors import conflict, invalid
-from conquer.service.model.bulk import VectorBulk, bulk_of
+from conquer.models.full import Full
+from conquer.models.kernel import Kernel
+from conquer.models.tables import own_bytes
+from conquer.rows import SparseRows, stack
+from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.drawing import draw_items
 from conquer.service.model.event import Event
-from conquer.service.model.learner_protocol import Draw, May
-from conquer.service.model.memory import Memory
+from conquer.service.model.learner_protocol import Chosen, Draw, May, Text
 from conquer.service.model.reading import Reader, ReadItems
 from conquer.service.model.schemas import Group, Item, ModelSettings
 from conquer.service.model.spread import weight_spread
@@ -30,9 +35,13 @@ from conquer.types import Choice, Floats, Learner, Query, Source
 
 _FEATURIZER = "featurizer."
 STOP_ITEMS, STOP_BYTES = 32, 2 << 20
-"""A round of so many items is told whether one may stop, by a model of so many bytes: 256 features with its voters."""
+"""The largest round and model whose rounds report whether to stop: 256 features with its voters."""
 MOST_VOTERS = 10_000
 """Names that a model weighs, the first to answer."""
+_WEIGHED = 256
+"""Answers after which a model's bytes are counted again."""
+_WIDTHS = {st.UCB, st.RELATIVE_UCB, st.THOMPSON, st.CHALLENGER, st.SEPARATION}
+"""Rules that compute the width of every item."""
 
 
 class PickLearner:
@@ -41,45 +50,55 @@ class PickLearner:
     ties = True
     draws = 25
     pairwise = True
-    exhausted = "nothing is left to ask: the model is sure"
+    exhausted = "nothing is left to ask: the model is certain"
 
     def __init__(self, settings: ModelSettings, learner: Learner, featurizer: Featurizer | None = None) -> None:
         self.learner, self.settings = learner, settings
         self.reader = Reader(settings.features, Limits(), featurizer)
-        self._memory = Memory(learner)
         self._believer = believer(learner)
-        self._bulk = bulk_of(settings, learner, self._memory)
+        self._batch = None if settings.features.learn is not None else batch_learner(learner)
+        self._weighed, self._bytes = -1, 0
 
     @property
     def size(self) -> int:
         """Bytes of its state, roughly."""
         models = 1 if self._believer is None else 1 + len(self._believer.cross.models)
         words = sum(int(array.nbytes) for array in self.reader.featurizer.arrays().values())
-        return models * self._memory.bytes + words
+        return models * self.model_size + words
 
     @property
     def model_size(self) -> int:
-        """Bytes of the model that scores."""
-        return self._memory.bytes
+        """Bytes of the model that scores, counted again after every few hundred answers."""
+        answers = self.learner.answers // _WEIGHED
+        if answers != self._weighed:
+            self._weighed, self._bytes = answers, _bytes(self.learner)
+        return self._bytes
 
     @property
     def unfitted(self) -> bool:
         return self.reader.unfitted
 
-    @property
-    def bulk(self) -> VectorBulk | None:
-        """What does many rounds at once; None where they are done one by one."""
-        return self._bulk
-
     def fit(self, items: Sequence[Item]) -> None:
         self.reader.fit(items)
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadItems:
-        read = self.reader.read(items, context, room)
-        self._memory.reach(read.rows)
-        return read
+        return self.reader.read(items, context, room)
 
-    def choose(self, read: ReadItems, ticket: int) -> tuple[Choice, list[float]]:
+    def read_many(self, rounds: Sequence[Text], room: int | None = None) -> list[ReadItems | RefusalError]:
+        return self.reader.read_many(rounds, room)
+
+    def cost(self, read: ReadItems) -> float:
+        model, count, rule = self.learner.model, len(read.ids), getattr(self.learner, "policy", None)
+        # Rules of other systems compare all pairs of items.
+        cells = read.cells if rule is not None else read.cells * count
+        widths = rule is None or bool({rule.first, rule.second} & _WIDTHS)
+        if isinstance(model, Kernel):
+            stored = int(model.counts[PAIRS])
+            return float(cells * stored + count * stored * stored)
+        return float(cells * self.learner.dim if widths and _is_square(self.learner) else cells)
+
+    def choose(self, read: ReadItems, ticket: int) -> Chosen:
+        """What to show and ask, and every item's score. Raises RefusalError."""
         learner, rows = self.learner, read.rows
         try:
             if isinstance(learner, Conquer | Believer):
@@ -89,26 +108,96 @@ class PickLearner:
                 scores = learner.scores(rows)
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
-        return choice, self._finite(scores)
+        return choice, self._finite(scores.tolist())
+
+    def choose_many(self, reads: Sequence[ReadItems], tickets: Sequence[int]) -> list[Chosen | RefusalError]:
+        found: list[Chosen | RefusalError] = []
+        while (first := len(found)) < len(reads):
+            last = _end_of_batch(reads, first) if self._batch is not None else first + 1
+            if self._batch is None or last == first + 1:
+                found.append(self._choose_one(reads[first], tickets[first]))
+                continue
+            starts = [reads[first].start, *(read.stop for read in reads[first:last])]
+            choices, scores = self._batch.choose_all(reads[first].batch, starts, tickets[first:last])
+            listed = scores.tolist()
+            for place, choice in enumerate(choices, first):
+                own = listed[reads[place].start : reads[place].stop]
+                # Alone it says why there is no choice.
+                plain = choice is not None and isfinite(sum(own))
+                found.append((choice, own) if choice and plain else self._choose_one(reads[place], tickets[place]))
+        return found
+
+    def _choose_one(self, read: ReadItems, ticket: int) -> Chosen | RefusalError:
+        try:
+            return self.choose(read, ticket)
+        except RefusalError as refusal:
+            return refusal
+
+    def kept(self, reads: Sequence[ReadItems], choices: Sequence[Choice]) -> list[ReadItems]:
+        """The two shown rows of a duel, as a copy that keeps no other round in memory; else all items."""
+        return [self._kept(read, choice) for read, choice in zip(reads, choices, strict=True)]
+
+    def _kept(self, read: ReadItems, choice: Choice) -> ReadItems:
+        if self._batch is None or choice.query is not Query.DUEL or len(choice.shown) != 2:
+            whole = read.stop - read.start == len(read.batch)
+            return read if whole else ReadItems(read.ids, read.rows.packed(), read.cells, 0, read.stop - read.start)
+        return ReadItems([], read.batch.pair(read.start + choice.shown[0], read.start + choice.shown[1]), 0, 0, 2, True)
+
+    def learn_many(
+        self,
+        reads: Sequence[ReadItems],
+        choices: Sequence[Choice],
+        values: Sequence[float],
+        sources: Sequence[Source | None],
+    ) -> list[Exception | None]:
+        """Duels of voters who are not weighed are learnt in one call, which ends before one that cannot be learnt."""
+        errors: list[Exception | None] = []
+        lessons = list(zip(reads, choices, values, sources, strict=True))
+        plain = [self._batch is not None and _is_plain(choice, source) for _, choice, _, source in lessons]
+        while (first := len(errors)) < len(lessons):
+            last = next((k for k in range(first, len(lessons)) if not plain[k]), len(lessons))
+            if self._batch is not None and last > first + 1:
+                errors += [None] * _learn_duels(self._batch, [self._duel(*one) for one in lessons[first:last]])
+            if len(errors) < max(last, first + 1):
+                errors.append(self._learn_one(*lessons[len(errors)]))
+        return errors
+
+    def _duel(self, read: ReadItems, choice: Choice, value: float, source: Source | None) -> "_Duel":
+        rows = read.batch if read.pair else self._kept(read, choice).batch
+        return rows, value, 0 if source is None else source.side, choice.ticket
+
+    def _learn_one(self, read: ReadItems, choice: Choice, value: float, source: Source | None) -> Exception | None:
+        try:
+            self.learn(read, choice, value, source)
+        except (MemoryError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a learner may come from a plugin
+            return error
+        return None
+
+    def learn(self, read: ReadItems, choice: Choice, value: float, source: Source | None = None) -> None:
+        """Learn one answer."""
+        if read.pair:
+            choice = replace(choice, shown=(0, 1))
+        self.learner.learn(read.rows, choice, value, None if source is None else self._among_known(source))
 
     def scored(self, read: ReadItems) -> list[float]:
         """Every item's score, or a RefusalError."""
         try:
-            return self._finite(self.learner.scores(read.rows))
+            return self._finite(self.learner.scores(read.rows).tolist())
         except (ValueError, ArithmeticError) as error:
             raise invalid(str(error)) from None
 
-    def _finite(self, scores: Floats) -> list[float]:
-        listed: list[float] = scores.tolist()
-        # A sum is finite only if all of it is; JSON has no other numbers, so the row could not be read again.
-        if not isfinite(sum(listed)) and not all(map(isfinite, listed)):
+    def _finite(self, scores: list[float]) -> list[float]:
+        # A sum is finite only if all of it is. JSON has no other numbers, so the row could not be read again.
+        if not isfinite(sum(scores)) and not all(map(isfinite, scores)):
             raise invalid(f"{self.settings.algorithm} cannot score these items: a score is not finite; scale them")
-        return listed
+        return scores
 
     def enough(self, read: ReadItems) -> bool | None:
-        """Whether the answers so far say enough about these items, by the model's `stop`; never without one.
+        """Whether the answers so far decide between these items, by the model's `stop`; False without one.
 
-        None where a board of them takes too long for a turn: one asks for the model's board instead.
+        None where a board of them takes too long here; the model's board says it.
         """
         stop = self.settings.stop
         if stop is None or len(read.ids) < 2:
@@ -133,9 +222,6 @@ class PickLearner:
     def outside(self, choice: Choice) -> bool:
         return bool(choice.memo.get("outside"))
 
-    def learn(self, read: ReadItems, choice: Choice, value: float, source: Source | None = None) -> None:
-        self.learner.learn(read.rows, choice, value, None if source is None else self._among_known(source))
-
     def weigh(self, read: ReadItems, choice: Choice, source: Source) -> float | None:
         if self._believer is None:
             return None
@@ -145,7 +231,7 @@ class PickLearner:
             raise invalid(str(error)) from None
 
     def _among_known(self, source: Source) -> Source:
-        """The source; a name beyond the first MOST_VOTERS is nobody's: weight 1, and the side that all share."""
+        """The source; a name beyond the first MOST_VOTERS counts as anonymous: weight 1, and the shared side."""
         names = () if self._believer is None else self._believer.table.names
         if len(names) < MOST_VOTERS or source.voter is None or (source.kind, source.voter) in names:
             return source
@@ -181,13 +267,13 @@ class PickLearner:
         return [] if self._believer is None else [name for _, name in self._believer.table.names]
 
     def voters(self) -> Callable[[], tuple[Voter, ...]]:
-        """What tells of every named voter as of now, beside the writer; a RefusalError where they are not weighed."""
+        """A function that reports every named voter as of now, for another thread. Raises RefusalError."""
         if self._believer is None:
-            raise conflict("no_voters", "this model believes everyone alike: make one with believe=voters")
+            raise conflict("no_voters", 'this model does not weigh voters; create it with believe="voters"')
         return partial(self._believer.table.copied().reports, *self._believer.sides())
 
     def worth(self) -> float | None:
-        """Of how many people's answers the judges' ones were; None where the model cannot say."""
+        """How many people's answers the judges' answers were worth; None where that is not known."""
         if self._believer is None or not self._believer.model.exact:
             return None
         return self._believer.worth()
@@ -205,6 +291,43 @@ class PickLearner:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra, "featurizer": featurizer.settings()}
         arrays = {f"{_FEATURIZER}{name}": array for name, array in featurizer.arrays().items()}
         return saving.dumps(self.learner, {"service": service}, arrays)
+
+
+_Duel = tuple[SparseRows, float, int, int]
+"""The two rows of an answered duel, the answer, the side and the ticket."""
+
+
+def _is_plain(choice: Choice, source: Source | None) -> bool:
+    """Whether an answer is to a duel, of a voter who is not weighed."""
+    plain = source is None or (source.voter is None and source.weight in (None, 1.0))
+    return plain and choice.query is Query.DUEL and len(choice.shown) == 2
+
+
+def _learn_duels(learner: BatchLearner, duels: Sequence[_Duel]) -> int:
+    """Learn duels in one call, up to the first that cannot be learnt; returns how many."""
+    rows, values, sides, tickets = zip(*duels, strict=True)
+    return learner.learn_all(stack(rows), np.arange(2 * len(duels)).reshape(-1, 2), values, sides, tickets)
+
+
+def _end_of_batch(reads: Sequence[ReadItems], first: int) -> int:
+    """Up to which of these rounds are next to each other in one batch."""
+    last = first + 1
+    while last < len(reads) and reads[last].batch is reads[first].batch and reads[last].start == reads[last - 1].stop:
+        last += 1
+    return last
+
+
+def _is_square(learner: Learner) -> bool:
+    """Whether the learner's memory grows with the square of its features."""
+    return isinstance(learner.model, Full) or learner.parameters.get("model") == "full"
+
+
+def _bytes(learner: Learner) -> int:
+    """Bytes of a learner's arrays; of a table that shares pages with others, those it has written."""
+    state = [array for array in getattr(learner.model, "state", ()) if isinstance(array, np.ndarray)]
+    if state:
+        return sum(map(own_bytes, state))
+    return sum(int(array.nbytes) for array in learner.arrays().values()) or 8 * learner.dim
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[PickLearner, str | None]:

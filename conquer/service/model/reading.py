@@ -1,54 +1,90 @@
 """From the bytes of a round's items to their ids and rows: the one place where outside items are checked."""
 
+import re
+import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from conquer.features.featurizer import Featurizer, UnfittedError, needs_fitting
 from conquer.features.hashing import MOST_PRODUCTS
-from conquer.items import PARTS, ItemParts, has_parts, learnt_parts
-from conquer.rows import SparseRows
-from conquer.service.errors import conflict, invalid
+from conquer.items import PARTS, ItemParts, Part, has_parts, learnt_parts
+from conquer.rows import SparseRows, compressed
+from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.decoding import decoded
-from conquer.service.model.schemas import ANSWER_WORDS, Context, FeatureSettings, Item, NewContext, NewItem
-from conquer.service.model.vectors import read_vectors, vector_rows
+from conquer.service.model.schemas import (
+    ANSWER_WORDS,
+    IDENTIFIER,
+    LARGEST,
+    LONGEST_IDENTIFIER,
+    Context,
+    FeatureSettings,
+    Item,
+    NewContext,
+    NewItem,
+)
 from conquer.service.settings import Limits
+
+
+class _VectorItem(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    id: str
+    vector: list[float]
+
 
 _items, _new_items = msgspec.json.Decoder(list[Item]).decode, msgspec.json.Decoder(list[NewItem]).decode
 _context, _new_context = msgspec.json.Decoder(Context).decode, msgspec.json.Decoder(NewContext).decode
+_vector_items = msgspec.json.Decoder(list[_VectorItem]).decode
+_is_text = re.compile(IDENTIFIER).fullmatch
+_VECTOR, _BEGINNING = b'"vector"', 512
+_NO_CONTEXT = b"null"
 _OBJECTS, _ID = 900, 65
 """Bytes of a round's Python objects, and of each id: measured."""
+_ITEM = 16
+"""Cells of an item besides its features."""
 _UNFITTED = (
     "features of kind {!r} with columns {!r} must be fitted before the first round: upload items, whose words are then"
     " counted once, or import a model file that was saved with its featurizer"
 )
+Text = tuple[bytes, bytes]
+"""A round's items and its context, as JSON."""
 
 
-ITEM = 16
-"""An item costs as much as so many features, even one without any."""
+class ReadItems(msgspec.Struct, gc=False):
+    """A round's items as read: the rows `start` to `stop` of `batch`, which rounds read together share.
 
-
-class ReadItems(NamedTuple):
-    """A round's items as read: their ids, their rows (K, dim), and of how many features and products those are made."""
+    `cells`: how many features and products with the context they have. `pair`: only the two shown rows are left.
+    """
 
     ids: list[str]
-    rows: SparseRows
+    batch: SparseRows
     cells: int
+    start: int
+    stop: int
+    pair: bool = False
+
+    @property
+    def rows(self) -> SparseRows:
+        """(K, dim)."""
+        if self.stop - self.start == len(self.batch):
+            return self.batch
+        return self.batch.view(self.batch.rows[self.start : self.stop])
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
-        rows = self.rows
-        arrays = rows.indptr.nbytes + rows.indices.nbytes + rows.data.nbytes + rows.rows.nbytes
-        return arrays + _OBJECTS + _ID * len(self.ids)
+        """Bytes in memory, without rows of other rounds."""
+        ends, rows = self.batch.indptr, self.batch.rows
+        entries = int((ends[rows[self.start : self.stop] + 1] - ends[rows[self.start : self.stop]]).sum())
+        return 12 * entries + 24 * (self.stop - self.start) + _OBJECTS + _ID * len(self.ids)
 
 
 class Reader:
     """Rounds to rows as one model's settings say. Vectors are taken as they are, text and dicts become unit rows.
 
-    >>> ids, rows, cells = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
-    >>> ids, rows.dense().tolist()
+    >>> read = Reader(FeatureSettings(dim=2), Limits()).read(b'[{"id":"a","vector":[0,1]}]', b"null")
+    >>> read.ids, read.rows.dense().tolist()
     (['a'], [[0.0, 1.0]])
     """
 
@@ -56,34 +92,53 @@ class Reader:
         self.settings, self.limits = settings, limits
         self.featurizer = featurizer or fresh_featurizer(settings)
 
-    def read(self, raw: bytes, raw_context: bytes, room: int | None = None) -> ReadItems:
-        """The items' ids and rows, or a RefusalError that names the item.
+    def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadItems:
+        """A round's items. `room`: they are new, and have at most this many cells. Raises RefusalError."""
+        (found,) = self.read_many([(items, context)], room)
+        if isinstance(found, RefusalError):
+            raise found
+        return found
 
-        `room`: the items are new, and may fill so many cells of rows. None: they are in the log, where items of earlier
-        versions may be larger than what is let in now.
+    def read_many(self, rounds: Sequence[Text], room: int | None = None) -> list[ReadItems | RefusalError]:
+        """Read rounds together: those that have vectors alone become the rows of one batch.
+
+        >>> reader = Reader(FeatureSettings(dim=2), Limits())
+        >>> one, other = reader.read_many([(b'[{"id":"a","vector":[0,1]}]', b"null"), (b'[{"id":"b"}]', b"null")])
+        >>> one.ids, other.message
+        (['a'], "item 'b' has no learnable part: expected text or features or vector, got none")
         """
-        alone = raw_context == b"null"
-        everyday = room is not None and alone and self.settings.learn is None
-        if everyday and (found := read_vectors(raw, self.settings.dim, self.limits)) is not None:
-            ids, rows = found
-            if room is not None and rows.indices.size <= room:
-                return ReadItems(ids, rows, rows.indices.size + ITEM * len(ids))
-        items = decode_items(raw, new=room is not None)
+        found: dict[int, ReadItems | RefusalError] = {}
+        if self.settings.learn is None:
+            plain = {
+                place: read
+                for place, (items, context) in enumerate(rounds)
+                if context == _NO_CONTEXT and (read := _vectors(items, self.limits)) is not None
+            }
+            found.update(_batch(plain, self.settings.dim, room))
+        return [found.get(place) or self._read_alone(*text, room) for place, text in enumerate(rounds)]
+
+    def _read_alone(self, raw: bytes, raw_context: bytes, room: int | None) -> ReadItems | RefusalError:
+        try:
+            return self._read(raw, raw_context, room)
+        except RefusalError as refusal:
+            return refusal
+
+    def _read(self, raw: bytes, raw_context: bytes, room: int | None) -> ReadItems:
+        items = decode_items(raw, room is not None)
         ids = [item.id for item in items]
         kind = self._check(items, ids)
         context: Any = None
-        if not alone:
+        if raw_context != _NO_CONTEXT:
             context = decoded(_context if room is None else _new_context, raw_context, "context")
             if type(context) is dict and has_parts(context) and (unknown := context.keys() - {*PARTS}):
                 raise invalid(f"context: beside a vector or features there is room for a text, got {min(unknown)!r}")
         values = _values(items, kind)
         try:
             if kind == "vector" and context is None:
-                rows = vector_rows(values, self.settings.dim)
+                rows = _vector_rows(values, self.settings.dim)
                 cells = rows.indices.size
             else:
-                most = MOST_PRODUCTS if room is None else max(0, room)
-                rows, cells = self.featurizer.rows_and_cost(values, context, most)
+                rows, cells = self.featurizer.rows_and_cost(values, context, MOST_PRODUCTS if room is None else room)
             if room is not None and cells > room:
                 raise ValueError(f"the items have {cells} features and products with their context, {room} fit in")
         except (TypeError, ValueError, OverflowError) as error:
@@ -91,7 +146,7 @@ class Reader:
             raise invalid(f"items: {error}") from None
         except UnfittedError:
             raise conflict("unfitted", _UNFITTED.format(self.settings.kind, self.settings.columns)) from None
-        return ReadItems(ids, rows, cells + ITEM * len(ids))
+        return ReadItems(ids, rows, cells + _ITEM * len(ids), 0, len(ids))
 
     @property
     def unfitted(self) -> bool:
@@ -111,16 +166,16 @@ class Reader:
             raise invalid(f"items: {error}") from None
 
     def kind_of(self, item: Item) -> str:
-        """Which parts of an item are learnt, by their names with a + between them; a RefusalError where it is none."""
+        """Which parts of an item are learnt, by their names with a + between them; a RefusalError if none is."""
+        learn = self.settings.learn
         try:
-            return "+".join(
-                learnt_parts([part for part in PARTS if getattr(item, part) is not None], self.settings.learn)
-            )
+            has = tuple([part for part in PARTS if getattr(item, part) is not None])
+            return _kind(has, None if learn is None else tuple(learn))
         except ValueError as error:
             raise invalid(f"item {item.id!r} {error}") from None
 
     def _check(self, items: list[Item], ids: list[str]) -> str:
-        """What is learnt of these items."""
+        """Which parts of these items are learnt."""
         limits = self.limits
         if not 1 <= len(items) <= limits.items:
             raise invalid(f"a round has 1 to {limits.items} items, got {len(items)}")
@@ -128,43 +183,110 @@ class Reader:
             raise invalid(f"item ids must differ, got {next(one for one in ids if ids.count(one) > 1)!r} twice")
         if not ANSWER_WORDS.isdisjoint(ids):
             raise invalid(f"{sorted(ANSWER_WORDS.intersection(ids))[0]!r} is a reserved word and cannot be an item id")
-        kind, several, plain = "", False, self.settings.learn is None
+        first = self.kind_of(items[0])
         for item in items:
-            text, features, vector = item.text, item.features, item.vector
-            if plain and (text is not None) + (features is not None) + (vector is not None) == 1:
-                found = "text" if text is not None else "features" if features is not None else "vector"
-            else:
-                found, several = self.kind_of(item), True
-            if found != kind:
-                if kind:
-                    raise invalid(
-                        f"the same parts of all items are learnt, {kind} of the first; {item.id!r} has {found}"
-                    )
-                kind = found
-            if text is not None and len(text) > limits.text:
-                raise invalid(f"a text has at most {limits.text} characters; {item.id!r} has {len(text)}")
-            size = len(features or vector or ())
-            if size > limits.features or (several and len(vector or ()) > limits.features):
+            kind = self.kind_of(item)
+            if kind != first:
+                raise invalid(f"the same parts of all items are learnt, {first} of the first; {item.id!r} has {kind}")
+            if len(item.text or "") > limits.text:
+                raise invalid(f"a text has at most {limits.text} characters; {item.id!r} has {len(item.text or '')}")
+            size = max(len(item.features or ()), len(item.vector or ()))
+            if size > limits.features:
                 raise invalid(f"an item has at most {limits.features} features; {item.id!r} has {size}")
-        return kind
+        return first
+
+
+@lru_cache(64)
+def _kind(has: tuple[Part, ...], learn: tuple[Part, ...] | None) -> str:
+    return "+".join(learnt_parts(has, learn))
+
+
+def _vectors(raw: bytes, limits: Limits) -> tuple[list[str], list[list[float]]] | None:
+    """The ids and vectors of items that have nothing else; None for other items and for those that are refused."""
+    if raw.find(_VECTOR, 0, _BEGINNING) < 0:
+        return None
+    try:
+        items = _vector_items(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    # A key that occurs twice in an item, or as a value, is left to the other decoder.
+    if raw.count(b'"id"') != len(items) or raw.count(_VECTOR) != len(items):
+        return None
+    ids, vectors = [item.id for item in items], [item.vector for item in items]
+    return (ids, vectors) if _are_ids(ids, limits.items) and len(vectors[0]) <= limits.features else None
+
+
+def _are_ids(ids: list[str], most: int) -> bool:
+    """Whether these are 1 to `most` different identifiers."""
+    different = set(ids)
+    return (
+        1 <= len(ids) <= most
+        and len(different) == len(ids)
+        and "" not in different
+        and ANSWER_WORDS.isdisjoint(different)
+        and max(map(len, ids)) <= LONGEST_IDENTIFIER
+        and _is_text("".join(ids)) is not None
+    )
+
+
+def _batch(rounds: dict[int, tuple[list[str], list[list[float]]]], dim: int, room: int | None) -> dict[int, ReadItems]:
+    """Rounds of vectors by place, as the rows of one batch; rounds that cannot be read this way are left out."""
+    vectors = [vector for _, vectors in rounds.values() for vector in vectors]
+    try:
+        rows = _vector_rows(vectors, dim) if vectors else None
+    except ValueError:
+        # One of them is refused, or they differ in length.
+        alone = [_batch({place: one}, dim, room) for place, one in rounds.items()] if len(rounds) > 1 else []
+        return {place: read for part in alone for place, read in part.items()}
+    found: dict[int, ReadItems] = {}
+    start, ends = 0, [] if rows is None else rows.indptr.tolist()
+    for place, (ids, _) in rounds.items():
+        stop = start + len(ids)
+        cells = ends[stop] - ends[start]
+        if rows is not None and (room is None or cells <= room):
+            found[place] = ReadItems(ids, rows, cells + _ITEM * len(ids), start, stop)
+        start = stop
+    return found
+
+
+def _vector_rows(values: Sequence[list[float]], dim: int) -> SparseRows:
+    """Vectors of one length as rows (K, dim). Raises ValueError."""
+    width = len(values[0])
+    lengths = list(map(len, values))
+    if not 1 <= width <= dim or lengths.count(width) != len(lengths):
+        raise invalid(f"vectors of a round have one length in [1, {dim}], got lengths {lengths[:10]}")
+    # Packing takes a third of the time of np.array, which looks at every number's type.
+    pack, size = _packer(width), 8 * width
+    room = bytearray(size * len(values))
+    for place, value in enumerate(values):
+        pack(room, place * size, *value)
+    rows = compressed(np.frombuffer(room).reshape(len(values), width))
+    if np.maximum.reduce(np.abs(rows.data), initial=0.0) > LARGEST:
+        raise ValueError(f"values must be within {LARGEST:g}")
+    return rows if width == dim else rows.widened(dim)
+
+
+@lru_cache(64)
+def _packer(width: int) -> Any:
+    return struct.Struct(f"{width}d").pack_into
 
 
 def _values(items: Sequence[Item], kind: str) -> Any:
-    """What is learnt of these items, as a featurizer takes it."""
+    """The learnt parts of these items, as a featurizer takes them."""
     if "+" not in kind:
         return [getattr(item, kind) for item in items]
     return ItemParts(**{part: [getattr(item, part) for item in items] for part in kind.split("+")})
 
 
 def _check_context(context: Any) -> None:
-    """A RefusalError where it is the context that is wrong."""
+    """Raise RefusalError if the mistake is in the context."""
     for name, value in context.items() if type(context) is dict and not has_parts(context) else ():
         if isinstance(value, list | dict):
             raise invalid(f"context: {name!r} must be a text, a number or a bool, got {value!r:.80}")
 
 
 def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
-    """The featurizer of a model that starts from nothing, or a RefusalError that says what is wrong with it."""
+    """The featurizer of a new model. Raises RefusalError if the settings do not fit together."""
     ngrams = (settings.ngrams[0], settings.ngrams[1])
     try:
         return Featurizer(
@@ -181,19 +303,19 @@ def fresh_featurizer(settings: FeatureSettings) -> Featurizer:
 
 
 def decode_items(raw: bytes, new: bool = False) -> list[Item]:
-    """Items of the log, or with `new` such as are let in now."""
+    """Items of the log, or with `new` those of a request, which have bounds."""
     decode: Any = _new_items if new else _items
     items: list[Item] = decoded(decode, raw, "items")
     return items
 
 
-def same_round(items: bytes, context: bytes, new_items: bytes, new_context: bytes) -> bool:
-    """Whether new items and their context say what those of the log do; a RefusalError where they say nothing.
+def same_round(known: Text, given: Text) -> bool:
+    """Whether items and their context are those of a known round. Raises RefusalError if they are not JSON.
 
-    >>> same_round(b'[{"id":"a","vector":[1]}]', b"null", b'[{"vector": [1.0], "id": "a"}]', b"null")
+    >>> same_round((b'[{"id":"a","vector":[1]}]', b"null"), (b'[{"vector": [1.0], "id": "a"}]', b"null"))
     True
     """
-    if (items, context) == (new_items, new_context):
+    if known == given:
         return True
-    told = decode_items(new_items), decoded(_context, new_context, "context")
-    return told == (decode_items(items), _context(context))
+    read = decode_items(given[0]), decoded(_context, given[1], "context")
+    return read == (decode_items(known[0]), _context(known[1]))

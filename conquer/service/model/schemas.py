@@ -1,7 +1,10 @@
 """What comes in and goes out over HTTP, typed: the route table, the OpenAPI document and the checks all read this."""
 
+import math
 import re
-from typing import Annotated, Literal
+import threading
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -164,6 +167,25 @@ class Group(Strict):
     context: Context = None
 
 
+BATCH = 1000
+"""Rounds or answers in one request."""
+_Elements = Meta(min_length=1, max_length=BATCH)
+
+
+class _ElementsLeft(threading.local):
+    """How many more elements the batch may have that this thread decodes."""
+
+    count: float = math.inf
+
+    def take(self) -> None:
+        self.count -= 1
+        if self.count < 0:
+            raise ValueError(f"a batch has at most {BATCH} elements")
+
+
+_left = _ElementsLeft()
+
+
 class ChooseRequest(Strict, gc=False):
     """`items` and `context` stay as the bytes that came: they are stored so, and decoded by the featuriser."""
 
@@ -171,6 +193,13 @@ class ChooseRequest(Strict, gc=False):
     context: Raw = Raw(b"null")
     event_id: EventId | None = None
     voter: Identifier | None = None
+
+    def __post_init__(self) -> None:
+        _left.take()
+
+
+class BatchChoose(Strict):
+    rounds: Annotated[list[ChooseRequest], _Elements]
 
 
 class Shown(msgspec.Struct, gc=False):
@@ -201,6 +230,43 @@ class AnswerRequest(Strict, gc=False):
     """Whether the voter is a person or a judge, such as a language model."""
     strength: Annotated[float, Meta(gt=0, le=1)] | None = None
     seconds: Annotated[float, Meta(ge=0, le=86400)] | None = None
+
+
+class BatchAnswer(AnswerRequest, kw_only=True):
+    event_id: EventId
+
+    def __post_init__(self) -> None:
+        _left.take()
+
+
+class BatchAnswers(Strict):
+    answers: Annotated[list[BatchAnswer], _Elements]
+
+
+class BatchReply(msgspec.Struct):
+    """One result per request, in order: the reply, or `{"error": ...}`."""
+
+    results: Sequence[Any]
+
+
+def decoder(kind: Any) -> Callable[[bytes], Any]:
+    """A function that decodes a request of this kind. Decoding ends at the first element too many of a batch.
+
+    >>> decoder(BatchAnswers)(b'{"answers":[{"event_id":"visit-17","winner":"tie"}]}').answers[0].event_id
+    'visit-17'
+    """
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(kind).decode
+    if kind not in (BatchChoose, BatchAnswers):
+        return decode
+
+    def decode_batch(raw: bytes) -> Any:
+        _left.count = BATCH
+        try:
+            return decode(raw)
+        finally:
+            _left.count = math.inf
+
+    return decode_batch
 
 
 class AnswerReply(msgspec.Struct, omit_defaults=True, gc=False):

@@ -88,7 +88,7 @@ class Call(Request):
     async def decide(self, request: Any) -> Any:
         """The reply to one choose or answer on the model of the path. Raises RefusalError if it is refused."""
         (found,) = await self.decide_all([request])
-        if isinstance(found, RefusalError):
+        if isinstance(found, Exception):
             raise found
         return found
 

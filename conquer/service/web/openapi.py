@@ -5,9 +5,8 @@ from typing import Any
 
 import msgspec
 
-from conquer.service.model.batches import decoder
 from conquer.service.model.decoding import for_no_body
-from conquer.service.model.schemas import Failure
+from conquer.service.model.schemas import Failure, decoder
 from conquer.service.web.endpoint import Endpoint
 from conquer.service.web.replies import STATUS
 

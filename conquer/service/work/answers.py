@@ -1,137 +1,184 @@
-"""Many answers at once: heard one by one, learnt in one call, each as it would be alone."""
+"""Answers and undos: checked against their events, learnt, logged."""
 
-import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from conquer.answers import AnswerError, read_answer
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError
-from conquer.service.model.event import Event, Pair
-from conquer.service.model.learner_protocol import Bulk
-from conquer.service.model.records import Answered
-from conquer.service.model.schemas import AnswerReply, AnswerRequest
-from conquer.service.model.state import COMPARED
-from conquer.service.work.answering import Heard, answer, hear, hear_plain
-from conquer.service.work.rounds import TOGETHER, is_small
+from conquer.service.errors import RefusalError, conflict, invalid
+from conquer.service.model.event import Event
+from conquer.service.model.learner_protocol import ServedLearner
+from conquer.service.model.reading import decode_items
+from conquer.service.model.records import Answered, Corrected
+from conquer.service.model.schemas import ANSWER_WORDS, AnswerReply, AnswerRequest, BatchAnswer
+from conquer.service.model.state import COMPARED, Lesson, ModelState
+from conquer.service.work.choices import TOGETHER
 from conquer.types import Query
 
-_FAILED = 8
-"""So many answers that cannot be learnt together are found in the midst of others; then each is tried alone."""
-Request = tuple[str, AnswerRequest]
-"""An event's id and what is said of it."""
-Result = AnswerReply | RefusalError
-Run = dict[str, tuple[Event, Answered]]
-"""Answers of nobody in particular to duels between small items, by their events' ids."""
+Result = AnswerReply | RefusalError | None
+"""A reply or a refusal; None: the request must wait for another turn."""
 
 
-def answer_all(turn: Turn, requests: Sequence[Request], most_read: float = math.inf) -> list[Result]:
-    """Each event's answer as `answer` learns it, or why it is refused.
+class Heard(NamedTuple):
+    """A new answer: its event, what it says, and whose it is."""
 
-    `most_read`: bytes of old rounds that one turn may read for them; others wait for it.
-    """
-    bulk = turn.state.learner.bulk
-    results: list[Result] = []
-    while (first := len(results)) < len(requests):
-        run = {} if bulk is None else _run(turn, requests[first:], most_read)
-        if bulk is not None and run:
-            results += _learnt(turn, bulk, run, requests[first : first + len(run)])
+    event: Event
+    said: Answered
+    voter: str | None
+
+
+def answer_many(turn: Turn, requests: Sequence[BatchAnswer]) -> list[Result]:
+    """Learn each answer, once per event and voter, or say why not. Answers without a weight are learnt together."""
+    turn.look_up([request.event_id for request in requests])
+    results: dict[int, Result] = {}
+    run = _Run(turn, results)
+    for place, request in enumerate(requests):
+        if run.is_full or request.event_id in run.events:
+            run.learn()
+        if turn.is_spent(request.event_id):
+            results[place] = None
+            continue
+        try:
+            heard = _hear(turn, request.event_id, request)
+            if isinstance(heard, AnswerReply):
+                results[place] = heard
+                continue
+            if heard.said.value is not None and heard.voter is not None and turn.state.settings.believe is not None:
+                # Its weight depends on all answers before it.
+                run.learn()
+            weigh(turn.state, *heard)
+        except RefusalError as refusal:
+            results[place] = refusal
         else:
-            results.append(_alone(turn, *requests[first], most_read))
-    return results
+            run.add(place, heard)
+    run.learn()
+    return [results[place] for place in range(len(requests))]
 
 
-def _run(turn: Turn, requests: Sequence[Request], most_read: float) -> Run:
-    """The first of these answers, heard, as many as can be learnt together; nothing has changed."""
-    run: Run = {}
-    known, room = turn.state.events, TOGETHER
-    # Servers compare what they have learnt at some positions: no answer behind one is learnt before it.
-    most = COMPARED - turn.state.position % COMPARED
-    for event_id, request in requests[:most]:
-        if event_id in run or room <= 0:
-            break
-        event = known.get(event_id)
-        said = None if event is None else hear_plain(turn, event, request)
-        if event is not None and said is not None:
-            known.move_to_end(event_id)
-            room -= event.held
-        elif event is None and turn.read_bytes > most_read:
-            break
-        else:
-            try:
-                heard = hear(turn, event_id, request)
-            except RefusalError:
-                break
-            if isinstance(heard, AnswerReply) or not _is_plain(heard):
-                break
-            event, said, _ = heard
-            # Their rounds are read together, which takes some times their size.
-            room -= memoryview(event.chosen.items).nbytes
-        run[event_id] = event, said
-    return run
+class _Run:
+    """Answers that are learnt in one call: to different events, up to a position that servers compare."""
+
+    def __init__(self, turn: Turn, results: dict[int, Result]) -> None:
+        self._turn, self._results = turn, results
+        self._heard: dict[int, Heard] = {}
+        self.events: set[str] = set()
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._bytes > TOGETHER or len(self._heard) >= COMPARED - self._turn.state.position % COMPARED
+
+    def add(self, place: int, heard: Heard) -> None:
+        self._heard[place] = heard
+        self.events.add(heard.event.id)
+        self._bytes += heard.event.own
+
+    def learn(self) -> None:
+        turn, heard = self._turn, self._heard
+        self._heard, self.events, self._bytes = {}, set(), 0
+        taught = {place: one for place, one in heard.items() if one.said.value is not None}
+        lessons = [Lesson(one.event, one.said.value or 0.0, one.voter, one.said) for one in taught.values()]
+        failed = dict(zip(taught, turn.state.learn(lessons), strict=True)) if lessons else {}
+        for place, (event, said, voter) in heard.items():
+            error = failed.get(place)
+            if error is not None:
+                refusal = turn.state.refusal(error)
+                if refusal.tainted:
+                    raise refusal
+                self._results[place] = refusal
+            else:
+                turn.append(said, event.id, voter, learnt=True)
+                reply = AnswerReply("ignored" if said.value is None else "learnt", event.id, said.reason)
+                self._results[place] = reply
 
 
-def _is_plain(heard: Heard) -> bool:
-    """Whether it is an answer of nobody in particular that says which of two small items is better."""
-    event, said, voter = heard
-    chosen, choice = event.chosen, event.choice
-    return (
-        said.value is not None
-        and voter is None
-        and said.kind == "person"
-        and choice.query is Query.DUEL
-        and len(choice.shown) == 2
-        and event.about is None
-        and (event.pair is not None or is_small(chosen.items, chosen.context))
-    )
+def _hear(turn: Turn, event_id: str, request: AnswerRequest) -> Heard | AnswerReply:
+    """Check an answer against its event: what it says, or the reply to a repeated one. Changes nothing."""
+    event = turn.known(event_id)
+    voter = request.voter or event.voter
+    standing = event.answers.get(voter or "")
+    if standing is not None:
+        said = standing[1]
+        if (said.winner, said.strength) != (request.winner, request.strength):
+            raise conflict("answered", f"event {event_id!r} already has the answer {said.winner!r} from this voter")
+        first = "learnt" if said.value is not None else "ignored"
+        return AnswerReply("repeat", event_id, said.reason, first)
+    if event.choice.query is Query.NONE:
+        raise conflict("no_question", f"event {event_id!r} asked nothing")
+    value = _value(turn.state.learner, event, request)
+    reason = request.winner if value is None else None
+    if request.kind == "judge" and voter is None:
+        raise invalid("a judge needs a name: give its voter")
+    said = Answered(request.winner, value, reason, request.strength, request.seconds, kind=request.kind)
+    if event.chosen.planted is not None:
+        said.value, said.reason = None, "planted"
+        said.agreed, said.between = _agreement(turn, event.chosen.planted, voter, request.winner)
+    elif _is_late(turn, event):
+        said.value, said.reason = None, "late"
+    return Heard(event, said, voter)
 
 
-def _learnt(turn: Turn, bulk: Bulk, run: Run, requests: Sequence[Request]) -> list[Result]:
-    """The replies to these answers, learnt in one call but for those that cannot be: they say why alone."""
-    events, said = [event for event, _ in run.values()], [one for _, one in run.values()]
-    pairs = _pairs(bulk, events)
-    believes = turn.state.settings.believe is not None
-    if believes:
-        for one in said:
-            one.weight = 1.0
-    values = [one.value for one in said if one.value is not None]
-    sides = [event.side for event in events] if believes else [0] * len(events)
-    tickets = [event.choice.ticket for event in events]
-    results: list[Result] = []
-    failed = 0
-    while (first := len(results)) < len(events):
-        asked: list[Pair] = []
-        for pair in pairs[first:]:
-            if pair is None or failed > _FAILED:
-                break
-            asked.append(pair)
-        last = first + len(asked)
-        last = first + bulk.learn(asked, values[first:last], sides[first:last], tickets[first:last]) if asked else first
-        if last > first:
-            turn.append_learnt(events[first:last], said[first:last])
-            results += [AnswerReply("learnt", event.id) for event in events[first:last]]
-        if last < len(events):
-            # One that is not understood parts the others too, and every part costs a copy of all their rows.
-            failed += 1
-            results.append(_alone(turn, *requests[last], math.inf))
-    return results
+def weigh(state: ModelState, event: Event, said: Answered, voter: str | None) -> None:
+    """Give an answer that is learnt its weight, where the model weighs voters."""
+    said.weight = None
+    if said.value is not None and state.settings.believe is not None:
+        said.weight = state.learner.weigh(state.round_of(event), event.choice, event.source(voter, said))
 
 
-def _pairs(bulk: Bulk, events: Sequence[Event]) -> list[Pair | None]:
-    """The two items that each event showed: held since it was chosen, or read again. None: it is read alone."""
-    unread = [event for event in events if event.pair is None]
-    if not unread:
-        return [event.pair for event in events]
-    rounds = bulk.read([bytes(event.chosen.items) for event in unread])
-    read = iter(bulk.pairs(rounds, 0, [event.choice for event in unread]))
-    return [event.pair or next(read) for event in events]
+def undo(turn: Turn, event_id: str, voter: str | None) -> AnswerReply:
+    """Undo an answer: a correction is logged, and the model is replayed without the answer."""
+    event = turn.known(event_id)
+    voter = voter or event.voter
+    standing = event.answers.get(voter or "")
+    if standing is None:
+        raise conflict("not_answered", f"event {event_id!r} has no answer from this voter to undo")
+    if standing[0] <= turn.base:
+        raise conflict("pruned", f"the answer to {event_id!r} is past its retention and cannot be undone")
+    turn.append(Corrected(standing[0]), event_id, voter)
+    turn.refold(standing[0])
+    return AnswerReply("ignored", event_id, "undone")
 
 
-def _alone(turn: Turn, event_id: str, request: AnswerRequest, most_read: float) -> Result:
+def _agreement(turn: Turn, original: str, voter: str | None, winner: str) -> tuple[bool | None, bool]:
+    """(whether the first answer was the same, whether it was another person's); None where one says nothing."""
+    event = turn.event(original)
+    if event is None or winner == "skip":
+        return None, False
+    own = event.answers.get(voter or "")
+    others = [said for _, said in event.answers.values() if said.value is not None and said.winner in event.shown]
+    if own is not None:
+        return own[1].winner == winner, False
+    return (others[0].winner == winner, True) if others else (None, False)
+
+
+def _is_late(turn: Turn, event: Event) -> bool:
+    window = turn.state.settings.window_seconds
+    return event.expired or (window is not None and turn.now - event.at > window)
+
+
+def _value(learner: ServedLearner, event: Event, request: AnswerRequest) -> float | None:
+    """The number to learn; None where the winner teaches nothing. Raises RefusalError if it is no answer."""
+    winner, shown, choice = request.winner, event.shown, event.choice
+    others: list[str] = []
+    if choice.query is Query.BEST:
+        if winner not in (*shown, "both_bad", "skip"):
+            others = [item.id for item in decode_items(bytes(event.chosen.items))]
+            if winner not in others:
+                raise invalid(f"winner must be an item of the event, 'both_bad' or 'skip', got {winner!r}")
+    else:
+        # The words that a Session takes besides ("first", "left", ...) may be ids here.
+        words = ANSWER_WORDS if len(shown) == 2 else ANSWER_WORDS - {"tie"}
+        if winner not in shown and winner not in words:
+            raise invalid(f"winner must be one of {list(shown)} or {sorted(words)}, got {winner!r}")
     try:
-        if turn.read_bytes > most_read and event_id not in turn.state.events:
-            message = "the rounds of these answers are large: send the rest again"
-            raise RefusalError(Kind.BUSY, "large_rounds", message)
-        return answer(turn, event_id, request)
-    except RefusalError as refusal:
-        if refusal.tainted:
-            raise
-        return refusal
+        return read_answer(
+            winner,
+            choice.query,
+            shown,
+            outside=learner.outside(choice),
+            ties=learner.ties,
+            strength=request.strength,
+            items=others,
+        )
+    except AnswerError as error:
+        raise invalid(str(error)) from None

@@ -17,7 +17,7 @@ from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings
 from conquer.service.model.state import ModelState
 from conquer.service.model.stored_tally import read_tally
 from conquer.service.model.tally import Tally
-from conquer.service.work.answering import weigh
+from conquer.service.work.answers import weigh
 from conquer.service.work.exports import Line
 from conquer.service.work.pool import Run
 from conquer.service.work.votes import append_vote

@@ -9,16 +9,16 @@ from sqlalchemy import delete, insert, select
 
 from conquer.answers import leftmost
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import conflict
+from conquer.service.errors import RefusalError, conflict
 from conquer.service.model.drawing import looking, narrowed
 from conquer.service.model.event import Event
 from conquer.service.model.learner_protocol import May
 from conquer.service.model.reading import decode_items
-from conquer.service.model.schemas import ChooseReply, ChooseRequest, Group, Item, Raw
+from conquer.service.model.schemas import ChooseReply, Group, Item
 from conquer.service.store import log
 from conquer.service.store.schema import leases
 from conquer.service.work.boards import BoardReply
-from conquer.service.work.choosing import CellRoom, decide, reply
+from conquer.service.work.choices import NewRound, begin, reply
 from conquer.service.work.pair_coverage import PairCoverage, coverage_of
 from conquer.service.work.pool import groups_of
 from conquer.tickets import stream, ticket
@@ -124,15 +124,16 @@ def _open_for(turn: Turn, coverage: PairCoverage, voter: str) -> May:
 
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
     """Rounds drawn from the pool until one has a question; rounds without one are logged like any other."""
-    state, room = turn.state, CellRoom(turn.limits)
+    state = turn.state
     for _ in range(state.learner.draws):
         rng = random.Random(ticket(stream("pool", state.settings.seed), state.tally.ordinal))
         drawn = state.learner.draw(rng, pool, busy, state.tally.asked, may)
         if drawn is None:
             return None
-        items, context, read = narrowed(drawn, may, looking(state.learner, state.ticket(), may))
-        request = ChooseRequest(items=Raw(items), context=Raw(context), voter=voter)
-        event = decide(turn, request, items, context, read, room)
+        items, context, read = narrowed(drawn, may, looking(state.learner, state.tickets(1)[0], may))
+        (event,) = begin(turn, [NewRound(items, context, read, voter=voter)])
+        if isinstance(event, RefusalError):
+            raise event
         if event.choice.query is not Query.NONE:
             return event
     return None
@@ -194,7 +195,7 @@ def _is_repeatable(event: Event, answered_by: str, taken: set[str]) -> bool:
 def _planted(turn: Turn, event: Event, voter: str) -> Event:
     """The same items, pair and context under a new ordinal, whose ticket tosses for the sides."""
     state, shown = turn.state, event.shown
-    number = state.ticket()
+    (number,) = state.tickets(1)
     chosen = msgspec.structs.replace(
         event.chosen,
         ordinal=state.tally.ordinal,

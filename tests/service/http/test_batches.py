@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from conquer.service.model.batches import BatchAnswers, BatchChoose, decoder
 from conquer.service.model.decoding import decoded
-from conquer.service.model.schemas import Strict
+from conquer.service.model.schemas import BatchAnswers, BatchChoose, Strict, decoder
 
 NAMES = [
     *(f"a{chr(code)}b" for code in (*range(0x180), 0x2028, 0x1F600)),

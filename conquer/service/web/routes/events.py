@@ -9,11 +9,14 @@ from msgspec import Meta
 from conquer.service.engine.queue import Generation
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError
-from conquer.service.model.batches import BatchAnswer, BatchAnswers, BatchChoose, BatchReply
 from conquer.service.model.event import Event
 from conquer.service.model.schemas import (
     AnswerReply,
     AnswerRequest,
+    BatchAnswer,
+    BatchAnswers,
+    BatchChoose,
+    BatchReply,
     ChooseReply,
     ChooseRequest,
     EventId,
@@ -25,7 +28,7 @@ from conquer.service.model.schemas import (
 from conquer.service.web.call import Call
 from conquer.service.web.endpoint import Routes
 from conquer.service.web.replies import STATUS
-from conquer.service.work import answering, answers, choosing, flags, rounds
+from conquer.service.work import answers, choices, flags
 
 routes = Routes()
 _EVENT = "/v1/models/{name}/events/{event_id}"
@@ -119,8 +122,8 @@ async def answer(call: Call, body: AnswerRequest) -> AnswerReply:
     example={"rounds": [{"items": _TWO}, {"items": _TWO}]},
 )  # fmt: skip
 async def choose_batch(call: Call, body: BatchChoose) -> BatchReply:
-    """Choose for many rounds in one commit; a refused round does not stop the others."""
-    found = await call.on_model(lambda turn: rounds.choose_all(turn, body.rounds, choosing.CellRoom(turn.limits)))
+    """Choose for many rounds; a refused round does not stop the others."""
+    found = await call.decide_all(body.rounds)
     call.server.meters.chosen(call.model, found)
     return _in_order(found)
 
@@ -130,33 +133,20 @@ async def choose_batch(call: Call, body: BatchChoose) -> BatchReply:
     example={"answers": [{"event_id": "visit-17", "winner": "tie", "voter": "ann"}]},
 )  # fmt: skip
 async def answer_batch(call: Call, body: BatchAnswers) -> BatchReply:
-    """Answer many events in one commit; a refused answer does not stop the others."""
-    said = [(one.event_id, one) for one in body.answers]
-    found: Sequence[AnswerReply | RefusalError]
-    try:
-        found = await call.on_model(lambda turn: answers.answer_all(turn, said, turn.limits.read_bytes), learns=True)
-    except RefusalError as refusal:
-        if not refusal.tainted:
-            raise
-        # One of them cannot be learnt without leaving a trace: each in its own commit.
-        found = [await _alone(call, one) for one in body.answers]
+    """Answer many events; a refused answer does not stop the others."""
+    found = await call.decide_all(body.answers)
     call.server.meters.answered(call.model, found)
     return _in_order(found)
 
 
-async def _alone(call: Call, one: BatchAnswer) -> AnswerReply | RefusalError:
-    try:
-        return await call.on_model(lambda turn: answering.answer(turn, one.event_id, one), learns=True)
-    except RefusalError as refusal:
-        return refusal
-
-
 def _in_order(found: Sequence[Any]) -> BatchReply:
-    return BatchReply([_failed(one) if isinstance(one, RefusalError) else one for one in found])
+    return BatchReply([_failed(one) if isinstance(one, Exception) else one for one in found])
 
 
-def _failed(refusal: RefusalError) -> dict[str, Any]:
-    return {"error": {"code": refusal.code, "message": refusal.message, "status": STATUS[refusal.kind]}}
+def _failed(error: Exception) -> dict[str, Any]:
+    if not isinstance(error, RefusalError):
+        return {"error": {"code": "internal", "message": "this is a fault of the server", "status": 500}}
+    return {"error": {"code": error.code, "message": error.message, "status": STATUS[error.kind]}}
 
 
 @routes.add("GET", _EVENT, "read")
@@ -170,7 +160,7 @@ async def undo(call: Call, body: UndoRequest) -> AnswerReply:
     """Undo an answer; the reply comes when the model has been replayed without it."""
 
     def work(turn: Turn) -> tuple[AnswerReply, Generation]:
-        return answering.undo(turn, call.path_params["event_id"], body.voter), (turn.state.id, turn.state.position)
+        return answers.undo(turn, call.path_params["event_id"], body.voter), (turn.state.id, turn.state.position)
 
     reply, generation = await call.on_model(work)
     await call.replayed(generation)
@@ -196,5 +186,5 @@ def _info(event: Event) -> EventInfo:
         Standing(voter, one.winner, one.value is not None, one.reason, position)
         for voter, (position, one) in event.answers.items()
     ]
-    chosen, asked = event.chosen, choosing.reply(event)
+    chosen, asked = event.chosen, choices.reply(event)
     return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, said, event.expired)

@@ -2,9 +2,9 @@
 
 import functools
 import random
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,14 +18,15 @@ from conquer.parsing.learner import EdgeLearner, EdgeRule
 from conquer.parsing.parser import Parser
 from conquer.parsing.prior import begin
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import conflict, invalid
+from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.event import Event
-from conquer.service.model.learner_protocol import Draw, May
+from conquer.service.model.learner_protocol import Chosen, Draw, May, Text
 from conquer.service.model.reading import decode_items
 from conquer.service.model.schemas import Group, Item, ModelSettings
 from conquer.service.work.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
 from conquer.types import Choice, Query, Source
 
+Result = TypeVar("Result")
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _MODEL = ("lam", "update")
 
@@ -56,7 +57,6 @@ class ParseLearner:
     pairwise = False
     exhausted = "every word has been asked about"
     unfitted = False
-    bulk = None
 
     def __init__(self, settings: ModelSettings) -> None:
         given: dict[str, Any] = {
@@ -95,6 +95,27 @@ class ParseLearner:
             raise invalid(f"the sentence has {read.cells} edges, expected at most {room}")
         return read
 
+    def read_many(self, rounds: Sequence[Text], room: int | None = None) -> list[ReadSentence | RefusalError]:
+        return [_attempt(functools.partial(self.read, *text, room)) for text in rounds]
+
+    def cost(self, read: ReadSentence) -> float:
+        return float(read.cells)
+
+    def choose_many(self, reads: Sequence[ReadSentence], tickets: Sequence[int]) -> list[Chosen | RefusalError]:
+        return [_attempt(functools.partial(self.choose, *one)) for one in zip(reads, tickets, strict=True)]
+
+    def kept(self, reads: Sequence[ReadSentence], choices: Sequence[Choice]) -> Sequence[ReadSentence]:
+        return reads
+
+    def learn_many(
+        self,
+        reads: Sequence[ReadSentence],
+        choices: Sequence[Choice],
+        values: Sequence[float],
+        sources: Sequence[Source | None],
+    ) -> list[Exception | None]:
+        return [_error(self, *one) for one in zip(reads, choices, values, strict=True)]
+
     def choose(self, read: ReadSentence, ticket: int) -> tuple[Choice, list[float]]:
         """The memo says which sentence and which word; the scores of a sentence's many edges stay here."""
         try:
@@ -123,7 +144,7 @@ class ParseLearner:
         """Neither head may be right; the rule says whether that teaches something."""
         return self.learner.rule.neither != "skip"
 
-    def learn(self, read: ReadSentence, choice: Choice, value: float, source: Source | None = None) -> None:
+    def learn(self, read: ReadSentence, choice: Choice, value: float) -> None:
         self.learner.learn(read.sentence, choice, value)
 
     def weigh(self, read: ReadSentence, choice: Choice, source: Source) -> None:
@@ -173,6 +194,21 @@ class ParseLearner:
         """What has been learnt, as the parser that `conquer parse predict` uses."""
         weights: Any = np.asarray(self.learner.model.weights())
         return Parser(self.features, weights, self.learner.rule.several_roots, {"answers": self.learner.answers})
+
+
+def _attempt(call: "Callable[[], Result]") -> "Result | RefusalError":
+    try:
+        return call()
+    except RefusalError as refusal:
+        return refusal
+
+
+def _error(learner: ParseLearner, read: ReadSentence, choice: Choice, value: float) -> Exception | None:
+    try:
+        learner.learn(read, choice, value)
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        return error
+    return None
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ParseLearner, str | None]:
