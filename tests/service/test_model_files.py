@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from conquer.files import FileError, pack, unpack
-from conquer.service.model.stored_tally import read_tally
-from conquer.service.model.tally import Bin, Tally
+from conquer.service.model.tally import Bin, Tally, read_tally
 
 from .conftest import run
 

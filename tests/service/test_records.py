@@ -79,46 +79,20 @@ def test_tickets_are_those_of_their_ordinals_in_any_order():
     state = ModelState(1, "m", ModelSettings(seed=5), None, 0, Tally())
     for ordinal in (0, 1, 2, 63, 64, 65, 1000, 3, 2**40):
         state.tally.ordinal = ordinal
-        assert state.ticket() == ticket(stream("policy", 5), ordinal)
+        assert state.tickets(1)[0] == ticket(stream("policy", 5), ordinal)
 
 
-def test_rounds_counted_together_are_counted_as_one_by_one():
-    """Across the ends of the curve's stretches, and while it halves its resolution."""
-    rng = random.Random(4)
-    together, single = Tally(), Tally()
-    while together.rounds < 3000:
-        asked = [rng.random() < 0.8 for _ in range(rng.choice((0, 1, 7, 100, 300)))]
-        together.choices(together.ordinal, asked)
-        for one in asked:
-            single.choice(single.ordinal, one)
-        assert together == single
-    assert together.width > 16
-    assert sum(here.rounds for here in together.curve) == together.rounds == together.ordinal
-    assert sum(here.questions for here in together.curve) == together.questions
+def test_the_curve_holds_every_round_while_it_halves_its_resolution():
+    rng, tally = random.Random(4), Tally()
+    for number in range(3000):
+        tally.choice(number, rng.random() < 0.8)
+        assert sum(here.rounds for here in tally.curve) == tally.rounds == tally.ordinal == number + 1
+        assert sum(here.questions for here in tally.curve) == tally.questions
+    assert tally.width > 16
 
 
-def test_events_opened_together_are_those_that_their_rows_begin():
-    state, other = (ModelState(1, "m", ModelSettings(), None, 0, Tally()) for _ in range(2))
-    entries = [
-        Entry(
-            place,
-            2.5,
-            f"e{place}",
-            "ann",
-            Decision(place - 1, 7, place % 3, (0, 1), ("a", "b"), "a", Raw(b"[1]"), [0.5]),
-        )
-        for place in range(1, 9)
-    ]
-    events = [Event.begun(entry, entry.body.choice, 3) for entry in entries]
-    state.open(events)
-    state.open([])
-    for entry in entries:
-        other.apply(entry)
-    fields = Event.__struct_fields__
-    assert [[getattr(event, name) for name in fields] for event in state.events.values()] == [
-        [getattr(event, name) for name in fields] for event in other.events.values()
-    ]
-    for name in ("position", "tally", "event_bytes", "since_snapshot"):
-        assert getattr(state, name) == getattr(other, name)
-    with pytest.raises(OutOfTurnError, match="row 8 cannot follow position 8"):
-        state.open(events[-1:])
+def test_a_row_that_does_not_follow_is_refused():
+    state = ModelState(1, "m", ModelSettings(), None, 7, Tally())
+    chosen = Decision(0, 7, 1, (0, 1), ("a", "b"), "a", Raw(b"[1]"), [0.5])
+    with pytest.raises(OutOfTurnError, match="row 7 cannot follow position 7"):
+        state.apply(Entry(7, 2.5, "e", "ann", chosen))

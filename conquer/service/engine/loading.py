@@ -13,8 +13,7 @@ from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.records import FOLD, Decision, Entry, Erasure, Voted
 from conquer.service.model.schemas import ModelSettings
 from conquer.service.model.state import ModelState
-from conquer.service.model.stored_tally import read_tally
-from conquer.service.model.tally import Tally
+from conquer.service.model.tally import Tally, read_tally
 from conquer.service.store import items, snapshots
 from conquer.service.store import log as log_table
 from conquer.service.store.database import Database

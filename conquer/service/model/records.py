@@ -1,4 +1,4 @@
-"""The rows of a model's log: what each kind holds. The model is the fold of these and of nothing else."""
+"""The rows of a model's log: what each kind holds. Replaying them gives the model."""
 
 import struct
 import zlib
@@ -226,17 +226,6 @@ def seal(entry: Entry) -> None:
         head, _, tail = text.partition(_NO_ITEMS)
         text = b"".join((head, _ITEMS, memoryview(items), tail))
     entry.text = text
-
-
-def seal_known(entry: Entry) -> None:
-    """`seal` for a body of which it is known that it will be read as it was written: all its numbers are finite.
-
-    >>> entry = Entry(1, 0.0, "e", None, Answered("a", value=1.0))
-    >>> seal_known(entry)
-    >>> entry.text
-    b'{"winner":"a","value":1.0}'
-    """
-    entry.text = _encode(entry.body)
 
 
 def unsealed(position: int, at: float, kind: str, event: str | None, voter: str | None, text: str) -> Entry:

@@ -1,6 +1,6 @@
-"""What a model's log adds up to besides weights: counts, a learning curve, agreement. Part of the fold, bounded."""
+"""What a model's log adds up to besides weights: counts, a learning curve, agreement; of bounded size."""
 
-from collections.abc import Iterable, Sequence
+import operator
 from typing import Any
 
 import msgspec
@@ -8,8 +8,10 @@ import msgspec
 BINS = 128
 PAIRS = 4096
 RECENT = 20
-"""Of the last answers so many are kept to look at."""
+"""How many of the last answers are kept to look at."""
 RATERS = 256
+_LONGEST, _LARGEST = 1000, 1e18
+"""Characters of a name, and a sum, in a tally that is read."""
 
 
 class Bin(msgspec.Struct, array_like=True, gc=False):
@@ -83,7 +85,7 @@ class Tally(msgspec.Struct):
     settled: int | msgspec.UnsetType = msgspec.UNSET
     """Flags that have been dealt with, where any have."""
     quarantined: int = 0
-    """Rows that could not be read or folded."""
+    """Rows that could not be read or learnt."""
     reasons: list[tuple[int, str]] = []
     """The first of those: position and what was wrong."""
 
@@ -106,23 +108,13 @@ class Tally(msgspec.Struct):
         return self.curve[place]
 
     def choice(self, ordinal: int, asked: bool) -> None:
-        self.choices(ordinal, (asked,))
-
-    def choices(self, ordinal: int, asked: Sequence[bool]) -> None:
-        """Rounds one after the other, the first of this ordinal, and whether each asked something."""
-        self.ordinal = max(self.ordinal, ordinal + len(asked))
-        counted = 0
-        while counted < len(asked):
-            self.rounds += 1
-            here = self._bin()
-            # All that fall into the same stretch are counted at once.
-            part = asked[counted : counted + self.width - (self.rounds - 1) % self.width]
-            self.rounds += len(part) - 1
-            here.rounds += len(part)
-            questions = sum(part)
-            self.questions += questions
-            here.questions += questions
-            counted += len(part)
+        """Count a round, and whether it asked something."""
+        self.ordinal = max(self.ordinal, ordinal + 1)
+        self.rounds += 1
+        here = self._bin()
+        here.rounds += 1
+        self.questions += asked
+        here.questions += asked
 
     def answer(self, shown: tuple[str, ...], value: float | None, reason: str | None, voter: str | None) -> None:
         if voter and (voter in self.voters or len(self.voters) < RATERS):
@@ -138,20 +130,6 @@ class Tally(msgspec.Struct):
         here.first += won
         if len(shown) == 2:
             self._pair(shown, value)
-
-    def duels(self, said: Iterable[tuple[tuple[str, ...], float]]) -> None:
-        """`answer` for many between two items, of nobody in particular, all learnt: what was shown and the value."""
-        here, count = self._bin(), 0
-        first, here_first = self.first, here.first
-        for shown, value in said:
-            count += 1
-            won = (value + 1) / 2
-            first += won
-            here_first += won
-            self._pair(shown, value)
-        self.learnt += count
-        here.learnt += count
-        self.first, here.first = first, here_first
 
     def vote(self, voter: str | None) -> None:
         """A vote from elsewhere: it says nothing of this learner's own questions."""
@@ -194,7 +172,7 @@ class Tally(msgspec.Struct):
             person.timed += 1
 
     def repeat(self, agreed: bool, between: bool, voter: str | None) -> None:
-        """A question asked again got the same answer or another, from the same person or from somebody else."""
+        """Count a question asked again: whether the answer was the same, and whether another person gave the first."""
         person = self.people.setdefault(voter, Person()) if voter in self.voters else Person()
         if between:
             self.between += 1
@@ -214,7 +192,7 @@ class Tally(msgspec.Struct):
             self.history = self.history[-1::-2][::-1]
 
     def forget(self, voter: str) -> bool:
-        """Nothing here names this voter any more, and what they taught stays counted; whether anything did."""
+        """Remove this voter's name; what they taught stays counted. Returns whether the name was there."""
         named = voter in self.voters or voter in self.people or any(one.voter == voter for one in self.recent)
         self.voters.pop(voter, None)
         self.people.pop(voter, None)
@@ -265,3 +243,38 @@ def _person(answers: int, known: Person | None) -> dict[str, Any]:
 
 def _joined(a: Bin, b: Bin) -> Bin:
     return Bin(a.rounds + b.rounds, a.questions + b.questions, a.learnt + b.learnt, a.first + b.first)
+
+
+def read_tally(text: str, most: int = 1 << 62) -> Tally:
+    """A tally from the JSON text beside a snapshot's weights. Raises ValueError if it does not fit together.
+
+    `most`: the largest count, so that counting can continue from a file of unknown origin.
+    """
+    tally = msgspec.json.decode(text, type=Tally)
+    counts, sizes = tally.rounds, (len(tally.pairs), len(tally.voters), len(tally.people), len(tally.recent))
+    if tally.width < 1 or tally.width & (tally.width - 1) or tally.width > most:
+        raise ValueError(f"the width of a curve is a power of two, got {tally.width}")
+    if counts > tally.width * BINS or len(tally.curve) > max(1, -(-counts // tally.width)):
+        raise ValueError(f"{len(tally.curve)} bins of {tally.width} do not hold {counts} rounds")
+    if any(map(operator.gt, sizes, (PAIRS, RATERS, RATERS, RECENT))) or len(tally.history) > 2 * BINS:
+        raise ValueError(f"a tally has at most {PAIRS} pairs and {RATERS} voters, got {sizes[:2]}")
+    _check(msgspec.to_builtins(tally), most)
+    return tally
+
+
+def _check(value: Any, most: int) -> None:
+    """A ValueError for a count below 0 or too large, a sum that could overflow, or a text that is no name."""
+    if isinstance(value, dict):
+        _check(list(value), most)
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for one in value:
+            _check(one, most)
+    elif isinstance(value, str):
+        if len(value) > _LONGEST:
+            raise ValueError(f"a name has at most {_LONGEST} characters, got {len(value)}")
+    elif isinstance(value, int):
+        if not 0 <= value <= most:
+            raise ValueError(f"a count is a whole number in [0, {most}], got {value}")
+    elif isinstance(value, float) and not abs(value) <= _LARGEST:
+        raise ValueError(f"a sum is at most {_LARGEST:g}, got {value}")

@@ -13,7 +13,7 @@ from conquer.service.engine.queue import Generation
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import unknown_model
 from conquer.service.model.records import FOLD, Entry, Erased, Erasure, checksum, seal
-from conquer.service.model.stored_tally import read_tally
+from conquer.service.model.tally import read_tally
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
 from conquer.service.store.keys import marks_secret, voter_mark

@@ -11,8 +11,7 @@ from conquer.service.errors import invalid
 from conquer.service.model.pick_learner import PickLearner, stored_featurizer
 from conquer.service.model.pick_settings import check_settings
 from conquer.service.model.schemas import FeatureSettings, ModelSettings
-from conquer.service.model.stored_tally import read_tally
-from conquer.service.model.tally import Tally
+from conquer.service.model.tally import Tally, read_tally
 from conquer.types import Learner
 
 LARGEST_DIM = 1 << 24

@@ -15,8 +15,7 @@ from conquer.service.model.event import Event
 from conquer.service.model.records import NAMES, Answered, Corrected, Decision, Expired, Voted
 from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings
 from conquer.service.model.state import ModelState
-from conquer.service.model.stored_tally import read_tally
-from conquer.service.model.tally import Tally
+from conquer.service.model.tally import Tally, read_tally
 from conquer.service.work.answers import weigh
 from conquer.service.work.exports import Line
 from conquer.service.work.pool import Run
@@ -132,10 +131,8 @@ def _check_fresh(state: ModelState) -> None:
 class _Trial(Turn):
     """A turn on a copy of a fresh model, in memory: rows are applied and not written."""
 
-    def append(
-        self, body: msgspec.Struct, event: str | None, voter: str | None = None, read: Any = None
-    ) -> Event | None:
-        found = super().append(body, event, voter, read)
+    def append(self, *row: Any, **more: Any) -> Event | None:
+        found = super().append(*row, **more)
         if found is not None:
             # All of a ledger's events stay in memory; their rows of features do not.
             found.hold(None)
