@@ -13,9 +13,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.batches import BatchAnswers, decoder
 from conquer.service.model.decoding import decoded, for_no_body
-from conquer.service.model.schemas import Strict, is_model_name
+from conquer.service.model.schemas import BatchAnswers, Strict, decoder, is_model_name
 from conquer.service.store.keys import Key
 from conquer.service.web.access import speak_as
 from conquer.service.web.call import Call
