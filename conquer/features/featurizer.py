@@ -1,6 +1,6 @@
 """From items to rows: `Featurizer`, whose settings are saved with a model, and `featurize` for a single call."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
@@ -39,6 +39,8 @@ VERSION = 1
 Columns = Literal["hashing", "vocabulary"]
 Products = Literal["all", "matching"]
 _LONGEST_NGRAM = 8
+_PIECE, _FEATURE = 1 << 18, 50
+"""Characters of the pieces that a corpus is fitted in; a feature of a dict counts as this many."""
 _UNFITTED = FittedColumns()
 """Hashed columns, not weighed by rarity."""
 
@@ -143,13 +145,15 @@ class Featurizer:
             check_encoder(self.encoder, self.kind, self.columns)
         object.__setattr__(self, "learn", checked_learn(self.learn))
 
-    def fit(self, items: Items) -> "Featurizer":
+    def fit(self, items: Items, *, most: int | None = None) -> "Featurizer":
         """A copy fitted to texts or dicts.
 
         Parameters
         ----------
         items : texts or dicts
             The items whose features get the columns of a vocabulary and whose words are counted for rarity.
+        most : int, optional
+            Distinct features that a vocabulary is chosen from, about 96 bytes each; more are a ValueError.
 
         Returns
         -------
@@ -169,8 +173,14 @@ class Featurizer:
         kind, values = kind_and_items(items, self.learn)
         if has_vectors(kind, values):
             raise TypeError("fit takes texts or dicts, got vectors, which keep their columns")
-        vocabulary, grams = self.columns == "vocabulary", self._grams(kind, values)
-        found = fit_columns(grams, kind=self.kind, vocabulary=vocabulary, dim=self.dim, least=self.least)
+        found = fit_columns(
+            (self._grams(kind, some, first) for first, some in _pieces(kind, values)),
+            kind=self.kind,
+            vocabulary=self.columns == "vocabulary",
+            dim=self.dim,
+            least=self.least,
+            most=most,
+        )
         return replace(self, fitted=found)
 
     def __call__(self, items: Items, context: Item | None = None) -> SparseRows:
@@ -233,13 +243,14 @@ class Featurizer:
                 return self._finished(matched(found, width, vector_rows(about), self.dim), width, None, most)
         return self._finished(found, width, self._context(context), most)
 
-    def _grams(self, kind: ItemKind, values: Any) -> Grams:
+    def _grams(self, kind: ItemKind, values: Any, first: int = 0) -> Grams:
+        """`first`: the number of the first item, for errors."""
         binary = KINDS[self.kind].presence
         if kind == "texts":
             return hash_texts(values, ngrams=self.ngrams, seed=self.seed, binary=binary)
         if kind == "parts":
-            return together(self._grams("texts", values.text), self._grams("dicts", values.features))
-        return hash_dicts(values, seed=self.seed, binary=binary)
+            return together(self._grams("texts", values.text), self._grams("dicts", values.features, first))
+        return hash_dicts(values, seed=self.seed, binary=binary, first=first)
 
     def _columns(self, grams: Grams) -> tuple[Entries, int]:
         """The entries of hashed or fitted columns, and the first column that products may use."""
@@ -368,6 +379,18 @@ class Featurizer:
         if found:
             raise ValueError(f"an unfitted featurizer has no arrays, got {sorted(found)}")
         return featurizer
+
+
+def _pieces(kind: ItemKind, values: Any) -> Iterator[tuple[int, Any]]:
+    """(number of the first item, items): a corpus in pieces, whose hashes take a bounded part of the memory."""
+    given = (values.text, values.features) if kind == "parts" else (values,)
+    first = size = 0
+    for place, parts in enumerate(zip(*given, strict=True), 1):
+        size += sum(len(one) if isinstance(one, str) else _FEATURE * len(one) for one in parts)
+        if size >= _PIECE or place == len(given[0]):
+            some = [each[first:place] for each in given]
+            yield first, ItemParts(text=some[0], features=some[1]) if kind == "parts" else some[0]
+            first, size = place, 0
 
 
 def _is_int(value: Any) -> bool:

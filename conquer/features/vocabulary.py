@@ -1,6 +1,6 @@
 """Fitted columns: the features of a vocabulary, the most frequent first, and rows weighed by the rarity of columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -80,24 +80,38 @@ class Vocabulary:
         return indptr, indices[: indptr[-1]], data[: indptr[-1]]
 
 
-def _numbered(grams: Grams) -> tuple[Hashes, Ints, NDArray[np.int32]]:
-    """(hashes, document frequencies) of the features in order of first occurrence, and the feature of each entry."""
-    size = grams.hashes.size
-    keys, frequency, ids = np.empty(size, np.uint64), np.zeros(size, np.int64), np.empty(size, np.int32)
-    count = kernels.intern(grams.hashes, keys, frequency, _slots(size), ids)
-    return keys[:count], frequency[:count], ids
+class FeatureCounts:
+    """The features of items that are added in pieces, in order of first occurrence, and how many items each is in.
 
-
-def build(grams: Grams, *, most: int | None = None, least: int = 1) -> Vocabulary:
-    """The `most` frequent features among those in at least `least` items; ties in order of first occurrence.
-
-    >>> grams = hash_texts(["good food", "bad food"], ngrams=(1, 1))
-    >>> build(grams).entries(grams)[1].tolist()    # food is column 0; a row keeps the text's order
-    [1, 0, 2, 0]
+    `most`: distinct features that are counted; more are a ValueError.
     """
-    keys, frequency, _ = _numbered(grams)
-    order = np.argsort(-frequency, kind="stable")[:most]
-    return Vocabulary(keys[order[frequency[order] >= least]])
+
+    def __init__(self, most: int | None = None) -> None:
+        self.count, self._most = 0, most
+        self._keys, self._frequency, self._slots = np.empty(0, np.uint64), np.zeros(0, np.int64), _slots(0)
+
+    @property
+    def keys(self) -> Hashes:
+        return self._keys[: self.count]
+
+    @property
+    def frequency(self) -> Ints:
+        return self._frequency[: self.count]
+
+    def add(self, hashes: Hashes) -> NDArray[np.int32]:
+        """Count the hashes of some items, distinct within each; returns the number of each hash."""
+        size = self.count + hashes.size
+        if size > self._keys.size:
+            size = max(size, 3 * self._keys.size // 2)
+            keys, frequency = np.empty(size, np.uint64), np.zeros(size, np.int64)
+            keys[: self.count], frequency[: self.count] = self.keys, self.frequency
+            self._keys, self._frequency, self._slots = keys, frequency, _slots(size)
+            kernels.number_keys(self.keys, self._slots)
+        ids = np.empty(hashes.size, np.int32)
+        self.count = kernels.intern(hashes, self._keys, self._frequency, self._slots, ids, self.count)
+        if self._most is not None and self.count > self._most:
+            raise ValueError(f"the items have more than {self._most:,} distinct features: use columns='hashing'")
+        return ids
 
 
 def tabulate(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: int = 0) -> tuple[Vocabulary, SparseRows]:
@@ -108,11 +122,12 @@ def tabulate(texts: Sequence[str], *, ngrams: tuple[int, int] = (1, 2), seed: in
     (3, [[1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
     """
     grams = hash_texts(texts, ngrams=ngrams, seed=seed)
-    keys, frequency, ids = _numbered(grams)
-    order = np.argsort(-frequency, kind="stable")
+    counts = FeatureCounts()
+    ids = counts.add(grams.hashes)
+    order = np.argsort(-counts.frequency, kind="stable")
     column = np.empty(order.size, np.int32)
     column[order] = np.arange(order.size, dtype=np.int32)
-    return Vocabulary(keys[order]), SparseRows(grams.indptr, column[ids], grams.weights, max(1, order.size))
+    return Vocabulary(counts.keys[order]), SparseRows(grams.indptr, column[ids], grams.weights, max(1, order.size))
 
 
 def rarity(frequency: Ints, documents: int) -> Floats:
@@ -160,14 +175,32 @@ class FittedColumns:
         return {name: array for name, array in found.items() if array is not None}
 
 
-def fit_columns(grams: Grams, *, kind: Kind, vocabulary: bool, dim: int, least: int) -> FittedColumns:
-    """The columns of these items: with `vocabulary` the `dim` most frequent features in at least `least` items."""
-    known = build(grams, most=dim, least=least) if vocabulary else None
-    if not KINDS[kind].rarity:
-        return FittedColumns(known, None)
-    _, columns, _ = hashed(grams, dim) if known is None else known.entries(grams)
-    frequency = np.bincount(columns, minlength=dim if known is None else len(known))
-    return FittedColumns(known, rarity(frequency, len(grams)))
+def fit_columns(
+    pieces: Iterable[Grams], *, kind: Kind, vocabulary: bool, dim: int, least: int, most: int | None = None
+) -> FittedColumns:
+    """The columns of the items in these pieces: with `vocabulary` the `dim` most frequent features.
+
+    A feature is in at least `least` items; ties are in order of first occurrence. `most`: see `FeatureCounts`.
+
+    >>> fitted = fit_columns([hash_texts(["good food", "bad food"], ngrams=(1, 1))], kind="binary", vocabulary=True,
+    ...                      dim=2, least=1)
+    >>> fitted.vocabulary.entries(hash_texts(["bad good food"], ngrams=(1, 1)))[1].tolist()    # food is column 0
+    [1, 0]
+    """
+    weighed, documents = KINDS[kind].rarity, 0
+    counts, frequency = FeatureCounts(most), np.zeros(dim if weighed and not vocabulary else 0, np.int64)
+    for grams in pieces:
+        documents += len(grams)
+        if vocabulary:
+            counts.add(grams.hashes)
+        elif weighed:
+            np.add.at(frequency, hashed(grams, dim)[1], 1)
+    known = None
+    if vocabulary:
+        order = np.argsort(-counts.frequency, kind="stable")[:dim]
+        order = order[counts.frequency[order] >= least]
+        known, frequency = Vocabulary(counts.keys[order]), counts.frequency[order]
+    return FittedColumns(known, rarity(frequency, documents) if weighed else None)
 
 
 def read_fitted(arrays: Mapping[str, NDArray[Any]], *, kind: Kind, vocabulary: bool, dim: int) -> FittedColumns:

@@ -281,9 +281,11 @@ def number_keys(keys, slots):
 
 
 @sized(lambda hashes, *_: 3 * hashes.size)
-def intern(hashes, keys, frequency, slots, ids):
-    """Number each hash in order of first occurrence and count the rows it is in; returns how many there are."""
-    count = 0
+def intern(hashes, keys, frequency, slots, ids, count):
+    """Number each hash in order of first occurrence and count the rows it is in; returns how many there are.
+
+    `count` hashes have been numbered before.
+    """
     for j in range(hashes.size):
         slot = slot_of(hashes[j], keys, slots)
         if slots[slot] < 0:

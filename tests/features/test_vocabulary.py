@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from conquer.features.hashing import hash_texts
 from conquer.features.text import ngrams, tokens
-from conquer.features.vocabulary import KINDS, Vocabulary, build, rarity, restrict, tabulate
+from conquer.features.vocabulary import KINDS, Vocabulary, fit_columns, rarity, restrict, tabulate
 from conquer.rows import SparseRows
 
 WORDS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12).map(" ".join), min_size=1, max_size=8)
@@ -39,12 +39,24 @@ def test_unknown_and_rare_features_have_no_column(items: list[str], others: list
     order, _ = _by_hand(items, 1, 2)
     frequency = Counter(gram for text in items for gram in set(ngrams(tokens(text))))
     kept = [gram for gram in order if frequency[gram] >= least][:most]
-    vocabulary = build(hash_texts(items), least=least, most=most)
+    pieces = [hash_texts([text]) for text in items]
+    fitted = fit_columns(pieces, kind="idf", vocabulary=True, dim=most, least=least)
+    vocabulary = fitted.vocabulary
+    assert vocabulary is not None
+    assert fitted.idf is not None
+    assert fitted.idf.tolist() == rarity(np.array([frequency[gram] for gram in kept]), len(items)).tolist()
     indptr, indices, _ = vocabulary.entries(hash_texts(others))
     assert len(vocabulary) == len(kept)
     for number, text in enumerate(others):
         expected = [kept.index(gram) for gram in Counter(ngrams(tokens(text))) if gram in kept]
         assert indices[indptr[number] : indptr[number + 1]].tolist() == expected
+
+
+def test_more_distinct_features_than_asked_for_are_refused() -> None:
+    pieces = [hash_texts([f"word{k} tea"], ngrams=(1, 1)) for k in range(4)]
+    assert len(fit_columns(pieces, kind="counts", vocabulary=True, dim=9, least=1, most=5).vocabulary or ()) == 5
+    with pytest.raises(ValueError, match="more than 4 distinct features"):
+        fit_columns(pieces, kind="counts", vocabulary=True, dim=9, least=1, most=4)
 
 
 def test_a_repeated_key_is_refused() -> None:

@@ -66,7 +66,6 @@ def test_a_model_too_large_for_the_server_is_refused_when_it_is_made(start):
         assert client.get("/v1/models").json()["models"] == []
 
 
-@pytest.mark.xfail(strict=True, reason="fits are not bounded yet")
 def test_fitting_features_takes_memory_in_proportion(start):
     """Six megabytes of words of two letters: each became objects of a hundred times its size."""
     server, rng = start(), random.Random(0)

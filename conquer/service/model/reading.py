@@ -44,6 +44,8 @@ _OBJECTS, _ID = 900, 65
 """Bytes of a round's Python objects, and of each id: measured."""
 _ITEM = 16
 """Cells of an item besides its features."""
+_COUNTED = 96
+"""Bytes of a distinct feature while features are fitted."""
 _UNFITTED = (
     "features of kind {!r} with columns {!r} must be fitted before the first round: upload items, whose words are then"
     " counted once, or import a model file that was saved with its featurizer"
@@ -161,7 +163,8 @@ class Reader:
             kind = self.featurizer.kind
             raise invalid(f"{kind} features are fitted to texts or to dicts, got {', '.join(sorted(kinds))}")
         try:
-            self.featurizer = self.featurizer.fit(_values(items, kinds.pop()))
+            most = self.limits.model_bytes // _COUNTED
+            self.featurizer = self.featurizer.fit(_values(items, kinds.pop()), most=most)
         except (ValueError, TypeError) as error:
             raise invalid(f"items: {error}") from None
 

@@ -177,7 +177,7 @@ def _attempt(turn: Turn, row: Line, gone: Container[int]) -> None:
     try:
         _take(turn, row, row.position in gone)
     except RefusalError as refusal:
-        raise invalid(f"row {row.position}: {refusal.message}") from None
+        raise RefusalError(refusal.kind, refusal.code, f"row {row.position}: {refusal.message}") from None
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise invalid(f"row {row.position} cannot be learnt: {type(error).__name__}: {error!s:.200}") from None
 

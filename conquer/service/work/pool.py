@@ -29,7 +29,7 @@ ReadFile = Callable[[ModelSettings, int], Generator[None, None, tuple[list[Group
 _SLICE = 1 << 18
 """Bytes of items that are written in one turn."""
 _CLEARED = 50
-_ROUND, _ROUND_BYTES = 500, 1 << 20
+_ROUND, _ROUND_BYTES = 500, 1 << 19
 """Items that are checked together, and their bytes."""
 _json = msgspec.json.Encoder().encode
 
