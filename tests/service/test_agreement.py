@@ -9,7 +9,7 @@ import pytest
 
 from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
-from conquer.service.jobs.agreement import compare
+from conquer.service.jobs.upkeep import look_around
 from conquer.service.model.schemas import BatchAnswer, ChooseRequest, FeatureSettings, ModelSettings
 from conquer.service.settings import Settings
 from conquer.service.store.database import Database
@@ -63,7 +63,7 @@ def test_an_alarm_names_both_servers_whose_weights_differ(postgres, poked):
         for engine in writers:
             digest = engine.call_now(name, lambda turn: hashlib.sha256(turn.state.dumps()).hexdigest())
             found.append(deque([(model, 12, 0, digest)]))
-        counts = [compare(w.database, one, alarms.raise_) for w, one in zip(writers, found, strict=True)]
+        counts = [look_around(w.database, alarms, one) for w, one in zip(writers, found, strict=True)]
         assert counts == [0, 1]
         assert found == [deque(), deque()]
     if poked:
@@ -77,13 +77,13 @@ def test_an_alarm_names_both_servers_whose_weights_differ(postgres, poked):
 
 
 def test_digests_do_not_grow_without_bound_nor_of_models_that_are_gone(postgres, monkeypatch):
-    monkeypatch.setattr("conquer.service.jobs.agreement._KEPT", 10)
+    monkeypatch.setattr("conquer.service.store.servers._KEPT", 10)
     alarms = Alarms()
     with two_writers(postgres) as writers:
         engine = writers[0]
         model = engine.call_now(None, lambda connection: create(connection, "n", ModelSettings(algorithm="gnr")))
-        compare(engine.database, deque((model, at, 0, "x") for at in range(5, 105, 5)), alarms.raise_)
-        compare(engine.database, deque([(model + 1000, 5, 0, "x")]), alarms.raise_)
+        look_around(engine.database, alarms, deque((model, at, 0, "x") for at in range(5, 105, 5)))
+        look_around(engine.database, alarms, deque([(model + 1000, 5, 0, "x")]))
         with engine.database.reading() as connection:
             kept = connection.exec_driver_sql(
                 "SELECT position FROM digests WHERE model_id >= %s ORDER BY position", (model,)

@@ -11,8 +11,8 @@ import pytest
 from conquer.service import admin
 from conquer.service.engine.loading import load
 from conquer.service.jobs import retention
-from conquer.service.jobs.deletion import sweep_deleted
 from conquer.service.jobs.retention import prune_all
+from conquer.service.jobs.upkeep import sweep_deleted
 from conquer.service.store.database import Database
 from conquer.service.store.log import headers
 from conquer.service.work import erasure

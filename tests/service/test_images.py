@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from conquer.service.admin import keys_add
-from conquer.service.jobs.deletion import sweep_deleted
+from conquer.service.jobs.upkeep import sweep_deleted
 from conquer.service.store.backup import back_up, bring_back
 from conquer.service.store.database import Database
 from conquer.service.store.images import ending_of, name_of

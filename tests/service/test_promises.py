@@ -1,5 +1,7 @@
 """The contract over HTTP: shapes, statuses, repeats, conflicts, late answers, undo."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -163,7 +165,7 @@ def test_a_late_answer_is_logged_as_late_and_never_recomputed(local, tmp_path):
 
 
 def test_the_window_closes_with_the_default_answer(local):
-    from conquer.service.jobs.expiry import expire
+    from conquer.service.jobs.expiry import sweep
 
     async def go():
         app = local()
@@ -175,8 +177,8 @@ def test_the_window_closes_with_the_default_answer(local):
             kept, lost = await choose(client), await choose(client)
             await answer(client, kept["event_id"], "tie")
             now[0] += 61
-            await app.server.engine.call("m", expire)
-            await app.server.engine.call("m", expire)
+            seen = {}
+            assert [await asyncio.to_thread(sweep, app.server.engine, seen) for _ in range(2)] == [1, 0]
             info = (await client.get("/v1/models/m")).json()["summary"]["answers"]
             assert info["expired"] == 1
             state = app.server.engine.models["m"]

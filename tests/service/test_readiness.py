@@ -11,7 +11,7 @@ import httpx
 from conquer.service.admin import keys_add
 from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.jobs.schedule import Job
+from conquer.service.jobs.upkeep import Job
 
 from .conftest import run
 from .test_connections import until

@@ -5,13 +5,14 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 
 import httpx
 import pytest
 from sqlalchemy.exc import DBAPIError
 
 from conquer.service.alarms import Alarms
-from conquer.service.jobs.presence import beat
+from conquer.service.jobs.upkeep import look_around
 from conquer.service.store import database as opening
 from conquer.service.store.database import Database, StoreError
 from conquer.service.store.keys import cookie_secret, marks_secret
@@ -211,16 +212,16 @@ def test_a_server_that_was_away_says_that_others_fold_by_other_rules(empty, monk
     old, newer, alarms = Database(empty, create=True), Database(empty, create=True), Alarms()
     with contextlib.closing(old), contextlib.closing(newer):
         old.claim()
-        beat(old, alarms.raise_, alarms.clear)
+        look_around(old, alarms, deque())
         assert alarms.standing() == []
         later(old, -3600)
         monkeypatch.setattr("conquer.service.store.servers.FOLD", 99)
         newer.claim()
         monkeypatch.undo()
-        beat(old, alarms.raise_, alarms.clear)
+        look_around(old, alarms, deque())
         assert [kind for kind, _ in alarms.standing()] == ["mixed"]
         newer.close()
-        beat(old, alarms.raise_, alarms.clear)
+        look_around(old, alarms, deque())
         assert alarms.standing() == []
 
 

@@ -202,7 +202,7 @@ def test_a_chunk_of_long_rows_is_a_short_one(local, tmp_path) -> None:
             app.server.engine.models.clear()
             assert (await client.get("/v1/models/m")).json()["summary"]["rounds"] == 30
             app.server.engine.clock = lambda: time.time() + 3600
-            await asyncio.to_thread(expiry.sweep, app.server.engine)
+            await asyncio.to_thread(expiry.sweep, app.server.engine, {})
             kinds = [row.kind for row in rows_of(sqlite(tmp_path), "m")[1]]
             assert kinds == ["choose"] * 30 + ["expiry"] * 30
 

@@ -173,7 +173,7 @@ def test_a_sweep_ends_though_its_model_is_read_again_each_time(local, monkeypatc
                 return found
 
             monkeypatch.setattr(engine, "call_now", forgetting)
-            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, engine))
+            await soon(asyncio.get_running_loop().run_in_executor(None, expiry.sweep, engine, {}))
             assert (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"] == 1
 
     run(go())

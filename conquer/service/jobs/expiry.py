@@ -1,99 +1,89 @@
-"""What the clock does: closes answer windows that have a default answer. Each closing is a row of the log."""
+"""Answer windows that have ended are closed with the model's default answer, each by a row of the log."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.turn import Turn
-from conquer.service.jobs.each import each_model
-from conquer.service.model.records import Decision, Entry, Expired
+from conquer.service.jobs.upkeep import each_model
+from conquer.service.model.records import Decision, Expired
 from conquer.service.store import log as log_table
 from conquer.service.store.schema import log
 from conquer.types import Query
 
 _ROWS = 2000
 Seen = dict[int, tuple[int, int]]
-"""By model: where its log ended, and how far it was looked through then."""
+"""By model: the position up to which windows are closed, and the last correction that was looked at."""
 
 
-def sweep(engine: Engine, seen: Seen | None = None) -> None:
-    """Expire what is due, in every model that learns a default answer; `seen` is kept from one sweep to the next."""
-    known: Seen = {} if seen is None else seen
-    there: set[int] = set()
+def sweep(engine: Engine, seen: Seen) -> int:
+    """Close what is due in every model that learns a default answer; `seen` is kept from one sweep to the next.
+
+    Returns the number of windows. Models are loaded only to close windows.
+    """
+    headers: set[int] = set()
 
     def close(header: log_table.Header) -> int:
-        there.add(header.id)
-
-        def work(turn: Turn) -> tuple[int, int, int]:
-            state = turn.state
-            more = expire(turn, after) if state.id == header.id else 0
-            # What an undo has opened again is looked for once the model has been folded with it.
-            head = -1 if state.stale else state.position
-            return more, head, max(state.swept, state.tally.swept, turn.base, after)
-
-        after, more, settings = 0, 1, header.settings
-        if settings.window_seconds is None or settings.default_answer is None or not _may_be_due(engine, header, known):
+        headers.add(header.id)
+        window = header.settings.window_seconds
+        if window is None or header.settings.default_answer is None:
             return 0
-        # How far it has come is kept here too: a model that has to be read again each time does not know.
-        while more:
-            more, head, swept = engine.call_now(header.name, work)
-            # Only now has it been committed.
-            known[header.id], after = (head, swept), more
+        swept, corrected = seen.get(header.id, (0, -1))
+        swept, closed, now = max(swept, header.base), 0, engine.clock()
+        with engine.database.reading() as connection:
+            end = log_table.end_of_old(connection, header.id, swept, now - window, now)
+            changes = log_table.changes(connection, header.id)
+            # An undo opens an event again whose window has been looked at.
+            due = _reopened(connection, header.id, corrected, swept) if 0 <= corrected < changes else []
+        while due or swept < end:
+            if due:
+                closed += engine.call_now(header.name, partial(expire, model=header.id, events=due))
+            with engine.database.reading() as connection:
+                rows = log_table.entries(connection, header.id, swept, min(_ROWS, end - swept)) if swept < end else []
+                asked = [str(row.event) for row in rows if isinstance(row.body, Decision) and row.body.query]
+                due = _open(connection, header.id, asked)
+            swept = rows[-1].position if rows else end
+        seen[header.id] = swept, changes
+        return closed
+
+    closed = each_model(engine, "sweep", close)
+    for gone in seen.keys() - headers:
+        del seen[gone]
+    return closed
+
+
+def _reopened(connection: Connection, model: int, after: int, swept: int) -> list[str]:
+    """The events of corrections after a position, of those chosen at `swept` or before."""
+    undo, chosen = log.alias(), log.alias()
+    same = (chosen.c.model_id == model) & (chosen.c.event_id == undo.c.event_id) & (chosen.c.kind == "choose")
+    wanted = (undo.c.model_id == model) & (undo.c.kind == "correction") & (undo.c.position > after)
+    rows = select(undo.c.event_id).join(chosen, same).where(wanted, chosen.c.position <= swept).distinct()
+    return list(connection.execute(rows).scalars())
+
+
+def _open(connection: Connection, model: int, events: Sequence[str]) -> list[str]:
+    """Those of some events that have no answer, or of which an answer was undone."""
+    here = (log.c.model_id == model) & log.c.event_id.in_(events)
+    closing = here & log.c.kind.in_(("answer", "expiry", "correction"))
+    kinds: dict[str, set[str]] = {}
+    for row in connection.execute(select(log.c.event_id, log.c.kind).where(closing).distinct()):
+        kinds.setdefault(row.event_id, set()).add(row.kind)
+    return [event for event in events if event not in kinds or "correction" in kinds[event]]
+
+
+def expire(turn: Turn, model: int, events: Sequence[str]) -> int:
+    """Close the windows of those events that are unanswered; returns how many."""
+    settings, before = turn.state.settings, turn.state.position
+    if turn.state.id != model:
         return 0
-
-    each_model(engine, "sweep", close)
-    for gone in known.keys() - there:
-        del known[gone]
-
-
-def _may_be_due(engine: Engine, header: log_table.Header, known: Seen) -> bool:
-    """Whether the model must be asked: it would be read into memory, in place of one that is in use."""
-    head, swept = known.get(header.id, (-1, 0))
-    if head != header.position or header.settings.window_seconds is None:
-        return True
-    here = (log.c.model_id == header.id) & (log.c.position > swept)
-    with engine.database.reading() as connection:
-        at = connection.execute(select(log.c.at).where(here).order_by(log.c.position).limit(1)).scalar()
-    now = engine.clock()
-    return at is not None and (at > now or now - at > header.settings.window_seconds)
-
-
-def expire(turn: Turn, after: int = 0) -> int:
-    """Close the windows of the next unanswered events after a position; how far it looked, 0: nothing more is due."""
-    state = turn.state
-    settings = state.settings
-    if settings.window_seconds is None or settings.default_answer is None:
-        return 0
-    turn.flush()
-    cursor = max(state.tally.swept, state.swept, turn.base, after)
-    rows = log_table.entries(turn.connection, state.id, cursor, _ROWS)
-    for row, at in zip(rows, _times(turn, rows), strict=True):
-        if at is None or turn.now - at <= settings.window_seconds:
-            return 0
-        state.swept = row.position
-        if not isinstance(row.body, Decision) or row.event is None:
-            continue
-        event = turn.event(row.event)
+    turn.look_up(events)
+    for name in events:
+        event = turn.event(name)
         if event is None or event.answers or event.expired or event.choice.query is Query.NONE:
             continue
-        # A question asked again measures agreement: silence teaches nothing either.
-        value = settings.default_answer if row.body.planted is None else None
-        turn.append(Expired(row.position, value), row.event)
-    return rows[-1].position if rows else 0
-
-
-def _times(turn: Turn, rows: Sequence[Entry]) -> list[float | None]:
-    """When each row was written. One from the future, of a clock that was ahead, is as old as the next that is not.
-
-    None: there is no such row yet.
-    """
-    if all(row.at <= turn.now for row in rows):
-        return [row.at for row in rows]
-    here = (log.c.model_id == turn.state.id) & (log.c.position > rows[-1].position) & (log.c.at <= turn.now)
-    at = turn.connection.execute(select(log.c.at).where(here).order_by(log.c.position).limit(1)).scalar()
-    times: list[float | None] = []
-    for row in reversed(rows):
-        at = row.at if row.at <= turn.now else at
-        times.append(at)
-    return times[::-1]
+        # A question asked again measures agreement: silence teaches nothing there.
+        value = settings.default_answer if event.chosen.planted is None else None
+        turn.append(Expired(event.position, value), name)
+    return turn.state.position - before

@@ -1,13 +1,14 @@
-"""Forgetting old events: what they taught is kept as a snapshot, their rows go."""
+"""Rows past their retention: a snapshot keeps what they taught, and they are deleted."""
 
 from collections import Counter
+from functools import partial
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import load
 from conquer.service.engine.turn import Turn
-from conquer.service.jobs.each import each_model
+from conquer.service.jobs.upkeep import each_model
 from conquer.service.model.records import Answered, Expired, Voted
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
@@ -15,24 +16,25 @@ from conquer.service.store.keys import marks_secret, retire, voter_mark
 from conquer.service.store.schema import log, models, pruned
 
 _LEAST = 1000
+"""Old rows that are worth a new base."""
 _SLICE = 1000
-"""Rows deleted in one turn: requests of other models come in between."""
+"""Rows deleted in one commit."""
 
 
 def prune_all(engine: Engine, days: float, least: int = _LEAST) -> int:
-    """In every model, drop rows older than `days`; return how many rows went."""
+    """In every model, delete rows older than `days`; returns their number."""
 
     def prune(header: log_table.Header) -> int:
-        base = _fold_old(engine, header, engine.clock() - days * 86400, least)
-        return _delete_up_to(engine, header, base)
+        base = _move_base(engine, header, engine.clock() - days * 86400, least)
+        return _delete_up_to(engine, header.id, base)
 
     return each_model(engine, "prune", prune)
 
 
-def _fold_old(engine: Engine, header: log_table.Header, before: float, least: int) -> int:
-    """Fold up to the last old row beside the engine, then let that snapshot stand for the rows; returns the base."""
+def _move_base(engine: Engine, header: log_table.Header, before: float, least: int) -> int:
+    """Replay up to the last old row beside the engine, and let that snapshot replace the rows; returns the base."""
     with engine.database.reading(patient=True) as connection:
-        last = _last_old(connection, header, before, engine.clock())
+        last = log_table.end_of_old(connection, header.id, header.base, before, engine.clock())
         if last - header.base < least:
             return header.base
         pieces = snapshots.pieces(load(connection, header, engine.build, last).dumps())
@@ -43,7 +45,7 @@ def _fold_old(engine: Engine, header: log_table.Header, before: float, least: in
         if turn.state.id != header.id or turn.base != header.base:
             return header.base
         turn.flush()
-        # What has been taken back or erased since then would be part of the snapshot: leave it to the next time.
+        # The snapshot would contain what has been undone or erased since: leave it to the next run.
         if log_table.changes(turn.connection, header.id) != changes:
             return header.base
         snapshots.replace(turn.connection, header.id, last, pieces, turn.now)
@@ -51,43 +53,32 @@ def _fold_old(engine: Engine, header: log_table.Header, before: float, least: in
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
         turn.base = last
         _remember(turn, taught)
-        for forgotten in [name for name, event in turn.state.events.items() if event.seen <= last]:
-            turn.state.drop(forgotten)
+        for name in [name for name, event in turn.state.events.items() if event.seen <= last]:
+            turn.state.drop(name)
         return last
 
     return int(engine.call_now(header.name, work))
 
 
-def _delete_up_to(engine: Engine, header: log_table.Header, base: int) -> int:
-    """Delete what the base stands for, a slice at a time; returns how many rows went.
+def _delete_up_to(engine: Engine, model: int, base: int) -> int:
+    """Delete the rows that the base replaces, a slice at a time; returns their number.
 
-    Nothing reads these rows any more: loading begins at the base, and an event without a later row is over. So a crash
-    between two slices leaves rows that do no harm, and the next run deletes them.
+    Nothing reads these rows: loading begins at the base, and an event without a later row is over. After a crash
+    between two slices the next run deletes the rest.
     """
-
-    def one_slice(turn: Turn) -> tuple[int, int]:
-        if turn.state.id != header.id:
-            return 0, base
-        turn.flush()
-        return _delete_slice(turn.connection, header.id, after, base)
-
-    gone, after = 0, 0
+    gone = after = 0
     while after < base:
+        here = (log.c.model_id == model) & (log.c.position > after) & (log.c.position <= base)
         with engine.database.reading() as connection:
-            if _first_after(connection, header.id, after, base) is None:
+            if connection.execute(select(func.min(log.c.position)).where(here)).scalar() is None:
                 return gone
-        count, after = engine.call_now(header.name, one_slice)
+        count, after = engine.call_now(None, partial(_delete_slice, model=model, after=after, base=base))
         gone += count
     return gone
 
 
-def _first_after(connection: Connection, model: int, after: int, base: int) -> int | None:
-    here = (log.c.model_id == model) & (log.c.position > after) & (log.c.position <= base)
-    return connection.execute(select(log.c.position).where(here).order_by(log.c.position).limit(1)).scalar()
-
-
 def _delete_slice(connection: Connection, model: int, after: int, base: int) -> tuple[int, int]:
-    """Delete the next rows but those of events that have later ones; how many went, and how far this has looked."""
+    """Delete the next rows, except those of events with later rows: (how many, the last position looked at)."""
     later = log.alias()
     wanted = exists().where(later.c.model_id == model, later.c.event_id == log.c.event_id, later.c.position > base)
     rows = connection.execute(
@@ -96,24 +87,11 @@ def _delete_slice(connection: Connection, model: int, after: int, base: int) -> 
         .order_by(log.c.position)
         .limit(_SLICE)
     ).all()
-    going = [row.position for row in rows if not row.needed]
-    retire(connection, model, [row.event_id for row in rows if row.kind in ("choose", "vote") and not row.needed])
-    if going:
-        connection.execute(delete(log).where(log.c.model_id == model, log.c.position.in_(going)))
+    going = [row for row in rows if not row.needed]
+    retire(connection, model, [row.event_id for row in going if row.kind in ("choose", "vote")])
+    positions = log.c.position.in_([row.position for row in going])
+    connection.execute(delete(log).where(log.c.model_id == model, positions))
     return len(going), rows[-1].position if len(rows) == _SLICE else base
-
-
-def _last_old(connection: Connection, header: log_table.Header, before: float, now: float) -> int:
-    """The end of the stretch of old rows. A clock that was wrong for a while must not make young rows old.
-
-    A row from the future, of a clock that was ahead, is as old as the next that is not.
-    """
-    young = connection.execute(
-        select(func.min(log.c.position)).where(
-            log.c.model_id == header.id, log.c.position > header.base, log.c.at >= before, log.c.at <= now
-        )
-    ).scalar()
-    return header.position if young is None else young - 1
 
 
 def _taught(connection: Connection, header: log_table.Header, last: int) -> Counter[str]:
@@ -135,7 +113,7 @@ def _taught(connection: Connection, header: log_table.Header, last: int) -> Coun
 
 
 def _remember(turn: Turn, taught: Counter[str]) -> None:
-    """Add to the counts that tell a person, when they are erased, what could not be unlearnt."""
+    """Add to the counts of learnt answers that an erasure can no longer remove."""
     model, secret = turn.state.id, marks_secret(turn.connection)
     for voter, answers in taught.items():
         mark = voter_mark(secret, model, voter)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, LargeBinary, Select, Text, bindparam, cast, func, select, text
+from sqlalchemy import Connection, LargeBinary, Select, Text, bindparam, cast, func, select, text, true
 from sqlalchemy.exc import OperationalError
 
 from conquer.service.errors import Kind, RefusalError
@@ -269,6 +269,18 @@ def undone(connection: Connection, model: int, after: int) -> frozenset[int]:
 def changes(connection: Connection, model: int) -> int:
     """The position of the last correction or erasure, 0 if there is none."""
     return connection.execute(_LAST_CHANGE, {"model": model}).scalar() or 0
+
+
+def end_of_old(connection: Connection, model: int, after: int, before: float, now: float) -> int:
+    """The position up to which all rows after `after` were written before a time.
+
+    A row from the future, of a clock that was ahead, is as old as the next row that is not.
+    """
+    here = (log.c.model_id == model) & (log.c.position > after)
+    young = here & (log.c.at >= before) & (log.c.at <= now)
+    first = connection.execute(select(func.min(log.c.position)).where(young)).scalar()
+    old = here & (log.c.at < before) & (true() if first is None else log.c.position < first)
+    return connection.execute(select(func.max(log.c.position)).where(old)).scalar() or after
 
 
 def holds(connection: Connection, model: int, entry: Entry) -> bool:

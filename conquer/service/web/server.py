@@ -18,13 +18,9 @@ from conquer.service.alarms import Alarms
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.long_work import Job as Steps
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.jobs.agreement import compare
-from conquer.service.jobs.deletion import sweep_deleted
-from conquer.service.jobs.each import each_model
 from conquer.service.jobs.expiry import Seen, sweep
-from conquer.service.jobs.presence import beat
 from conquer.service.jobs.retention import prune_all
-from conquer.service.jobs.schedule import Job
+from conquer.service.jobs.upkeep import Job, each_model, look_around, sweep_deleted
 from conquer.service.model.state import ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import keys
@@ -176,8 +172,7 @@ class Server:
 
     def _look_around(self) -> None:
         """On a shared store: announce this server, and compare its weights with the others'."""
-        beat(self.database, self.alarms.raise_, self.alarms.clear)
-        compare(self.database, self.engine.digests, self.alarms.raise_)
+        look_around(self.database, self.alarms, self.engine.digests)
 
     def _sweep_deleted(self) -> None:
         if self.deleted.is_set():

@@ -1,0 +1,122 @@
+"""Jobs in the background: their schedule, models in turn, deleted models, and the other servers of a store."""
+
+import functools
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conquer.service.alarms import Alarms
+from conquer.service.engine.engine import Engine
+from conquer.service.errors import Kind, RefusalError
+from conquer.service.store import log
+from conquer.service.store.database import Database
+from conquer.service.store.erasure import delete_slice, orphan
+from conquer.service.store.servers import enter, first_digest
+
+_LONGEST = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`work` every so many `seconds`; after failures in a row it waits twice as long each time, up to a minute."""
+
+    name: str
+    seconds: float
+    work: Callable[[], object]
+
+    def attempt(self, alarms: Alarms) -> bool:
+        """Whether it went well. A failure raises the alarm `job:NAME`, the next success clears it."""
+        try:
+            self.work()
+        except Exception as error:  # noqa: BLE001 - whatever it was, the next time may go well
+            alarms.count(self.name)
+            alarms.raise_(f"job:{self.name}", f"{self.name} failed: {type(error).__name__}: {error}")
+            return False
+        alarms.clear(f"job:{self.name}")
+        return True
+
+    def pause(self, failures: int) -> float:
+        """Seconds until the next attempt.
+
+        >>> job = Job("sweep", 1.0, print)
+        >>> [job.pause(failures) for failures in (0, 1, 2, 99)]
+        [1.0, 2.0, 4.0, 60.0]
+        """
+        return max(self.seconds, min(_LONGEST, self.seconds * 2.0 ** min(failures, 16)))
+
+
+def each_model(engine: Engine, job: str, work: Callable[[log.Header], int]) -> int:
+    """Do it for every model; returns the sum. A failure raises the alarm `JOB:MODEL`, the next success clears it."""
+    with engine.database.reading() as connection:
+        headers = log.all_headers(connection)
+    alarms, total = engine.alarms, 0
+    names = {header.name for header in headers}
+    for kind, _ in alarms.standing():
+        word, _, name = kind.partition(":")
+        if word == job and name not in names:
+            alarms.clear(kind)
+    for header in headers:
+        kind = f"{job}:{header.name}"
+        try:
+            total += work(header)
+        except Exception as error:
+            refusal = error if isinstance(error, RefusalError) else None
+            if refusal is not None and refusal.code == "stopping":
+                raise
+            # Deleted since they were listed.
+            if refusal is None or refusal.kind is not Kind.UNKNOWN:
+                alarms.count(job)
+                alarms.raise_(kind, f"{job} failed for model {header.name!r}: {type(error).__name__}: {error}")
+        else:
+            alarms.clear(kind)
+    return total
+
+
+def sweep_deleted(engine: Engine) -> int:
+    """Delete all rows of deleted models, a slice at a time; returns the number of slices.
+
+    It searches the tables themselves, so the next run finds what a crash has left.
+    """
+    slices = 0
+    while True:
+        with engine.database.reading() as connection:
+            found = orphan(connection)
+        if found is None:
+            break
+        slices += 1
+        while engine.call_now(None, functools.partial(delete_slice, table=found[0], model=found[1])):
+            slices += 1
+    if slices:
+        engine.database.scrub()
+    return slices
+
+
+def look_around(database: Database, alarms: Alarms, digests: deque[tuple[int, int, int, str]]) -> int:
+    """On a shared store: announce this server, and compare its (model, position, generation, digest).
+
+    Returns the number that another server has too. Alarms: `mixed` for servers with other replay rules, as
+    after an absence of more than ten seconds, and `diverged` for other weights from the same rows.
+    """
+    if not database.shared:
+        return 0
+    about, compared = database.presence.about, 0
+    with database.writing() as connection:
+        others = enter(connection, database.presence)
+    if others:
+        alarms.raise_("mixed", f"servers with other replay rules use this store: {'; '.join(others)}. Stop them")
+    else:
+        alarms.clear("mixed")
+    while digests:
+        model, position, generation, digest = digests[0]
+        with database.writing() as connection:
+            first = first_digest(connection, about, model, position, generation, digest)
+        # Only now: a failing store leaves it to the next time.
+        digests.popleft()
+        compared += first is not None
+        if first is not None and first[1] != digest:
+            alarms.raise_(
+                f"diverged:{first[0]}",
+                f"model {first[0]!r} at position {position} is {digest} on {about} but {first[1]} on {first[2]}: the"
+                " same rows gave different weights. Restart both, and see which agrees with a third",
+            )
+    return compared
