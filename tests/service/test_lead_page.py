@@ -214,7 +214,7 @@ def test_a_link_made_on_the_page_lets_somebody_answer_until_it_is_taken_back(pag
         guest.goto(link)
         guest.wait_for_selector("#form:not([inert])")
         guest.click("form button")
-        guest.wait_for_function("() => document.querySelector('#problem').textContent.includes('not in force')")
+        guest.wait_for_function("() => document.querySelector('#problem').textContent.includes('has been revoked')")
         guest.context.close()
         token = link.partition("#")[2]
         said = server.errors.read_text()
