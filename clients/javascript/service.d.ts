@@ -5,7 +5,7 @@ export type Contents = string | ArrayBuffer | Uint8Array | Blob;
 /** What may stand in a query. */
 export type Word = string | number | boolean;
 
-/** A round. `event_id` makes the call repeatable; `voter` is who will answer. */
+/** A round. `event_id` makes the request safe to repeat; `voter` is the person who will answer. */
 export interface ChooseDocument {
   items: NewItem[];
   context?: string | Record<string, string | number | boolean | number[] | Record<string, string | number | boolean>> | number[] | null;
@@ -61,7 +61,7 @@ export interface BatchChooseDocument {
   rounds: ChooseDocument[];
 }
 
-/** One result per request, in order: the reply, or `{"error": ...}`; each stands for itself. */
+/** One result per request, in order: the reply, or `{"error": ...}`. */
 export interface BatchReply {
   results: unknown[];
 }
@@ -79,7 +79,7 @@ export interface BatchAnswer {
   event_id: string;
 }
 
-/** An event as its log rows tell it. */
+/** An event: the question and its answers. */
 export interface EventInfo {
   event: ChooseReply;
   at: number;
@@ -108,36 +108,24 @@ export interface FlagRequest {
 }
 
 /**
- * How much was added, and what was made of the file's columns where that is not plain.
+ * What was added, and how the file's columns were read.
  *
- * `text` is the column that texts came from where it has another name, `features` are columns that became features,
- * `shown` columns that people see and nobody learns, `unused` columns that nothing was made of, `empty` counts rows
- * left out because their text is empty, `large` are features whose numbers outweigh everything else.
+ * - `text`: the column of the texts.
+ * - `features`: the columns that are features, in a table without texts, vectors or features.
+ * - `shown`: columns that are displayed and not learnt.
+ * - `unused`: columns that are not read.
+ * - `empty`: rows left out because their text is empty.
+ * - `large`: features whose numbers outweigh all other features.
  */
 export interface Uploaded {
-  items: number;
-  groups: number;
+  items?: number;
+  groups?: number;
   text?: string;
   features?: string[];
   unused?: string[];
   empty?: number;
   shown?: string[];
   large?: string[];
-}
-
-/**
- * What became of a file: votes learnt now, those that had been learnt before, and those that teach nothing.
- *
- * `undone`: those that had been learnt and were taken back. They stay so; an answer to their event says them again.
- */
-export interface VotesReply {
-  votes: number;
-  learnt: number;
-  repeated: number;
-  undone: number;
-  ties: number;
-  skipped: number;
-  both_bad: number;
 }
 
 /** `shared`: also questions that others are answering now. */
@@ -240,6 +228,21 @@ export interface VoterProgress {
   pairs: number;
 }
 
+/**
+ * Votes in the file; of these learnt now, learnt before, and undone since; ties among them; votes not learnt.
+ *
+ * An undone vote stays undone. An answer to its event learns it again.
+ */
+export interface VotesReply {
+  votes: number;
+  learnt?: number;
+  repeated?: number;
+  undone?: number;
+  ties?: number;
+  skipped?: number;
+  both_bad?: number;
+}
+
 /** What annotators read before they start. */
 export interface Task {
   instructions: string;
@@ -253,7 +256,7 @@ export interface Task {
   paused?: boolean;
 }
 
-/** `image` is what an item says to show it; `file` is the name under which a file of items may speak of it. */
+/** `image`: the name by which an item refers to it; `file`: the name by which a file of items may. */
 export interface UploadedImage {
   image: string;
   kind: string;
@@ -262,18 +265,26 @@ export interface UploadedImage {
 }
 
 /**
- * Who has answered, in the order of first appearance; `worth`: of how many people's answers the judges' were.
+ * Voters in the order of their first answers; `worth`: the number of people whose answers equal the judges'.
  *
- * null where the model cannot say: a diagonal one keeps no variances of pairs.
+ * `worth` is null for a diagonal model, which keeps no variances of pairs.
  */
 export interface VotersReply {
   believe: string;
-  voters: VoterReply[];
+  voters: Voter[];
   worth: number | null;
 }
 
-/** A voter as the model sees them; intervals are of 95 %. See `conquer.learners.voters.Voter`. */
-export interface VoterReply {
+/**
+ * One voter as `learner.voters()` reports it; intervals have 95 % coverage.
+ *
+ * `left`: the share of decisive answers (no ties, side known) for the left. `side`: what the left is worth to this
+ * voter, learnt, in units of an answer (0: nothing, 1: always left); its interval is None on diagonal models.
+ * `agreement`: the share of decisive answers that agree with the prediction from the others' answers. `weight`: the
+ * rho of the next answer. `doubtful`, with its `reason`: a significant side bias or a significantly low weight, after
+ * a correction for the number of voters. A share without answers is None.
+ */
+export interface Voter {
   name: string;
   kind: string;
   answers: number;
@@ -378,9 +389,9 @@ export interface ModelList {
 }
 
 /**
- * What changes about a model without changing what it learns; what is left out stays.
+ * What may change about a model; fields that are left out stay.
  *
- * `title`: what pages call it, "" for its name. `paused`: nobody is asked anything new, answers still count.
+ * `title`: its name on pages, "" for `name`. `paused`: no new questions are asked; answers still count.
  */
 export interface ModelChanges {
   title?: string;
@@ -393,11 +404,7 @@ export interface Insight {
   disliked: Feature[];
 }
 
-/**
- * `spread`, if it was asked for: the standard deviation of the weight if every answer were a coin's.
- *
- * null where that is not known.
- */
+/** `spread`, if requested: the standard deviation of the weight if all answers were random; null if unknown. */
 export interface Feature {
   name: string;
   weight: number;
@@ -405,9 +412,9 @@ export interface Feature {
 }
 
 /**
- * A link to make. `uses`: how many people may come by it; `hours`: how long it holds; both without end if left out.
+ * `uses`: how many people may join by the link; `hours`: how long it is valid; unlimited if left out.
  *
- * `note` is for the list of links: whom it is for.
+ * `note` is shown in the list of links.
  */
 export interface InvitationRequest {
   note?: string;
@@ -415,13 +422,13 @@ export interface InvitationRequest {
   hours?: number | null;
 }
 
-/** A new link: `path` on this server holds its secret, which is told this once. */
+/** A new link: `path` on this server contains its secret, which is not shown again. */
 export interface NewInvitation {
   invitation: InvitationInfo;
   path: string;
 }
 
-/** A link as the list shows it; `holds`: its time has not run out and there is room for one more. */
+/** A link in the list; `holds`: it has not expired and one more person may join. */
 export interface InvitationInfo {
   id: string;
   note: string;
@@ -475,7 +482,7 @@ export interface ShownText {
   format?: string | null;
 }
 
-/** Rounds taken in, answers learnt, and rows skipped by kind. */
+/** Rounds and answers taken over, and rows passed over by kind. */
 export interface Replayed {
   rounds?: number;
   learnt?: number;
@@ -500,13 +507,14 @@ export interface Health {
   status: string;
 }
 
+/** `degraded` while there are alarms; `compiling`: kernels that are interpreted until they are compiled. */
 export interface Readiness {
   status: "degraded" | "ready";
   alarms: Alarm[];
   compiling: number;
 }
 
-/** Something an operator should look at. Who may not read what it is about is told its kind alone. */
+/** Something an operator should look at; a caller who may not read its subject gets its kind alone. */
 export interface Alarm {
   kind: string;
   message: string;
@@ -533,12 +541,12 @@ export interface Routes {
     given: { path: { name: string; event_id: string }; body: AnswerRequest };
     reply: AnswerReply;
   };
-  /** Choose for many rounds */
+  /** Choose for many rounds; a refused round does not stop the others */
   "POST /v1/models/{name}/choose/batch": {
     given: { path: { name: string }; body: BatchChooseDocument };
     reply: BatchReply;
   };
-  /** Answer many events */
+  /** Answer many events; a refused answer does not stop the others */
   "POST /v1/models/{name}/answers": {
     given: { path: { name: string }; body: BatchAnswers };
     reply: BatchReply;
@@ -548,7 +556,7 @@ export interface Routes {
     given: { path: { name: string; event_id: string } };
     reply: EventInfo;
   };
-  /** Take an answer back */
+  /** Undo an answer; the reply comes when the model has been replayed without it */
   "POST /v1/models/{name}/events/{event_id}/undo": {
     given: { path: { name: string; event_id: string }; body: UndoRequest };
     reply: AnswerReply;
@@ -568,11 +576,6 @@ export interface Routes {
     given: { path: { name: string }; query?: { held_out?: Word; text?: Word }; body: Contents };
     reply: Uploaded;
   };
-  /** Learn a file of votes: CSV, JSON lines or a JSON array */
-  "POST /v1/models/{name}/votes": {
-    given: { path: { name: string }; query?: { id?: Word; kind?: Word; content?: Word }; body: Contents };
-    reply: VotesReply;
-  };
   /** The next question for a person */
   "POST /v1/models/{name}/next": {
     given: { path: { name: string }; body: NextRequest };
@@ -582,6 +585,11 @@ export interface Routes {
   "GET /v1/models/{name}/progress": {
     given: { path: { name: string } };
     reply: Progress;
+  };
+  /** Learn a file of votes: CSV, JSON lines or a JSON array; sent again it changes nothing */
+  "POST /v1/models/{name}/votes": {
+    given: { path: { name: string }; query?: { id?: Word; kind?: Word; content?: Word }; body: Contents };
+    reply: VotesReply;
   };
   /** Instructions and progress */
   "GET /v1/models/{name}/task": {
@@ -598,12 +606,12 @@ export interface Routes {
     given: { path: { name: string; image: string } };
     reply: string | ArrayBuffer;
   };
-  /** Delete an image */
+  /** Delete an image; items that refer to it are shown without */
   "DELETE /v1/models/{name}/images/{image}": {
     given: { path: { name: string; image: string } };
     reply: undefined;
   };
-  /** Who wins, how sure that is, and whether one may stop */
+  /** Which items win, how certain that is, and whether to stop */
   "GET /v1/models/{name}/board": {
     given: { path: { name: string }; query?: { delta?: Word; interval?: Word; stop?: Word; group?: Word; groups?: Word; limit?: Word } };
     reply: BoardReply;
@@ -617,21 +625,6 @@ export interface Routes {
   "POST /v1/models/{name}/rank": {
     given: { path: { name: string }; body: RankingDocument };
     reply: RankingReply;
-  };
-  /** A parser's progress */
-  "GET /v1/models/{name}/parser": {
-    given: { path: { name: string } };
-    reply: Record<string, unknown>;
-  };
-  /** A parser's trees, CoNLL-U */
-  "GET /v1/models/{name}/trees": {
-    given: { path: { name: string } };
-    reply: string | ArrayBuffer;
-  };
-  /** The parser for conquer parse predict */
-  "GET /v1/models/{name}/parser/file": {
-    given: { path: { name: string } };
-    reply: string | ArrayBuffer;
   };
   /** Create a model */
   "POST /v1/models": {
@@ -653,7 +646,7 @@ export interface Routes {
     given: { path: { name: string }; body: ModelChanges };
     reply: ModelInfo;
   };
-  /** Delete a model and its log */
+  /** Delete a model and its log; its rows leave the disk soon after */
   "DELETE /v1/models/{name}": {
     given: { path: { name: string } };
     reply: undefined;
@@ -663,17 +656,17 @@ export interface Routes {
     given: { path: { name: string } };
     reply: string | ArrayBuffer;
   };
-  /** Import a model file as a new model */
+  /** Import a model file, of export or conquer.save, as a new model with an empty log */
   "PUT /v1/models/{name}/file": {
     given: { path: { name: string }; body: Contents };
     reply: ModelInfo;
   };
-  /** What it has learnt */
+  /** What it has learnt: the features with the largest weights, among those of the latest rounds */
   "GET /v1/models/{name}/features": {
     given: { path: { name: string }; query?: { count?: Word; spread?: Word } };
     reply: Insight;
   };
-  /** Make a link by which people answer without a key */
+  /** Create a link by which people answer without a key */
   "POST /v1/models/{name}/invitations": {
     given: { path: { name: string }; body: InvitationRequest };
     reply: NewInvitation;
@@ -683,7 +676,7 @@ export interface Routes {
     given: { path: { name: string } };
     reply: InvitationList;
   };
-  /** Take a link back */
+  /** Revoke a link and sign out those who joined by it: here at once, on other servers within a second */
   "DELETE /v1/models/{name}/invitations/{invitation}": {
     given: { path: { name: string; invitation: string } };
     reply: undefined;
@@ -703,17 +696,32 @@ export interface Routes {
     given: { path: { name: string }; query?: { kind?: Word; before?: Word; limit?: Word } };
     reply: LatestReply;
   };
-  /** Remove a voter's rows */
+  /** Remove a voter's rows; the model becomes what it would be without them */
   "POST /v1/models/{name}/erase": {
     given: { path: { name: string }; body: EraseRequest };
     reply: Gone;
+  };
+  /** A parser's progress */
+  "GET /v1/models/{name}/parser": {
+    given: { path: { name: string } };
+    reply: Record<string, unknown>;
+  };
+  /** A parser's trees, CoNLL-U */
+  "GET /v1/models/{name}/trees": {
+    given: { path: { name: string } };
+    reply: string | ArrayBuffer;
+  };
+  /** The parser for conquer parse predict */
+  "GET /v1/models/{name}/parser/file": {
+    given: { path: { name: string } };
+    reply: string | ArrayBuffer;
   };
   /** The process is alive */
   "GET /healthz": {
     given: {};
     reply: Health;
   };
-  /** Ready to serve */
+  /** Ready to serve: the store takes a write */
   "GET /readyz": {
     given: {};
     reply: Readiness;

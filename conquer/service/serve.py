@@ -55,7 +55,6 @@ def serve(
     gc.freeze()
     gc.set_threshold(5_000, 50, 100)
     server = Server(settings)
-    server.database.claim()
     for path, parse in ((items, False), (treebank, True)):
         if path is not None:
             with server.database.writing() as connection:

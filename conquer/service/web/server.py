@@ -1,15 +1,13 @@
-"""A running service: its store, its engine, its keys and its meters, with one beginning and one end."""
+"""A running service: its store, engine, keys, limits and metrics, and its jobs in the background."""
 
 import asyncio
 import contextlib
-import functools
 import logging
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy.exc import DBAPIError
 
@@ -40,12 +38,6 @@ from conquer.service.work.listing import Listing
 from conquer.service.work.pair_coverage import Coverages
 
 logger = logging.getLogger(__name__)
-Result = TypeVar("Result")
-_PRUNING = 600.0
-_MEASURING = 20.0
-_CHECKPOINT = 1.0
-_DELETING = 1.0
-_KEYS = 1.0
 _PATIENCE = 2.0
 """Seconds after which a store that takes no write counts as unavailable."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -56,18 +48,9 @@ class Server:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        origins = origins_of(settings.cors)
-        self.database = _opened(settings)
-        try:
-            if settings.key:
-                with self.database.writing() as connection:
-                    keys.adopt(connection, settings.key)
-            self.access = Access(cookie_secret(self.database), origins)
-        except (ValueError, OSError):
-            self.database.close()
-            raise
+        self.database, self.access = _opened(settings)
         self._ended = 0
-        """The number of the last ended session that the doorkeeper knows."""
+        """The number of the last ended session that was read."""
         self.refresh_keys()
         self.alarms = Alarms()
         self.engine = Engine(self.database, tasks.build, settings, alarms=self.alarms, decide=decide)
@@ -84,7 +67,6 @@ class Server:
         self.rates = Rates(rate, max(1.0, 2 * rate), "too_many_requests", message) if rate else None
         message = f"{joins} people joined by this link from this address; wait"
         self.joins = Rates(joins / settings.lease_seconds, joins, "too_many_joins", message)
-        self._seen: Seen = {}
         self.deleted = threading.Event()
         """Models were deleted and their rows may still be stored; set at the start, when that is unknown."""
         self.deleted.set()
@@ -113,48 +95,47 @@ class Server:
 
     async def start(self) -> None:
         self.engine.start(asyncio.get_running_loop())
+        engine, seen, days = self.engine, Seen(), self.settings.retention_days
         jobs = [
-            Job("checkpoint", _CHECKPOINT, self.database.checkpoint),
-            Job("sweep", self.settings.sweep_seconds, lambda: sweep(self.engine, self._seen)),
-            Job("sweep-deleted", _DELETING, self._sweep_deleted),
-            Job("measure", _MEASURING, self._measure),
+            Job("checkpoint", 1.0, self.database.checkpoint),
+            Job("sweep", self.settings.sweep_seconds, lambda: sweep(engine, seen)),
+            Job("sweep-deleted", 1.0, self._sweep_deleted),
+            Job("measure", 20.0, self._measure),
         ]
-        if self.settings.retention_days:
-            jobs.append(Job("prune", _PRUNING, self._prune))
-        # These have a thread of their own: a revoked key and a silent server are noticed however busy the others are.
-        urgent = [Job("keys", _KEYS, self.refresh_keys)]
-        if self.database.shared:
-            urgent.append(Job("presence", BEAT, self._look_around))
-        self._tasks = [
-            asyncio.create_task(self._warm()),
-            *(asyncio.create_task(self.repeat(job, "jobs")) for job in jobs),
-            *(asyncio.create_task(self.repeat(job, job.name, urgent=True)) for job in urgent),
+        if days:
+            jobs.append(Job("prune", 600.0, lambda: prune_all(engine, days)))
+        # Urgent: a revoked key and a silent server are noticed however busy the others are.
+        urgent = [
+            Job("keys", 1.0, self.refresh_keys),
+            Job("presence", BEAT, lambda: look_around(self.database, self.alarms, engine.digests)),
         ]
+        runs = [
+            self.repeat(Job("warm", 1.0, self._load_kernels), "warm", once=True),
+            *(self.repeat(job, "jobs") for job in jobs),
+            *(self.repeat(job, job.name, urgent=True) for job in urgent),
+        ]
+        self._tasks = [asyncio.create_task(run) for run in runs]
         self.ready = True
 
-    async def repeat(self, job: Job, owner: str, urgent: bool = False) -> None:
-        """Run a job by the clock, as long work."""
+    async def repeat(self, job: Job, owner: str, urgent: bool = False, once: bool = False) -> None:
+        """Run a job by the clock, as long work; or `once`, now, and again only if it fails."""
         failures = 0
         while True:
-            await asyncio.sleep(job.pause(failures))
-            went_well = await self.brief(owner, functools.partial(job.attempt, self.alarms), urgent)
-            failures = 0 if went_well else failures + 1
+            await asyncio.sleep(0 if once and not failures else job.pause(failures))
+            succeeded = await self.brief(owner, lambda: job.attempt(self.alarms), urgent)
+            if succeeded and once:
+                return
+            failures = 0 if succeeded else failures + 1
 
     def brief(self, owner: str, work: "Steps | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
         """Run a generator, or a call of one slice, as long work that does not count among the owner's jobs."""
         return asyncio.wrap_future(self.engine.long.submit(owner, as_steps(work), urgent, counted=False))
 
-    async def _warm(self) -> None:
-        """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
-        job, failures = Job("warm", 1.0, self._load_kernels), 0
-        while not await self.brief("warm", functools.partial(job.attempt, self.alarms)):
-            failures += 1
-            await asyncio.sleep(job.pause(failures))
-
     def _load_kernels(self) -> None:
+        """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
         background.compile_all()
         background.report = logger.info
-        for name in dict.fromkeys(["pick", *(header.settings.task for header in self.listed())]):
+        for name in dict.fromkeys(["pick", *(header.settings.task for header in self.listing.headers())]):
             tasks.find(name).warm()
 
     def _measure(self) -> None:
@@ -170,10 +151,6 @@ class Server:
         if measures:
             each_model(self.engine, "measure", one)
 
-    def _look_around(self) -> None:
-        """On a shared store: announce this server, and compare its weights with the others'."""
-        look_around(self.database, self.alarms, self.engine.digests)
-
     def _sweep_deleted(self) -> None:
         if self.deleted.is_set():
             self.deleted.clear()
@@ -183,27 +160,14 @@ class Server:
                 self.deleted.set()
                 raise
 
-    def _prune(self) -> None:
-        prune_all(self.engine, self.settings.retention_days)
-
     async def stop(self) -> None:
         self.ready = False
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        ended: Future[None] = Future()
-        threading.Thread(target=self._finish, args=(ended,), name="conquer-stop", daemon=True).start()
-        await asyncio.wrap_future(ended)
-
-    def _finish(self, ended: "Future[None]") -> None:
-        """Off the event loop, which the engine tells its last results to."""
-        try:
-            self.engine.stop()
-            self.database.close()
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            ended.set_exception(error)
-        else:
-            ended.set_result(None)
+        # Off the event loop, which the engine's last results go to.
+        await asyncio.to_thread(self.engine.stop)
+        self.database.close()
 
     async def check_store(self) -> None:
         """Raise RefusalError unless the store takes a write. It is a real one, made at most once a second."""
@@ -219,10 +183,6 @@ class Server:
         if not done:
             raise RefusalError(Kind.UNAVAILABLE, "store_slow", f"the store took no write in {_PATIENCE:g} s", 1)
         self._probe.result()
-
-    def listed(self) -> list[Header]:
-        """Every model of the store."""
-        return self.listing.headers()
 
     def refresh_keys(self) -> None:
         """Read keys, links and ended sessions, which the shell and other servers change too."""
@@ -245,8 +205,9 @@ def as_steps(work: "Steps | Callable[[], Any]") -> Steps:
     return work()
 
 
-def _opened(settings: Settings) -> Database:
-    """The store, locked for this server. It is created only for a start that is not refused."""
+def _opened(settings: Settings) -> tuple[Database, Access]:
+    """The store, locked for this server, and its keys. A store is created only for a start that is not refused."""
+    origins = origins_of(settings.cors)
     if settings.key:
         keys.check_secret(settings.key)
     try:
@@ -258,10 +219,13 @@ def _opened(settings: Settings) -> Database:
         with database.reading() as connection:
             _check_host(settings, without_keys=not keys.every(connection))
         database.claim()
+        if settings.key:
+            with database.writing() as connection:
+                keys.adopt(connection, settings.key)
+        return database, Access(cookie_secret(database), origins)
     except (ValueError, OSError):
         database.close()
         raise
-    return database
 
 
 def _check_host(settings: Settings, without_keys: bool) -> None:
