@@ -110,16 +110,17 @@ def test_what_the_image_copies_is_let_through():
         assert f"!{name}" in ignored
 
 
-def test_compose_waits_for_a_healthy_database_and_opens_nothing():
+def test_compose_waits_for_a_healthy_database_and_opens_only_the_proxy():
     services = read("compose.yaml")["services"]
     assert services["service"]["depends_on"]["database"]["condition"] == "service_healthy"
     assert re.fullmatch(r"postgres:\d+\.\d+-\w+", services["database"]["image"])
-    assert "ports" not in services["database"]
-    assert all(port.startswith("127.0.0.1:") for port in services["service"]["ports"])
+    assert [name for name, one in services.items() if "ports" in one] == ["proxy"]
+    address = services["proxy"]["networks"]["default"]["ipv4_address"]
+    assert services["service"]["environment"]["CONQUER_PROXY"] == address
+    assert "reverse_proxy service:8000" in (ROOT / "Caddyfile").read_text()
     assert "${POSTGRES_PASSWORD:?" in services["database"]["environment"]["POSTGRES_PASSWORD"]
-    assert {name.split(":")[0] for one in services.values() for name in one["volumes"]} == set(
-        read("compose.yaml")["volumes"]
-    )
+    mounted = {name.split(":")[0] for one in services.values() for name in one["volumes"]}
+    assert mounted == {"./Caddyfile", *read("compose.yaml")["volumes"]}
 
 
 @pytest.mark.parametrize("name", ["CODE_OF_CONDUCT.md", "SECURITY.md", "CONTRIBUTING.md", "LICENSE", ".editorconfig"])
