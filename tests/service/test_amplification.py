@@ -79,7 +79,7 @@ def test_a_reply_without_room_to_go_on_ends_before_its_end():
     async def go() -> None:
         budget = Budget(1_000_000)
         budget.take("another", 450_000)
-        hold = Hold(budget, bulky=False, owner="me")
+        hold = Hold(budget, owner="me")
         sent: list[dict] = []
 
         async def send(message: dict) -> None:

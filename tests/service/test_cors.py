@@ -12,7 +12,7 @@ import pytest
 from conquer.service.admin import keys_list, keys_revoke
 from conquer.service.settings import Settings
 from conquer.service.store.database import StoreError
-from conquer.service.web.cors import origins_of
+from conquer.service.web.access import origins_of
 from conquer.service.web.server import Server
 
 from .conftest import run

@@ -17,6 +17,7 @@ from conquer.service.store.schema import ended
 from conquer.service.web.access import COOKIE, Access
 
 from .conftest import run
+from .http.test_auth import request
 from .test_pages import BROWSER, browser, new_page
 
 __all__ = ["browser"]
@@ -73,8 +74,8 @@ def test_a_session_ends_with_its_key_and_on_every_server(local, store):
             await client.post("/logout", headers=second)
             with database.reading() as connection:
                 two.refresh(keys.every(connection), ended_sessions(connection)[0])
-            assert two.identify({"cookie": headers["Cookie"]}, "GET").name == "ann"
-            assert two.identify({"cookie": second["Cookie"]}, "GET").name == ""
+            assert two.identify(request({"cookie": headers["Cookie"]})).name == "ann"
+            assert two.identify(request({"cookie": second["Cookie"]})).name == ""
             keys_revoke(key.id, store=store)
             one.server.refresh_keys()
             assert (await client.get("/v1/models", headers=headers)).status_code == 401

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
@@ -52,7 +53,7 @@ class LongWork:
     def __len__(self) -> int:
         return sum(map(len, list(self._lanes.values())))
 
-    def run(self, owner: str, job: Job, urgent: bool = False) -> "asyncio.Future[Any]":
+    def run(self, owner: str, job: "Job | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
         """Start a job from the event loop. Raises RefusalError if the owner has too many waiting."""
         return asyncio.wrap_future(self.submit(owner, job, urgent))
 
@@ -64,27 +65,26 @@ class LongWork:
         """The chunks of a download, each produced when the one before it has been sent."""
         producer = iter(chunks)
         try:
-            while (
-                chunk := await asyncio.wrap_future(
-                    self.submit(owner, _once(lambda: next(producer, None)), counted=False)
-                )
-            ) is not None:
+            next_chunk = functools.partial(next, producer, None)
+            while (chunk := await asyncio.wrap_future(self.submit(owner, next_chunk, counted=False))) is not None:
                 yield chunk
         finally:
             if isinstance(producer, Generator):
                 with contextlib.suppress(RefusalError):
-                    self.submit(owner, _once(producer.close), counted=False)
+                    self.submit(owner, producer.close, counted=False)
 
-    def submit(self, owner: str, job: Job, urgent: bool = False, counted: bool = True) -> "Future[Any]":
-        """Start a job; its future may be cancelled at any time."""
+    def submit(
+        self, owner: str, job: "Job | Callable[[], Any]", urgent: bool = False, counted: bool = True
+    ) -> "Future[Any]":
+        """Start a job, or a call as a job of one slice; its future may be cancelled at any time."""
         lane = f"urgent {owner}" if urgent else owner
-        running = _Running(job)
+        running = _Running(job if isinstance(job, Generator) else _once(job))
         with self._changed:
             waiting = self._lanes.setdefault(lane, deque())
             if self._closed or (counted and len(waiting) > _WAITING):
                 if not waiting:
                     del self._lanes[lane]
-                job.close()
+                running.steps.close()
                 message = f"{len(waiting)} long requests of this key are running or waiting; try again later"
                 raise stopping() if self._closed else RefusalError(Kind.BUSY, "busy", message, retry_after=5)
             waiting.append(running)

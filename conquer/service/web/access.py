@@ -1,4 +1,7 @@
-"""Who is calling: a bearer key, a page's signed cookie (by a key or a link), or a caller without a key."""
+"""Who is calling: a bearer key, a page's signed cookie (by a key or a link), or a caller without a key.
+
+Pages of other origins may call if the setting names them.
+"""
 
 import hashlib
 import secrets
@@ -8,7 +11,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from itsdangerous import BadSignature, Signer, TimestampSigner
-from starlette.requests import cookie_parser
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.types import ASGIApp
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.store.keys import NOBODY, OPEN, Invitation, Key, digest
@@ -19,6 +24,7 @@ SECONDS = 7 * 86400
 """How long a page stays signed in."""
 _LOCAL = {"localhost", "127.0.0.1", "[::1]"}
 _READING = ("GET", "HEAD")
+_ANY = "*"
 _WRONG = 10
 """Wrong keys of one address at once, and within a minute after that."""
 
@@ -63,13 +69,21 @@ class Access:
         while (oldest := next(iter(self._ended), None)) is not None and self._ended[oldest] < now:
             del self._ended[oldest]
 
-    def identify(self, headers: Mapping[str, str], method: str, address: str = "") -> Key:
+    def identify(self, request: Request, address: str = "") -> Key:
         """The caller's key, NOBODY without one. Raises RefusalError for a wrong key or a forged page request."""
         if self.open:
-            return _anyone(headers, method, self.origins)
-        given = headers.get("authorization", "")
+            return _anyone(request, self.origins)
+        given = request.headers.get("authorization", "")
         secret = given[7:] if given[:7].lower() == "bearer " else ""
-        return self._owner(secret, address) if secret else self._from_cookie(headers, method)
+        if secret:
+            return self._owner(secret, address)
+        session, key = self._signed_in(request)
+        if request.method not in _READING:
+            _same_site(request)
+            token = request.headers.get("x-conquer-token", "")
+            if session and not self._tokens.verify_signature(request.cookies[COOKIE], token):
+                raise RefusalError(Kind.NOT_ALLOWED, "no_token", "writes from a page need its token in X-Conquer-Token")
+        return key
 
     def _owner(self, secret: str, address: str) -> Key:
         key = self.keys.get(digest(secret.strip()))
@@ -78,20 +92,10 @@ class Access:
             raise RefusalError(Kind.NO_KEY, "wrong_key", "this key is unknown or has been revoked")
         return key
 
-    def _from_cookie(self, headers: Mapping[str, str], method: str) -> Key:
-        cookie = _cookie(headers)
-        session, key = self._signed_in(cookie)
-        if method in _READING:
-            return key
-        _same_site(headers, method)
-        if session and not self._tokens.verify_signature(cookie, headers.get("x-conquer-token", "")):
-            raise RefusalError(Kind.NOT_ALLOWED, "no_token", "writes from a page need its token in X-Conquer-Token")
-        return key
-
-    def _signed_in(self, cookie: str) -> tuple[str, Key]:
+    def _signed_in(self, request: Request) -> tuple[str, Key]:
         """(session, key), or ("", NOBODY)."""
         try:
-            about, signed = self._sessions.unsign(cookie, return_timestamp=True)
+            about, signed = self._sessions.unsign(request.cookies.get(COOKIE, ""), return_timestamp=True)
         except BadSignature:
             return "", NOBODY
         session, _, rest = about.decode().partition(":")
@@ -127,17 +131,17 @@ class Access:
         key = self._owner(secret, address)
         return key, self._sessions.sign(f"{secrets.token_urlsafe(16)}:{key.id}").decode()
 
-    def sign_out(self, headers: Mapping[str, str]) -> tuple[str, float] | None:
-        """End the session of these headers on this server; returns what to store for the others: (session, until)."""
-        session, _ = self._signed_in(_cookie(headers))
+    def sign_out(self, request: Request) -> tuple[str, float] | None:
+        """End the caller's session on this server; returns what to store for the others: (session, until)."""
+        session, _ = self._signed_in(request)
         if not session:
             return None
         until = self._ended[session] = time.time() + SECONDS
         return session, until
 
-    def page_token(self, headers: Mapping[str, str]) -> str:
+    def page_token(self, request: Request) -> str:
         """A token that a page sends with every write; pages of other sites cannot read it."""
-        return self._tokens.get_signature(_cookie(headers)).decode()
+        return self._tokens.get_signature(request.cookies.get(COOKIE, "")).decode()
 
 
 def speak_as(key: Key, body: Any) -> None:
@@ -151,28 +155,55 @@ def speak_as(key: Key, body: Any) -> None:
             said.voter = key.voter
 
 
-def _anyone(headers: Mapping[str, str], method: str, origins: frozenset[str]) -> Key:
+def _anyone(request: Request, origins: frozenset[str]) -> Key:
     """A server without keys: refuse what a page of another site makes a browser send."""
-    given = headers.get("host", "")
+    given = request.headers.get("host", "")
     host = given.rpartition(":")[0] or given
     if host not in _LOCAL:
         raise RefusalError(
             Kind.NOT_ALLOWED, "not_local", f"without keys only this machine is served, got Host {host!r}"
         )
-    if headers.get("origin") not in origins:
-        _same_site(headers, method)
+    if request.method not in _READING and request.headers.get("origin") not in origins:
+        _same_site(request)
     return OPEN
 
 
-def _cookie(headers: Mapping[str, str]) -> str:
-    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-
-
-def _same_site(headers: Mapping[str, str], method: str) -> None:
-    if method in _READING:
-        return
-    origin = headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != headers.get("host", ""):
+def _same_site(request: Request) -> None:
+    """Raise RefusalError for a write that a page of another site makes a browser send."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
         raise RefusalError(Kind.NOT_ALLOWED, "cross_site", f"a page at {origin!r} may not write here")
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RefusalError(Kind.NOT_ALLOWED, "cross_site", "a page of another site may not write here")
+
+
+def origins_of(text: str) -> frozenset[str]:
+    """The origins of a setting, separated by commas. Raises ValueError for anything else.
+
+    >>> sorted(origins_of("https://shop.example, http://localhost:3000"))
+    ['http://localhost:3000', 'https://shop.example']
+    """
+    found = frozenset(part.strip().rstrip("/") for part in text.split(",") if part.strip())
+    for origin in found - {_ANY}:
+        scheme, mark, host = origin.partition("://")
+        if scheme not in ("http", "https") or not mark or not host or "/" in host:
+            raise ValueError(f"CONQUER_CORS must be origins such as https://shop.example, or *, got {origin!r}")
+    return found
+
+
+class Cors(CORSMiddleware):
+    """Starlette's, except that `*` does not open a server without keys. Cookies are never allowed."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        super().__init__(
+            app,
+            allow_origins=access.origins - {_ANY},
+            allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=("authorization", "content-type"),
+            expose_headers=("retry-after", "content-disposition"),
+            max_age=3600,
+        )
+        self._access = access
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        return super().is_allowed_origin(origin) or (_ANY in self._access.origins and not self._access.open)

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from conquer.service.web.access import Cors
 from conquer.service.web.connections import Requests
-from conquer.service.web.cors import Cors
-from conquer.service.web.endpoint import Endpoint, Served
+from conquer.service.web.endpoint import Endpoint
 from conquer.service.web.openapi import document
 from conquer.service.web.replies import failure
 from conquer.service.web.routes import boards, events, health, images, invitations, items, log, models, pages
@@ -36,7 +36,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 def make_app(server: Server) -> Starlette:
     """The application around a server."""
     server.document = document(ENDPOINTS, _version())
-    routes = [Route(one.path, Served(one, server), methods=[one.method]) for one in ENDPOINTS]
+    routes = [Route(one.path, one, methods=[one.method]) for one in ENDPOINTS]
 
     async def not_found(request: Request, error: Exception) -> Response:
         """The reply to a path that is not there, or not for this method."""
@@ -62,11 +62,12 @@ def make_app(server: Server) -> Starlette:
     if proxy:
         middleware.append(Middleware(ProxyHeadersMiddleware, proxy))
     if access.origins:
-        middleware.append(Middleware(Cors, access.origins, lambda: access.open))
+        middleware.append(Middleware(Cors, access))
     app = Starlette(
         routes=routes, middleware=middleware, exception_handlers={HTTPException: not_found}, lifespan=lifespan
     )
     app.router.redirect_slashes = False
+    app.state.server = server
     return app
 
 

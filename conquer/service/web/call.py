@@ -1,8 +1,8 @@
-"""A request on its way to a handler, and what a handler may do: decide, run work, read the store, stream."""
+"""A request on its way to a handler, and what a handler may do: decide, run work, read the store."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, Unpack
 
 from sqlalchemy import Connection
@@ -14,8 +14,8 @@ from conquer.service.engine.queue import Generation, Waits
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.store.keys import NOBODY, Key
-from conquer.service.web.limits import SMALL, Hold
-from conquer.service.web.server import Server, as_steps
+from conquer.service.web.limits import Hold
+from conquer.service.web.server import Server
 
 Result = TypeVar("Result")
 _DIGITS = 15
@@ -26,10 +26,10 @@ _RATE = 32 << 10
 class Call(Request):
     """A request with the server, the caller's key and what it holds of the budget of bytes."""
 
-    def __init__(self, scope: Scope, receive: Receive, server: Server, bulky: bool = False) -> None:
+    def __init__(self, scope: Scope, receive: Receive) -> None:
         super().__init__(scope, receive)
-        self.server = server
-        self.hold = Hold(server.budget, bulky)
+        self.server: Server = self.app.state.server
+        self.hold = Hold(self.server.budget)
         self.key: Key = NOBODY
         self.answers = 1
         """How many answers the body holds, once it is decoded."""
@@ -47,43 +47,35 @@ class Call(Request):
     @property
     def address(self) -> str:
         """The client's address; "" if it is unknown."""
-        client = self.scope.get("client")
-        return client[0] if client else ""
+        return self.client.host if self.client else ""
 
-    async def read_body(self, limit: int) -> bytes:
+    async def read_body(self, limit: int, bulky: bool) -> bytes:
         """The whole body, held in the budget.
 
         Raises RefusalError as soon as the body is too long, finds no room, or does not arrive: each part must come
         within the setting `read_seconds`, and all of it within that and 32 KB a second.
         """
         length = self.headers.get("content-length")
-        if length is not None and (not length.isdecimal() or len(length) > _DIGITS or int(length) > limit):
-            raise _too_large(limit, f", got {length[:80]}")
-        announced = length is not None and int(length) > SMALL
-        if announced:
-            self.hold.request(int(length or 0))
+        if length is not None:
+            if not length.isdecimal() or len(length) > _DIGITS or int(length) > limit:
+                raise _too_large(limit, f", got {length[:80]}")
+            self.hold.cover(int(length), bulky)
         # A bytearray, not a list of parts: each may be a single byte.
         body, seconds = bytearray(), self.server.settings.read_seconds
         clock = asyncio.get_running_loop().time
         start = clock()
         try:
             async with asyncio.timeout_at(start + seconds) as patience:
-                while True:
-                    message = await self.receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientDisconnect
-                    part: bytes = message.get("body", b"")
+                async for part in self.stream():
                     body += part
                     if len(body) > limit:
                         raise _too_large(limit)
-                    if not announced and len(body) > SMALL:
-                        self.hold.request(len(part))
-                    if not message.get("more_body"):
-                        return bytes(body)
+                    self.hold.cover(len(body), bulky)
                     patience.reschedule(min(clock(), start + len(body) / _RATE) + seconds)
         except TimeoutError:
             late = f"the body did not arrive in {seconds:g} s and {_RATE >> 10} KB a second"
             raise RefusalError(Kind.SLOW, "slow", late) from None
+        return bytes(body)
 
     async def decide(self, request: Any) -> Any:
         """The reply to one choose or answer on the model of the path. Raises RefusalError if it is refused."""
@@ -108,17 +100,13 @@ class Call(Request):
         """Wait until the model of the path is in memory. Raises RefusalError if there is none."""
         return self.on_model(lambda turn: None, reads=True)
 
-    def run_now(self, work: Callable[[Turn], Any]) -> Any:
+    def now(self, work: Callable[[Turn], Any], learns: bool = True) -> Any:
         """`on_model` from inside long work, which waits for it."""
-        return self.server.engine.call_now(self.model, work, owner=self.owner)
-
-    def learn_now(self, work: Callable[[Turn], Any]) -> Any:
-        """Learn answers from inside long work, which waits for it."""
-        return self.server.engine.call_now(self.model, work, owner=self.owner, learns=True)
+        return self.server.engine.call_now(self.model, work, owner=self.owner, learns=learns)
 
     async def copied(self, copy: Callable[[Turn], Result]) -> Result:
         """A copy of the settled model. Raises RefusalError before it is made if the budget has no room for it."""
-        self.hold.reply(await self.on_model(lambda turn: turn.state.learner.size, reads=True))
+        self.hold.cover(await self.on_model(lambda turn: turn.state.learner.size, reads=True))
         return await self.on_model(copy, reads=True, settled=True)
 
     async def replayed(self, generation: Generation) -> None:
@@ -127,15 +115,15 @@ class Call(Request):
         If the model is deleted meanwhile or cannot be replayed now, the correction still counts at the next load.
         """
         with contextlib.suppress(RefusalError):
-            await self.server.engine.call(self.model, lambda turn: None, after=generation)
+            await self.on_model(lambda turn: None, after=generation)
 
-    async def long(self, job: "Job | Callable[[], Result]") -> Any:
+    async def long(self, job: "Job | Callable[[], Any]") -> Any:
         """Run a generator, or a call of one short slice, as long work of the caller's.
 
         It is closed before its next slice when the client hangs up. Raises RefusalError if the caller has too many
         waiting.
         """
-        work = self.server.engine.long.run(self.owner, as_steps(job))
+        work = self.server.engine.long.run(self.owner, job)
         gone = asyncio.ensure_future(self._disconnected())
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -163,10 +151,6 @@ class Call(Request):
                 return work(connection)
 
         return self.brief(reading)
-
-    def chunks(self, chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
-        """The chunks of a download, each made as long work once the one before it has been sent."""
-        return self.server.engine.long.stream(self.owner, chunks)
 
 
 def _too_large(limit: int, got: str = "") -> RefusalError:

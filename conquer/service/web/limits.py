@@ -15,33 +15,28 @@ _REMEMBERED = 10_000
 class Budget:
     """Bytes of large requests and replies. One owner may have half of it, uploads and replies three quarters.
 
-    A request larger than one owner's share counts as the share.
-
     >>> budget = Budget(1000)
     >>> budget.take("ann", 400, bulky=True)
-    400
     >>> budget.take("bob", 400, bulky=True)
     Traceback (most recent call last):
     conquer.service.errors.RefusalError: 400 of 1000 bytes are in flight, no room for 400 more now; try again
-    >>> budget.take("bob", 400), budget.used
-    (400, 800)
+    >>> budget.take("bob", 400)
+    >>> budget.used
+    800
     """
 
     def __init__(self, total: int) -> None:
-        self.total, self.used = total, 0
+        self.total, self.share, self.used = total, total // 2, 0
         self._of: dict[str, int] = {}
 
-    def take(self, owner: str, size: int, bulky: bool = False) -> int:
-        """Count `size` more bytes of this owner; returns how many to give back. Raises RefusalError without room."""
-        half = self.total // 2
-        size = min(size, half)
+    def take(self, owner: str, size: int, bulky: bool = False) -> None:
+        """Count `size` more bytes of this owner. Raises RefusalError without room."""
         own = self._of.get(owner, 0) + size
-        if own > half or self.used + size > (self.total * 3 // 4 if bulky else self.total):
+        if own > self.share or self.used + size > (self.total * 3 // 4 if bulky else self.total):
             message = f"{self.used} of {self.total} bytes are in flight, no room for {size} more now; try again"
             raise RefusalError(Kind.UNAVAILABLE, "flight", message, retry_after=1)
         self._of[owner] = own
         self.used += size
-        return size
 
     def give_back(self, owner: str, size: int) -> None:
         self.used -= size
@@ -52,27 +47,18 @@ class Budget:
 
 @dataclass(slots=True)
 class Hold:
-    """What one request holds of the budget until it is done. `bulky`: an upload; `owner`: the tenant."""
+    """What one request holds of the budget until it is done, on its tenant's account."""
 
     budget: Budget
-    bulky: bool
     owner: str = ""
     held: int = 0
 
-    def request(self, size: int) -> None:
-        """Bytes of a body that is being read."""
-        self.held += self.budget.take(self.owner, size, self.bulky)
-
-    def reply(self, size: int) -> None:
-        """Bytes of a reply that is being sent."""
-        if size > SMALL:
-            self.held += self.budget.take(self.owner, size, bulky=True)
-
-    def chunk(self, size: int) -> None:
-        """Bytes of a part of a reply. Room for the largest so far is kept for the next."""
+    def cover(self, size: int, bulky: bool = True) -> None:
+        """Hold at least `size` bytes in all, but no more than a tenant's share. Raises RefusalError without room."""
+        size = min(size, self.budget.share)
         if size > max(self.held, SMALL):
-            self.release()
-            self.reply(size)
+            self.budget.take(self.owner, size - self.held, bulky)
+            self.held = size
 
     def release(self) -> None:
         if self.held:

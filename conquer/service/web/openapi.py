@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from conquer.service.model.decoding import for_no_body
-from conquer.service.model.schemas import Failure, decoder
+from conquer.service.model.schemas import Failure
 from conquer.service.web.endpoint import Endpoint
 from conquer.service.web.replies import STATUS
 
@@ -15,17 +14,12 @@ class ErrorReply(msgspec.Struct):
     error: Failure
 
 
-_ERRORS = {str(status): kind.value for kind, status in STATUS.items()}
-
-
 def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
     """OpenAPI 3.1 as a JSON-able dict."""
     shown = [endpoint for endpoint in endpoints if not endpoint.page]
-    types = [kind for endpoint in shown for kind in (_body(endpoint), endpoint.reply) if kind not in (None, bytes)]
-    schemas, components = msgspec.json.schema_components(
-        [*types, ErrorReply], ref_template="#/components/schemas/{name}"
-    )
-    by_type = list(zip([*types, ErrorReply], schemas, strict=True))
+    types = [kind for one in shown for kind in (one.document, one.reply) if kind not in (None, bytes)] + [ErrorReply]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    by_type = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in shown:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, by_type)
@@ -41,46 +35,31 @@ def document(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
-def _body(endpoint: Endpoint) -> Any:
-    return endpoint.document or endpoint.body
-
-
-def _inline(kind: Any) -> Any:
-    """The schema of a struct that refers to no other."""
-    (_,), components = msgspec.json.schema_components([kind])
-    return components[kind.__name__]
-
-
-def _schema(kind: Any, by_type: list[tuple[Any, Any]]) -> Any:
-    return next(schema for known, schema in by_type if known is kind)
-
-
-def _operation(endpoint: Endpoint, by_type: list[tuple[Any, Any]]) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
     names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
     text = {"schema": {"type": "string"}}
     parameters = [{"name": name, "in": "path", "required": True, **text} for name in names]
-    fields = {} if endpoint.query is None else _inline(endpoint.query)["properties"]
-    parameters += [{"name": name, "in": "query", "required": False, "schema": one} for name, one in fields.items()]
-    replies: dict[str, Any] = {str(endpoint.status): {"description": "done"}}
+    if endpoint.query is not None:
+        _, queries = msgspec.json.schema_components([endpoint.query])
+        fields = queries[endpoint.query.__name__]["properties"]
+        parameters += [{"name": name, "in": "query", "required": False, "schema": one} for name, one in fields.items()]
+    done: dict[str, Any] = {"description": "done"}
     if endpoint.reply is not None:
-        replies[str(endpoint.status)]["content"] = {endpoint.kind: {"schema": _schema(endpoint.reply, by_type)}}
-    error = {"application/json": {"schema": _schema(ErrorReply, by_type)}}
-    replies |= {code: {"description": text, "content": error} for code, text in _ERRORS.items() if code not in replies}
+        done["content"] = {endpoint.kind: {"schema": by_type[endpoint.reply]}}
+    error = {"application/json": {"schema": by_type[ErrorReply]}}
+    refusals = {str(status): {"description": kind.value, "content": error} for kind, status in STATUS.items()}
     operation: dict[str, Any] = {
         "summary": endpoint.summary,
         "operationId": endpoint.handler.__name__,
         "parameters": parameters,
-        "responses": replies,
+        "responses": {str(endpoint.status): done, **refusals},
         "x-role": endpoint.role or "none",
     }
-    kind = _body(endpoint)
-    if kind is not None:
-        described: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
-        if kind is not bytes:
-            described = {"schema": _schema(kind, by_type)}
+    if endpoint.document is not None:
+        binary = endpoint.document is bytes
+        described = {"schema": {"type": "string", "format": "binary"} if binary else by_type[endpoint.document]}
         if endpoint.example is not None:
             described["example"] = endpoint.example
-        form = "application/octet-stream" if kind is bytes else "application/json"
-        needed = endpoint.body is bytes or not for_no_body(decoder(endpoint.body))
-        operation["requestBody"] = {"required": needed, "content": {form: described}}
+        form = "application/octet-stream" if binary else "application/json"
+        operation["requestBody"] = {"required": not endpoint.empty, "content": {form: described}}
     return operation

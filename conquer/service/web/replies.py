@@ -65,32 +65,23 @@ async def counted(response: Response, hold: Hold) -> Response:
     Raises RefusalError without room for the beginning. When the reply has begun and cannot become a refusal, it ends
     with the RefusalError.
     """
-    if not isinstance(response, StreamingResponse):
-        body = bytes(response.body)
-        return response if len(body) <= _SLICE else _sliced(response, _slices(body, _nothing(), hold))
-    chunks: Any = response.body_iterator
-    first = bytearray()
-    # The beginning may be a single line, which says nothing of what follows.
-    while len(first) <= SMALL and (chunk := await anext(chunks, None)) is not None:
-        first += chunk
-    hold.chunk(len(first))
-    return _sliced(response, _slices(bytes(first), chunks, hold))
+    parts: Any = None
+    if isinstance(response, StreamingResponse):
+        parts, beginning = response.body_iterator, b""
+        # The beginning may be a single line, which says nothing of what follows.
+        while len(beginning) <= SMALL and (part := await anext(parts, None)) is not None:
+            beginning += part
+        hold.cover(len(beginning))
+    else:
+        beginning = bytes(response.body)
+        if len(beginning) <= _SLICE:
+            return response
+    return StreamingResponse(_slices(beginning, parts, hold), response.status_code, dict(response.headers))
 
 
-def _sliced(response: Response, slices: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(slices, response.status_code, dict(response.headers))
-
-
-async def _slices(first: bytes, chunks: AsyncIterator[bytes], hold: Hold) -> AsyncIterator[bytes]:
-    for at in range(0, len(first), _SLICE):
-        yield first[at : at + _SLICE]
-    del first
-    async for chunk in chunks:
-        hold.chunk(len(chunk))
-        for at in range(0, len(chunk), _SLICE):
-            yield chunk[at : at + _SLICE]
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    return
-    yield
+async def _slices(part: bytes | None, parts: Any, hold: Hold) -> AsyncIterator[bytes]:
+    while part is not None:
+        for at in range(0, len(part), _SLICE):
+            yield part[at : at + _SLICE]
+        part = await anext(parts, None) if parts else None
+        hold.cover(len(part or b""))

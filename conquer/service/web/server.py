@@ -26,9 +26,8 @@ from conquer.service.store.database import Database, NoStoreError, StoreError
 from conquer.service.store.keys import all_invitations, cookie_secret, end_session, ended_sessions
 from conquer.service.store.log import Header
 from conquer.service.store.servers import BEAT
-from conquer.service.web.access import Access
+from conquer.service.web.access import Access, origins_of
 from conquer.service.web.connections import Bounds
-from conquer.service.web.cors import origins_of
 from conquer.service.web.limits import Budget, Rates
 from conquer.service.web.metrics import Meters
 from conquer.service.work import tasks
@@ -129,7 +128,7 @@ class Server:
 
     def brief(self, owner: str, work: "Steps | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
         """Run a generator, or a call of one slice, as long work that does not count among the owner's jobs."""
-        return asyncio.wrap_future(self.engine.long.submit(owner, as_steps(work), urgent, counted=False))
+        return asyncio.wrap_future(self.engine.long.submit(owner, work, urgent, counted=False))
 
     def _load_kernels(self) -> None:
         """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
@@ -196,13 +195,6 @@ class Server:
         """Read keys and links at once. If the store is away, they are read within a second of its return."""
         with contextlib.suppress(DBAPIError, OSError):
             await self.brief("keys", self.refresh_keys, urgent=True)
-
-
-def as_steps(work: "Steps | Callable[[], Any]") -> Steps:
-    """A job of long work: a generator as it is, or a call as one slice."""
-    if not callable(work):
-        return (yield from work)
-    return work()
 
 
 def _opened(settings: Settings) -> tuple[Database, Access]:

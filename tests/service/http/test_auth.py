@@ -5,6 +5,7 @@ from asyncio import run
 
 import httpx
 import pytest
+from starlette.requests import Request
 
 from conquer.service.admin import keys_add, keys_list, keys_revoke
 from conquer.service.errors import RefusalError
@@ -157,6 +158,11 @@ def test_a_key_made_while_serving_counts_within_a_second(start, tmp_path):
     assert httpx.get(f"{server.address}/v1/models", headers=bearer(secret)).status_code == 200
 
 
+def request(headers: dict[str, str], method: str = "GET") -> Request:
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    return Request({"type": "http", "method": method, "headers": encoded})
+
+
 def test_a_cookie_lasts_a_week_and_its_token_is_its_own(monkeypatch):
     keeper = Access("secret of the store")
     ann = keys.Key("1", "ann", frozenset({"admin"}), ("*",), 0.0)
@@ -167,13 +173,13 @@ def test_a_cookie_lasts_a_week_and_its_token_is_its_own(monkeypatch):
         monkeypatch.setattr(time, "time", lambda age=age: now - age)
         cookies[age] = {"cookie": f"a=b; {COOKIE}={keeper.sign_in('cnqr_ann', '')[1]}"}
     monkeypatch.setattr(time, "time", lambda: now)
-    found = {age: keeper.identify(headers, "GET").name for age, headers in cookies.items()}
+    found = {age: keeper.identify(request(headers)).name for age, headers in cookies.items()}
     assert found == {0: "ann", SECONDS - 60: "ann", SECONDS + 60: "", -60: "ann"}
-    token = keeper.page_token(cookies[0])
-    assert keeper.identify({**cookies[0], "x-conquer-token": token}, "POST") is ann
-    for wrong in ("", "x", token[:-1], keeper.page_token(cookies[SECONDS - 60])):
+    token = keeper.page_token(request(cookies[0]))
+    assert keeper.identify(request({**cookies[0], "x-conquer-token": token}, "POST")) is ann
+    for wrong in ("", "x", token[:-1], keeper.page_token(request(cookies[SECONDS - 60]))):
         with pytest.raises(RefusalError, match="token"):
-            keeper.identify({**cookies[0], "x-conquer-token": wrong}, "POST")
+            keeper.identify(request({**cookies[0], "x-conquer-token": wrong}, "POST"))
     other = Access("secret of another store")
     other.refresh([(keys.digest("cnqr_ann"), ann)], {})
-    assert other.identify(cookies[0], "GET") is keys.NOBODY
+    assert other.identify(request(cookies[0])) is keys.NOBODY

@@ -1,5 +1,6 @@
 """Items and votes in files, and the questions that people are asked about items."""
 
+import functools
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -74,7 +75,7 @@ async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
         return tasks.find(settings.task).read_file(settings, given)
 
     await call.loaded()
-    uploaded: Uploaded = await call.long(upload(call.run_now, read_file))
+    uploaded: Uploaded = await call.long(upload(functools.partial(call.now, learns=False), read_file))
     return uploaded
 
 
@@ -146,7 +147,7 @@ async def add_votes(call: Call, body: bytes, query: VotesQuery) -> VotesReply:
         raise invalid("the body must be a file of votes, got nothing")
 
     await call.loaded()
-    job = learn_votes(call.learn_now, body, name=mark, kind=query.kind, content=query.content)
+    job = learn_votes(call.now, body, name=mark, kind=query.kind, content=query.content)
     reply: VotesReply = await call.long(job)
     return reply
 

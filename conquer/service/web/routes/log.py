@@ -59,7 +59,9 @@ async def read_log(call: Call, query: LogQuery) -> Response:
     board = await _scores(call) if form == "preferences" else {}
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson"
     rows = chunks(call.server.database, model, form, query.after, task.answer_lines, board)
-    return attachment(call.chunks(rows), f"{call.model}.{_ENDINGS.get(form, f'{form}.jsonl')}", kind)
+    return attachment(
+        call.server.engine.long.stream(call.owner, rows), f"{call.model}.{_ENDINGS.get(form, f'{form}.jsonl')}", kind
+    )
 
 
 @routes.add("GET", "/v1/models/{name}/latest", "read")
@@ -91,7 +93,7 @@ async def _scores(call: Call) -> dict[str, float]:
 async def write_log(call: Call, body: bytes) -> Replayed:
     """Train a fresh model on a ledger."""
     await call.loaded()
-    done: Replayed = await call.long(feed(read_ledger(io.BytesIO(body)), call.learn_now))
+    done: Replayed = await call.long(feed(read_ledger(io.BytesIO(body)), call.now))
     return done
 
 

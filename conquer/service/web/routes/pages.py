@@ -1,6 +1,5 @@
 """The web pages: files of the package with a strict content policy; signing in and out."""
 
-import functools
 import mimetypes
 from importlib.resources import files
 from typing import Annotated
@@ -14,7 +13,7 @@ from conquer.service.model.schemas import Strict
 from conquer.service.store.keys import end_session
 from conquer.service.web.access import COOKIE, SECONDS
 from conquer.service.web.call import Call
-from conquer.service.web.endpoint import Endpoint, Routes
+from conquer.service.web.endpoint import Routes
 from conquer.service.web.replies import encode, reply
 
 routes = Routes()
@@ -46,8 +45,10 @@ class Visitor(msgspec.Struct):
     """The model of a session by a link."""
 
 
-async def _page(file: str, call: Call) -> Response:
-    return reply(_FILES[file], "text/html; charset=utf-8", headers=_HEADERS)
+def _add_page(path: str, file: str) -> None:
+    @routes.add("GET", path, None, page=True)
+    async def page(call: Call) -> Response:
+        return reply(_FILES[file], "text/html; charset=utf-8", headers=_HEADERS)
 
 
 for path, file in {
@@ -60,7 +61,7 @@ for path, file in {
     "/join": "join.html",
     "/docs": "docs.html",
 }.items():
-    routes.append(Endpoint("GET", path, None, functools.partial(_page, file), file, page=True))
+    _add_page(path, file)
 
 
 @routes.add("GET", "/static/{file}", None, page=True)
@@ -79,7 +80,7 @@ async def session(call: Call) -> Visitor:
     access, key = call.server.access, call.key
     roles = ["admin", "answer", "choose", "read"] if "admin" in key.roles else sorted(key.roles)
     model = None if key.voter is None else key.scope[0]
-    return Visitor(access.page_token(call.headers), key.name, roles, access.open, key.voter, model)
+    return Visitor(access.page_token(call), key.name, roles, access.open, key.voter, model)
 
 
 @routes.add("POST", "/login", None, page=True, limit=1 << 10)
@@ -94,7 +95,7 @@ async def login(call: Call, body: SignIn) -> Response:
 @routes.add("POST", "/logout", None, page=True)
 async def logout(call: Call) -> Response:
     """Sign out: the session ends here at once, on other servers within a second."""
-    ended = call.server.access.sign_out(call.headers)
+    ended = call.server.access.sign_out(call)
     if ended is not None:
         await call.on_store(lambda connection: end_session(connection, *ended))
     response = reply(status=204)
