@@ -316,6 +316,66 @@ export interface RankedItem {
   score: number;
 }
 
+/** Newest first; `next` is the `before` of the following page, null on the last page. */
+export interface LatestReply {
+  rows: LatestRow[];
+  next: number | null;
+}
+
+/**
+ * An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
+ *
+ * `word`: of a parse question.
+ */
+export interface LatestRow {
+  position: number;
+  at: number;
+  event: string | null;
+  voter: string | null;
+  items: ShownText[];
+  context?: string | null;
+  word?: string | null;
+  winner?: string | null;
+  learnt?: boolean | null;
+  reason?: string | null;
+  comment?: string | null;
+  settled?: boolean | null;
+}
+
+/**
+ * An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
+ *
+ * `label`, `image` and `format` are left out where it has none.
+ */
+export interface ShownText {
+  id: string;
+  text: string | null;
+  label?: string | null;
+  image?: string | null;
+  format?: string | null;
+}
+
+/** Rounds and answers taken over, and rows passed over by kind. */
+export interface Replayed {
+  rounds?: number;
+  learnt?: number;
+  passed_over?: Record<string, number>;
+}
+
+export interface EraseRequest {
+  voter: string;
+}
+
+/**
+ * `rows` were emptied. `remaining` learnt answers, by the person or to rounds made for them, have been pruned.
+ *
+ * The weights still contain what pruned answers taught, under no name.
+ */
+export interface Gone {
+  rows: number;
+  remaining: number;
+}
+
 /** A model to make. `believe` "auto": "voters" where the algorithm can weigh voters, else none. */
 export interface NewModel {
   algorithm?: string;
@@ -443,66 +503,6 @@ export interface InvitationList {
   invitations: InvitationInfo[];
 }
 
-/** Newest first; `next` is the `before` of the following page, null on the last page. */
-export interface LatestReply {
-  rows: LatestRow[];
-  next: number | null;
-}
-
-/**
- * An answer (`winner`, `learnt`, `reason`) or a flag (`comment`, `settled`) with its question.
- *
- * `word`: of a parse question.
- */
-export interface LatestRow {
-  position: number;
-  at: number;
-  event: string | null;
-  voter: string | null;
-  items: ShownText[];
-  context?: string | null;
-  word?: string | null;
-  winner?: string | null;
-  learnt?: boolean | null;
-  reason?: string | null;
-  comment?: string | null;
-  settled?: boolean | null;
-}
-
-/**
- * An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
- *
- * `label`, `image` and `format` are left out where it has none.
- */
-export interface ShownText {
-  id: string;
-  text: string | null;
-  label?: string | null;
-  image?: string | null;
-  format?: string | null;
-}
-
-/** Rounds and answers taken over, and rows passed over by kind. */
-export interface Replayed {
-  rounds?: number;
-  learnt?: number;
-  passed_over?: Record<string, number>;
-}
-
-export interface EraseRequest {
-  voter: string;
-}
-
-/**
- * `rows` were emptied. `remaining` learnt answers, by the person or to rounds made for them, have been pruned.
- *
- * The weights still contain what pruned answers taught, under no name.
- */
-export interface Gone {
-  rows: number;
-  remaining: number;
-}
-
 export interface Health {
   status: string;
 }
@@ -626,6 +626,41 @@ export interface Routes {
     given: { path: { name: string }; body: RankingDocument };
     reply: RankingReply;
   };
+  /** The log: jsonl, preferences, ledger, answers or csv */
+  "GET /v1/models/{name}/log": {
+    given: { path: { name: string }; query?: { format?: Word; after?: Word } };
+    reply: string | ArrayBuffer;
+  };
+  /** Train a fresh model on a ledger */
+  "POST /v1/models/{name}/log": {
+    given: { path: { name: string }; body: Contents };
+    reply: Replayed;
+  };
+  /** The last answers or flags with their texts */
+  "GET /v1/models/{name}/latest": {
+    given: { path: { name: string }; query?: { kind?: Word; before?: Word; limit?: Word } };
+    reply: LatestReply;
+  };
+  /** Remove a voter's rows; the model becomes what it would be without them */
+  "POST /v1/models/{name}/erase": {
+    given: { path: { name: string }; body: EraseRequest };
+    reply: Gone;
+  };
+  /** A parser's progress */
+  "GET /v1/models/{name}/parser": {
+    given: { path: { name: string } };
+    reply: Record<string, unknown>;
+  };
+  /** A parser's trees, CoNLL-U */
+  "GET /v1/models/{name}/trees": {
+    given: { path: { name: string } };
+    reply: string | ArrayBuffer;
+  };
+  /** The parser for conquer parse predict */
+  "GET /v1/models/{name}/parser/file": {
+    given: { path: { name: string } };
+    reply: string | ArrayBuffer;
+  };
   /** Create a model */
   "POST /v1/models": {
     given: { body: NewModel };
@@ -680,41 +715,6 @@ export interface Routes {
   "DELETE /v1/models/{name}/invitations/{invitation}": {
     given: { path: { name: string; invitation: string } };
     reply: undefined;
-  };
-  /** The log: jsonl, preferences, ledger, answers or csv */
-  "GET /v1/models/{name}/log": {
-    given: { path: { name: string }; query?: { format?: Word; after?: Word } };
-    reply: string | ArrayBuffer;
-  };
-  /** Train a fresh model on a ledger */
-  "POST /v1/models/{name}/log": {
-    given: { path: { name: string }; body: Contents };
-    reply: Replayed;
-  };
-  /** The last answers or flags with their texts */
-  "GET /v1/models/{name}/latest": {
-    given: { path: { name: string }; query?: { kind?: Word; before?: Word; limit?: Word } };
-    reply: LatestReply;
-  };
-  /** Remove a voter's rows; the model becomes what it would be without them */
-  "POST /v1/models/{name}/erase": {
-    given: { path: { name: string }; body: EraseRequest };
-    reply: Gone;
-  };
-  /** A parser's progress */
-  "GET /v1/models/{name}/parser": {
-    given: { path: { name: string } };
-    reply: Record<string, unknown>;
-  };
-  /** A parser's trees, CoNLL-U */
-  "GET /v1/models/{name}/trees": {
-    given: { path: { name: string } };
-    reply: string | ArrayBuffer;
-  };
-  /** The parser for conquer parse predict */
-  "GET /v1/models/{name}/parser/file": {
-    given: { path: { name: string } };
-    reply: string | ArrayBuffer;
   };
   /** The process is alive */
   "GET /healthz": {

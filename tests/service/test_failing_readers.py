@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from conquer.service.web.routes import boards
+from conquer.service.web.routes import results
 
 from .conftest import run
 from .test_voters import ITEMS, answered
@@ -24,7 +24,7 @@ def test_a_reader_that_fails_leaves_the_model_in_memory(local, monkeypatch, capl
             await answered(client, 10)
             held = app.server.engine.models["m"]
             offer = (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
-            monkeypatch.setattr(boards, "rank", broken)
+            monkeypatch.setattr(results, "rank", broken)
             engine, commits = app.server.engine, app.server.engine.commits
             # Both in one batch: neither waits for the other, and nothing is done twice.
             reading = client.post("/v1/models/m/rank", json={"items": ITEMS})

@@ -13,7 +13,7 @@ from conquer.service.store.backup import back_up, bring_back
 from conquer.service.store.database import Database
 from conquer.service.store.images import ending_of, name_of
 from conquer.service.store.schema import images
-from conquer.service.web.routes import images as route
+from conquer.service.web.routes import items as route
 
 from .conftest import read_items, run
 
@@ -71,7 +71,7 @@ def test_uploaded_and_served_as_what_it_is(local):
 
 
 def test_what_is_no_image_or_too_much_is_refused(local, monkeypatch):
-    monkeypatch.setattr(route, "_MOST", 2)
+    monkeypatch.setattr(route, "_MOST_IMAGES", 2)
 
     async def go():
         async with local().running() as client:

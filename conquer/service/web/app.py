@@ -17,19 +17,16 @@ from conquer.service.web.connections import Requests
 from conquer.service.web.endpoint import Endpoint
 from conquer.service.web.openapi import document
 from conquer.service.web.replies import failure
-from conquer.service.web.routes import boards, events, health, images, invitations, items, log, models, pages
+from conquer.service.web.routes import events, health, items, models, results, sessions
 from conquer.service.web.server import Server
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *events.routes,
     *items.routes,
-    *images.routes,
-    *boards.routes,
+    *results.routes,
     *models.routes,
-    *invitations.routes,
-    *log.routes,
+    *sessions.routes,
     *health.routes,
-    *pages.routes,
 )
 
 

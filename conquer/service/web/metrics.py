@@ -2,7 +2,6 @@
 
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, disable_created_metrics
 from prometheus_client import generate_latest as text_of
@@ -27,47 +26,43 @@ class Meters:
 
     def __init__(self, alarms: Alarms, gauges: Iterable[tuple[str, str, Callable[[], float]]] = ()) -> None:
         self._registry = registry = CollectorRegistry()
-        requests = Counter("conquer_requests", "Requests by route and status.", _REQUEST, registry=registry)
-        seconds = Histogram("conquer_request_seconds", "Time to reply.", ["path"], registry=registry, buckets=_BUCKETS)
-        answers = Counter("conquer_answers", "Answers sent, by outcome.", _ANSWER, registry=registry)
-        choices = Counter("conquer_choices", "Rounds decided.", ["model", "query"], registry=registry)
-        self._by_model = answers, choices
-        # `labels` takes ten times as long as a lookup here.
-        self._requests, self._seconds = lru_cache(1024)(requests.labels), lru_cache(1024)(seconds.labels)
-        self._answers, self._choices = lru_cache(1024)(answers.labels), lru_cache(1024)(choices.labels)
+        self._requests = Counter("conquer_requests", "Requests by route and status.", _REQUEST, registry=registry)
+        self._seconds = Histogram(
+            "conquer_request_seconds", "Time to reply.", ["path"], registry=registry, buckets=_BUCKETS
+        )
+        self._answers = Counter("conquer_answers", "Answers sent, by outcome.", _ANSWER, registry=registry)
+        self._choices = Counter("conquer_choices", "Rounds decided.", ["model", "query"], registry=registry)
         registry.register(_Alarms(alarms))
         for name, about, read in gauges:
             Gauge(name, about, registry=registry).set_function(read)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        self._requests(method, path, status).inc()
-        self._seconds(path).observe(seconds)
+        self._requests.labels(method, path, status).inc()
+        self._seconds.labels(path).observe(seconds)
 
     def answered(self, model: str, found: Iterable[AnswerReply | RefusalError]) -> None:
         """Count answers by outcome."""
         for one in found:
             if isinstance(one, AnswerReply):
-                self._answers(model, one.status, one.reason or "").inc()
+                self._answers.labels(model, one.status, one.reason or "").inc()
             else:
                 self.refused(model, one)
 
     def refused(self, model: str, refusal: RefusalError, times: int = 1) -> None:
         """Count answers that were not carried out, or perhaps were."""
         outcome = "indeterminate" if refusal.kind is Kind.INDETERMINATE else "refused"
-        self._answers(model, outcome, refusal.code).inc(times)
+        self._answers.labels(model, outcome, refusal.code).inc(times)
 
     def chosen(self, model: str, found: Iterable[ChooseReply | RefusalError]) -> None:
         """Count rounds by what was asked; refusals are left out."""
         for one in found:
             if isinstance(one, ChooseReply):
-                self._choices(model, one.query).inc()
+                self._choices.labels(model, one.query).inc()
 
     def forget(self, model: str) -> None:
         """Drop the counters of a deleted model."""
-        for counter in self._by_model:
+        for counter in (self._answers, self._choices):
             counter.remove_by_labels({"model": model})
-        self._answers.cache_clear()
-        self._choices.cache_clear()
 
     def text(self, may_see: Callable[[str], bool]) -> bytes:
         """The metrics of the server, and of the models for which `may_see` is true."""

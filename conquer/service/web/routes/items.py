@@ -1,19 +1,23 @@
-"""Items and votes in files, and the questions that people are asked about items."""
+"""Files of items, images and votes, and the questions that people are asked about items."""
 
 import functools
+import re
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+from sqlalchemy import Connection
+from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.schemas import Format, Group, Identifier, ModelSettings, Strict
+from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
+from conquer.service.model.schemas import UPLOADED, Format, Group, Identifier, ModelSettings, Strict
 from conquer.service.store import images, log
 from conquer.service.web.call import Call
 from conquer.service.web.endpoint import Routes
+from conquer.service.web.replies import reply
 from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look
 from conquer.service.work.item_files import Uploaded
@@ -23,6 +27,18 @@ from conquer.service.work.pool import groups_of, upload
 from conquer.service.work.votes import VotesReply, learn_votes
 
 routes = Routes()
+_LARGEST_IMAGE = 4 << 20
+"""Bytes of one image."""
+_MOST_IMAGES, _IMAGE_ROOM = 10_000, 512 << 20
+"""Images of one model, and their bytes."""
+_is_image = re.compile(UPLOADED).fullmatch
+_IMAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; sandbox",
+    "cross-origin-resource-policy": "same-origin",
+    "content-disposition": "inline",
+    # Its name is a digest of its bytes, so it never changes; it needs a key, so no shared cache keeps it.
+    "cache-control": "private, max-age=31536000, immutable",
+}
 
 
 class ItemsQuery(Strict):
@@ -71,7 +87,7 @@ async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     file = tasks.ItemFile(body, query.held_out, query.text)
 
     def read_file(settings: ModelSettings, first: int) -> Generator[None, None, tuple[list[Group], Uploaded]]:
-        given = replace(file, first=first, images=_images(call))
+        given = replace(file, first=first, images=_images_by_file(call))
         return tasks.find(settings.task).read_file(settings, given)
 
     await call.loaded()
@@ -79,7 +95,7 @@ async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     return uploaded
 
 
-def _images(call: Call) -> dict[str, str]:
+def _images_by_file(call: Call) -> dict[str, str]:
     """The model's images by the names of their files. Not for the event loop."""
     with call.server.database.reading() as connection:
         header = log.headers(connection, [call.model]).get(call.model)
@@ -148,8 +164,8 @@ async def add_votes(call: Call, body: bytes, query: VotesQuery) -> VotesReply:
 
     await call.loaded()
     job = learn_votes(call.now, body, name=mark, kind=query.kind, content=query.content)
-    reply: VotesReply = await call.long(job)
-    return reply
+    learnt: VotesReply = await call.long(job)
+    return learnt
 
 
 @routes.add("GET", "/v1/models/{name}/task", "answer")
@@ -172,3 +188,78 @@ async def task(call: Call) -> Task:
         )
 
     return await call.on_model(work)
+
+
+class ImageQuery(Strict):
+    """`file`: the name by which a file of items refers to the image."""
+
+    file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class UploadedImage(msgspec.Struct):
+    """`image`: the name by which an item refers to it; `file`: the name by which a file of items may."""
+
+    image: str
+    kind: str
+    bytes: int
+    file: str | None = None
+
+
+@routes.add("POST", "/v1/models/{name}/images", "admin", limit=_LARGEST_IMAGE)
+async def upload_image(call: Call, body: bytes, query: ImageQuery) -> UploadedImage:
+    """Add an image: PNG, JPEG, WebP or GIF."""
+    data, file = body, query.file
+    ending = images.ending_of(data)
+    if ending is None:
+        raise invalid(f"an image must be PNG, JPEG, WebP or GIF, got {data[:12]!r}")
+    if file is not None and not file.isprintable():
+        raise invalid(f"file must be a name of printable characters, got {file[:80]!r}")
+    name = images.name_of(data, ending)
+
+    def work(turn: Turn) -> None:
+        connection, model = turn.connection, turn.state.id
+        count, size = images.used(connection, model)
+        if not images.has(connection, model, name) and (count >= _MOST_IMAGES or size + len(data) > _IMAGE_ROOM):
+            raise conflict(
+                "no_room",
+                f"a model has at most {_MOST_IMAGES} images of {_IMAGE_ROOM} bytes together, has {count} of {size}",
+            )
+        images.write(connection, model, name, file, data, turn.now)
+
+    await call.on_model(work)
+    return UploadedImage(name, images.KINDS[ending], len(data), file)
+
+
+@routes.add("GET", "/v1/models/{name}/images/{image}", "answer|read", kind="image/*")
+async def read_image(call: Call) -> Response:
+    """An image."""
+    name, model = call.path_params["image"], call.model
+
+    def find(connection: Connection) -> bytes | None:
+        found = log.headers(connection, [model]).get(model)
+        if found is None:
+            raise unknown_model(model)
+        return images.read(connection, found.id, name)
+
+    data = await call.read(find) if _is_image(name) else None
+    if data is None:
+        raise _unknown_image(call)
+    return reply(data, images.KINDS[name.rpartition(".")[2]], headers=_IMAGE_HEADERS)
+
+
+@routes.add("DELETE", "/v1/models/{name}/images/{image}", "admin", status=204)
+async def delete_image(call: Call) -> Response:
+    """Delete an image; items that refer to it are shown without."""
+    name = call.path_params["image"]
+    # PostgreSQL would fail the whole batch for a name with a zero byte.
+    if _is_image(name) is None:
+        raise _unknown_image(call)
+    if not await call.on_model(lambda turn: images.remove(turn.connection, turn.state.id, name)):
+        raise _unknown_image(call)
+    await call.brief(call.server.database.scrub_soon)
+    return reply(status=204)
+
+
+def _unknown_image(call: Call) -> RefusalError:
+    message = f"model {call.model!r} has no image {call.path_params['image'][:80]!r}"
+    return RefusalError(Kind.UNKNOWN, "unknown_image", message)
