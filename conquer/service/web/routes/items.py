@@ -1,7 +1,5 @@
 """Items and votes in files, and the questions that people are asked about items."""
 
-from collections.abc import Generator
-from dataclasses import replace
 from typing import Annotated, Literal
 
 import msgspec
@@ -9,7 +7,7 @@ from msgspec import Meta
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, invalid
-from conquer.service.model.schemas import Format, Group, Identifier, ModelSettings, Strict
+from conquer.service.model.schemas import Format, Identifier, ModelSettings, Strict
 from conquer.service.store import images, log
 from conquer.service.web.call import Call
 from conquer.service.web.endpoint import Routes
@@ -69,9 +67,8 @@ async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     """Add a file of items to ask about: JSON or a table."""
     file = tasks.ItemFile(body, query.held_out, query.text)
 
-    def read_file(settings: ModelSettings, first: int) -> Generator[None, None, tuple[list[Group], Uploaded]]:
-        given = replace(file, first=first, images=_images(call))
-        return tasks.find(settings.task).read_file(settings, given)
+    def read_file(settings: ModelSettings, first: int) -> tasks.FileReading:
+        return tasks.find(settings.task).read_file(settings, file._replace(first=first, images=_images(call)))
 
     await call.loaded()
     uploaded: Uploaded = await call.long(upload(call.run_now, read_file))
