@@ -342,11 +342,7 @@ export interface LatestRow {
   settled?: boolean | null;
 }
 
-/**
- * An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
- *
- * `label`, `image` and `format` are left out where it has none.
- */
+/** An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone. */
 export interface ShownText {
   id: string;
   text: string | null;

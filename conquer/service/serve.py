@@ -132,7 +132,7 @@ def start_from_file(connection: Connection, path: str | Path, parse: bool, text:
         return f"the model {name!r} is there already and stays as it is: {path} was not read"
     settings = ModelSettings(algorithm="gnr", planted=0.05)
     if parse:
-        settings = tasks.find("parse").completed(ModelSettings(algorithm="parser", task="parse", planted=0.05), False)
+        settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
     file = tasks.ItemFile(content(Path(path)), text=text)
     groups, found = finish(tasks.find(settings.task).read_file(settings, file))
     add_groups(connection, create(connection, name, settings), groups)

@@ -11,7 +11,7 @@ from conquer import saving
 from conquer.learners.believer import believer
 from conquer.registry import make
 from conquer.service.work import votes
-from conquer.service.work.importing import imported
+from conquer.service.work.creation import imported
 from conquer.types import Choice, Query, Source
 
 from .test_votes import LINES, same, send, serving, state
@@ -87,9 +87,9 @@ def test_a_turn_looks_up_some_bytes_at_most(local, monkeypatch):
     monkeypatch.setattr(votes, "_BYTES", 100_000)
     sizes, work_on = [], votes._learn
 
-    def counted(turn, mark, first, part):
+    def counted(turn, part):
         sizes.append(len(part))
-        return work_on(turn, mark, first, part)
+        return work_on(turn, part)
 
     async def work(client, _server):
         await items(client, 20_000)
@@ -97,7 +97,7 @@ def test_a_turn_looks_up_some_bytes_at_most(local, monkeypatch):
         await send(client, b"left,right,winner,count\na,b,a,5\n")
 
     serving(local, work)
-    assert max(sizes) == 2
+    assert max(sizes) == 3
 
 
 OTHERS = {

@@ -169,9 +169,9 @@ def test_names_beyond_the_most_share_the_side_of_all(local, monkeypatch):
             }
             state = app.server.engine.models["m"]
             live = state.learner
-            copy = boards.BoardCopy.of(state, live)
-            assert not any(name.startswith(("voters", "half")) for name in copy.arrays)
-            one, two = (learner.learner.board(np.eye(5)) for learner in (live, copy.learner()))
+            copy = boards.copied_learner(live)()
+            assert not any(name.startswith(("voters", "half")) for name in copy.learner.arrays())
+            one, two = (learner.learner.board(np.eye(5)) for learner in (live, copy))
             assert np.array_equal(one.low, two.low)
             app.server.engine.models.clear()
             await client.get("/v1/models/m")

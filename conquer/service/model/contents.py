@@ -52,12 +52,14 @@ def prompt_of(raw: Any) -> Any:
     return context["text"] if has_parts(context) and isinstance(context.get("text"), str) else context
 
 
-def shown_of(item: Item | None) -> list[Any]:
+def text_of(content: Any) -> str | None:
+    """A text as it is, None as None, anything else as JSON."""
+    return content if content is None or isinstance(content, str) else msgspec.json.encode(content).decode()
+
+
+def shown_of(item: Item | None) -> list[str | None]:
     """Its label, its meta as JSON and its image, as cells of a table."""
-    if item is None:
-        return [None] * len(EXPORTED)
-    found = [getattr(item, name) for name in EXPORTED]
-    return [msgspec.json.encode(cell).decode() if isinstance(cell, dict) else cell for cell in found]
+    return [text_of(getattr(item, name, None)) for name in EXPORTED]
 
 
 def shown_with(items: dict[str, Item], names: Sequence[tuple[str, str]]) -> dict[str, Any]:

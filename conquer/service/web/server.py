@@ -24,7 +24,7 @@ from conquer.service.settings import Settings
 from conquer.service.store import keys
 from conquer.service.store.database import Database, NoStoreError, StoreError
 from conquer.service.store.keys import all_invitations, cookie_secret, end_session, ended_sessions
-from conquer.service.store.log import Header
+from conquer.service.store.log import Header, all_headers
 from conquer.service.store.servers import BEAT
 from conquer.service.web.access import Access, origins_of
 from conquer.service.web.connections import Bounds
@@ -134,7 +134,9 @@ class Server:
         """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
         background.compile_all()
         background.report = logger.info
-        for name in dict.fromkeys(["pick", *(header.settings.task for header in self.listing.headers())]):
+        with self.database.reading() as connection:
+            headers = all_headers(connection)
+        for name in {"pick", *(header.settings.task for header in headers)}:
             tasks.find(name).warm()
 
     def _measure(self) -> None:

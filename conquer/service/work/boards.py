@@ -1,19 +1,16 @@
 """Boards: items best first, with intervals, computed from a copy of the model as long work."""
 
 import asyncio
-import math
 from collections import Counter, OrderedDict
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from conquer.boards import Board
-from conquer.features.featurizer import Featurizer
 from conquer.learners.believer import believer
 from conquer.models.full import Full
 from conquer.rows import SparseRows, stack
@@ -23,8 +20,7 @@ from conquer.service.errors import Kind, RefusalError, conflict, invalid, stoppi
 from conquer.service.model.pick_learner import PickLearner, fresh_learner
 from conquer.service.model.reading import decode_items
 from conquer.service.model.records import Decision, Voted
-from conquer.service.model.schemas import Group, Item, ModelSettings, Value
-from conquer.service.model.state import ModelState
+from conquer.service.model.schemas import Group, Item, Value
 from conquer.service.store import log
 from conquer.service.work.pool import groups_of
 
@@ -45,8 +41,8 @@ _json = msgspec.json.Encoder().encode
 Interval = Literal["anytime", "proved", "fixed"]
 Bound = float | None
 """A number, or null where it is infinite, which JSON cannot express."""
-Version = tuple[int, int, int]
-"""A model's id, its position, and the position of the last correction it was replayed with."""
+Version = tuple[int, int]
+"""A model's id and its position. Boards are asked of settled models: the same rows give the same board."""
 
 
 class BoardItem(msgspec.Struct):
@@ -118,37 +114,6 @@ class Look:
     groups: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BoardCopy:
-    """A model at a version without its voters, and the items for its board, at most `most`."""
-
-    version: Version
-    settings: ModelSettings
-    arrays: dict[str, NDArray[Any]]
-    featurizer: Featurizer
-    groups: tuple[Group, ...] = ()
-    most: int = MOST
-
-    @classmethod
-    def of(cls, state: ModelState, learner: PickLearner) -> "BoardCopy":
-        """Copy the weights; only the featurizer is shared."""
-        arrays = {name: array.copy() for name, array in _inner(learner).arrays().items()}
-        version = state.id, state.position, state.generation
-        return cls(version, learner.settings, arrays, learner.reader.featurizer)
-
-    def learner(self) -> PickLearner:
-        """A learner that scores and ranks as the copied one did."""
-        twin = fresh_learner(self.settings)
-        twin.restore(self.arrays)
-        return PickLearner(self.settings, twin, self.featurizer)
-
-
-def _inner(learner: PickLearner) -> Any:
-    """The learner without what it knows of voters."""
-    believing = believer(learner.learner)
-    return learner.learner if believing is None else believing.learner
-
-
 def rank(turn: Turn, items: bytes, context: bytes, room: int) -> RankingReply:
     """Items by the model's current scores; no round is used and nothing is logged."""
     learner = turn.state.learner
@@ -216,11 +181,11 @@ class Boards:
             self._orders.pop(place, None)
 
     def _make(self, name: str, look: Look) -> Generator[None, None, BoardReply]:
-        copy = self._engine.call_now(name, lambda turn: _copied(turn, look), reads=True)
+        copy: BoardCopy = self._engine.call_now(name, partial(_copied, look=look), reads=True)
         if not copy.groups:
             yield
             with self._engine.database.reading() as connection:
-                copy = replace(copy, groups=_latest_groups(connection, copy.version[0], copy.most))
+                copy = copy._replace(groups=_latest_groups(connection, copy.version[0], copy.most))
         return (yield from compute(copy, look))
 
     def turn_away(self) -> None:
@@ -231,7 +196,30 @@ class Boards:
 
 
 def _version(turn: Turn) -> Version:
-    return turn.state.id, turn.state.position, turn.state.generation
+    return turn.state.id, turn.state.position
+
+
+class BoardCopy(NamedTuple):
+    """What a board is made of: the model at a version, copied, and the items, at most `most`."""
+
+    version: Version
+    learner: Callable[[], PickLearner]
+    groups: Sequence[Group]
+    most: int
+
+
+def copied_learner(learner: PickLearner) -> Callable[[], PickLearner]:
+    """Copy the weights, without voters; the function makes a learner of them, in another thread."""
+    settings, featurizer, believing = learner.settings, learner.reader.featurizer, believer(learner.learner)
+    inner = learner.learner if believing is None else believing.learner
+    arrays = {name: array.copy() for name, array in inner.arrays().items()}
+
+    def twin() -> PickLearner:
+        fresh = fresh_learner(settings)
+        fresh.restore(arrays)
+        return PickLearner(settings, fresh, featurizer)
+
+    return twin
 
 
 def _copied(turn: Turn, look: Look) -> BoardCopy:
@@ -251,16 +239,16 @@ def _copied(turn: Turn, look: Look) -> BoardCopy:
     group = look.group
     if group is not None and not 0 <= group < len(pool):
         raise invalid(f"group must be in [0, {len(pool)}), got {group}")
-    groups = tuple(pool) if group is None else (pool[group],)
+    groups = list(pool) if group is None else [pool[group]]
     count = sum(len(one.items) for one in groups)
-    most = LISTED if look.groups is not None and isinstance(getattr(_inner(learner), "model", None), Full) else MOST
+    most = LISTED if look.groups is not None and isinstance(getattr(learner.learner, "model", None), Full) else MOST
     if count > most:
         remedy = "choose one with group=NUMBER" if len(pool) > 1 else "rank them with POST .../rank"
         raise conflict("too_many_items", f"this board has at most {most:,} items, the pool has {count:,}: {remedy}")
-    return replace(BoardCopy.of(turn.state, learner), groups=groups, most=most)
+    return BoardCopy(_version(turn), copied_learner(learner), groups, most)
 
 
-def _latest_groups(connection: Connection, model: int, most: int) -> tuple[Group, ...]:
+def _latest_groups(connection: Connection, model: int, most: int) -> list[Group]:
     """The items of the latest rounds and votes, each id once, with the context of its last round."""
     seen: set[str] = set()
     found = []
@@ -270,7 +258,7 @@ def _latest_groups(connection: Connection, model: int, most: int) -> tuple[Group
         seen.update(item.id for item in items)
         if items:
             found.append(Group(items, msgspec.json.decode(bytes(one.context))))
-    return tuple(found)
+    return found
 
 
 def compute(copy: BoardCopy, look: Look) -> Generator[None, None, BoardReply]:
@@ -285,30 +273,24 @@ def compute(copy: BoardCopy, look: Look) -> Generator[None, None, BoardReply]:
     yield
     try:
         listed = {"names": [item.id for item in items]} if groups is None else {"groups": groups}
-        rows = stack([read.rows for read in reads])
-        board = learner.learner.board(rows, delta=look.delta, interval=look.interval, **listed)
+        features = stack([read.rows for read in reads])
+        board = learner.learner.board(features, delta=look.delta, interval=look.interval, **listed)
     except (ValueError, ArithmeticError) as error:
         raise conflict("no_board", str(error)) from None
     yield
     texts = [item.label or item.text for item in items] if groups is None else [None] * len(board)
-    return _reply(board, texts, Counter(groups or ()), copy, look)
-
-
-def _reply(
-    board: Board, texts: Sequence[str | None], counts: Mapping[str, int], copy: BoardCopy, look: Look
-) -> BoardReply:
-    beaten, maybe, count = board.better.sum(axis=1), set(board.best.tolist()), len(board)
-    more = [*board.more.tolist(), None]
+    scores, low, high, beaten = (each.tolist() for each in (board.scores, board.low, board.high, board.better.sum(1)))
+    counts, maybe, more = Counter(groups or ()), {*board.best.tolist()}, [*board.more.tolist(), None]
     rows = [
         BoardItem(
             id=board.name(k),
             rank=rank,
-            score=float(board.scores[k]),
-            low=_bound(board.low[k]),
-            high=_bound(board.high[k]),
-            better=int(beaten[k]),
+            score=scores[k],
+            low=low[k],
+            high=high[k],
+            better=beaten[k],
             best=k in maybe,
-            more=_bound(more[rank - 1]),
+            more=more[rank - 1],
             text=(texts[k] or "")[:200] or None,
             count=counts.get(board.name(k)),
         )
@@ -317,14 +299,9 @@ def _reply(
     stop = None
     if look.tolerance is not None:
         said = board.stop(look.tolerance)
-        leader = board.name(said.leader)
-        stop = StopReply(said.done, leader, said.tolerance, said.chance, _bound(said.more), said.text)
-    pairs, mean = (int(board.better.sum()), count * (count - 1) // 2), float(board.scores.mean())
+        stop = StopReply(said.done, board.name(said.leader), said.tolerance, said.chance, said.more, said.text)
+    pairs, mean = (sum(beaten), len(board) * (len(board) - 1) // 2), float(board.scores.mean())
     return BoardReply(rows, mean, pairs, board.answers, copy.version[1], look.interval, look.delta, stop, look.groups)
-
-
-def _bound(value: Any) -> Bound:
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def group_names(items: Sequence[Item], feature: str) -> list[str]:
@@ -345,8 +322,6 @@ def group_names(items: Sequence[Item], feature: str) -> list[str]:
 
 def _name(value: Value | None) -> str:
     """A value as a name; 2.0 is 2."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else str(value)
-    return (value or "").strip()
+    if value is None or isinstance(value, str):
+        return (value or "").strip()
+    return _json(value).decode().removesuffix(".0")

@@ -1,17 +1,26 @@
-"""Creation of a model: its row in the store, and a snapshot if it has one to start from."""
+"""Creation of a model: its row in the store, and a snapshot if it starts from a model file."""
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, func, insert, select
 
-from conquer.service.errors import Kind, RefusalError, conflict
-from conquer.service.model.schemas import ModelSettings
+from conquer import saving
+from conquer.learners.believer import believer
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
+from conquer.service.model.pick_learner import PickLearner, stored_featurizer
+from conquer.service.model.pick_settings import check_settings
+from conquer.service.model.schemas import FeatureSettings, ModelSettings
+from conquer.service.model.tally import Tally, read_tally
 from conquer.service.settings import Limits
 from conquer.service.store import snapshots
 from conquer.service.store.schema import models
+from conquer.types import Learner
 
+_LARGEST_DIM = 1 << 24
+_LARGEST_COUNT = 1 << 53
 _json = msgspec.json.Encoder().encode
 
 
@@ -40,3 +49,47 @@ def create(
     for part, piece in enumerate(pieces):
         snapshots.write_piece(connection, model_id, 0, part, len(pieces), now, piece)
     return model_id
+
+
+def imported(data: bytes) -> tuple[ModelSettings, bytes]:
+    """A model file from anyone (the service, `conquer.save`) as settings and the state to start from.
+
+    Counts go on from the file's; names of people stay behind, because this model's log does not know them.
+    """
+    try:
+        learner, extra, arrays = saving.loads(data, largest_dim=_LARGEST_DIM)
+        featurizer = stored_featurizer(extra, arrays)
+        features, tally = FeatureSettings(learner.dim), Tally()
+        if (service := extra.get("service")) is not None:
+            settings = msgspec.convert(service["settings"], ModelSettings)
+            tally = read_tally(service["tally"], _LARGEST_COUNT)
+        else:
+            if featurizer is not None:
+                learn = None if featurizer.learn is None else list(featurizer.learn)
+                words = featurizer.kind, featurizer.columns, list(featurizer.ngrams)
+                features = FeatureSettings(learner.dim, *words, featurizer.encoder, learn, featurizer.products)
+            parameters: dict[str, Any] = dict(learner.parameters)
+            kind, believe = parameters.pop("model", "diagonal"), parameters.pop("believe", None)
+            settings = ModelSettings(learner.name, kind, parameters, features, believe=believe)
+        if settings.task != "pick" or settings.algorithm != learner.name:
+            raise ValueError(f"a file of {learner.name!r} cannot be a {settings.task} model of {settings.algorithm!r}")
+        if settings.features.dim != learner.dim or (featurizer is not None and featurizer.dim != learner.dim):
+            raise ValueError(f"the learner has {learner.dim} features, its settings speak of {settings.features.dim}")
+        check_settings(settings)
+        tally.voters, tally.people = {}, {}
+        tally.recent = [one for one in tally.recent if one.voter is None]
+        # Rows that could not be read are another log's.
+        tally.quarantined, tally.reasons = 0, []
+        _unname(learner)
+        return settings, PickLearner(settings, learner, featurizer).dumps(_json(tally).decode())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise invalid(f"not a model file: {error!s:.500}") from None
+
+
+def _unname(learner: Learner) -> None:
+    """Number the voters that the learner weighs, all at once: what is known of each stays theirs, under no name."""
+    weighing = believer(learner)
+    if weighing is not None:
+        table = weighing.table
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(name for _, name in table.names))}
+        table.names = {(kind, f"forgotten-{numbers[name]}"): k for (kind, name), k in table.names.items()}

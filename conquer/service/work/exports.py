@@ -11,16 +11,15 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy import Connection
 
-from conquer.service.model.contents import EXPORTED, content_of, items_in, prompt_of, shown_of, shown_with
+from conquer.service.model.contents import EXPORTED, content_of, items_in, prompt_of, shown_of, shown_with, text_of
 from conquer.service.model.event import Event
 from conquer.service.model.records import ABSENT, Answered, Entry, Voted
-from conquer.service.model.schemas import EventId, Identifier, Item, Raw
+from conquer.service.model.schemas import EventId, Identifier, Raw
 from conquer.service.store import log
 from conquer.service.store.database import Database
 
-FORMATS = ("jsonl", "preferences", "ledger", "answers", "csv")
-Record = Callable[[Entry, Event], bytes | None]
-"""An answer and its event to a line; None where there is none."""
+Record = Callable[[Entry, Answered, Event], bytes | None]
+"""An answer or a vote, what it says, and its event to a line; None where there is none."""
 _ROWS = 250
 """Rows read for one chunk."""
 _BYTES = 4 << 20
@@ -52,7 +51,7 @@ def chunks(
     task_lines: Callable[[Connection, int], Record] | None,
     board: Mapping[str, float],
 ) -> Iterator[bytes]:
-    """The rows after a position, in one of FORMATS. Each chunk is one slice of long work; some are empty.
+    """The rows after a position. Each chunk is one slice of long work; some are empty.
 
     `task_lines`: how the model's task writes its answers. `board`: scores by item, for preferences. Each chunk is read
     in its own transaction; positions never change, so together they are consistent.
@@ -92,10 +91,10 @@ def _records(
     for row in answers:
         if str(row.event) not in covered or size > _BYTES:
             return b"".join(texts), row.position - 1
-        text = record(row, events[str(row.event)]) if str(row.event) in events else None
-        if text is not None:
-            texts.append(text)
-            size += len(text)
+        if str(row.event) in events:
+            said: Answered = row.body.said if isinstance(row.body, Voted) else row.body
+            texts.append(record(row, said, events[str(row.event)]) or b"")
+            size += len(texts[-1])
     return b"".join(texts), rows[-1].position
 
 
@@ -105,18 +104,16 @@ def line(entry: Entry) -> bytes:
     return _json(Line(entry.kind, entry.position, entry.at, entry.event, entry.voter, body)) + b"\n"
 
 
-def preference(entry: Entry, event: Event, board: Mapping[str, float]) -> bytes | None:
+def preference(entry: Entry, said: Answered, event: Event, board: Mapping[str, float]) -> bytes | None:
     """An answer as a prompt/chosen/rejected record; None where no item won against one other.
 
     Items are their texts where they have them, with labels, meta and images. `margin`: the chosen item's lead in score
     when the question was chosen; `board`: current scores by id.
     """
-    said: Answered = entry.body.said if isinstance(entry.body, Voted) else entry.body
     if said.value is None or said.value == 0 or len(event.shown) != 2 or event.about is not None:
         return None
-    items = items_in(event.chosen.items)
+    items, scores = items_in(event.chosen.items), _scores(event)
     won, lost = event.shown[said.value < 0], event.shown[said.value > 0]
-    scores = [event.chosen.scores[k] for k in event.chosen.shown] if event.chosen.scores else []
     record = {
         "prompt": prompt_of(event.chosen.context),
         "chosen": content_of(items[won]),
@@ -129,18 +126,22 @@ def preference(entry: Entry, event: Event, board: Mapping[str, float]) -> bytes 
         "weight": said.weight,
         "chosen_id": won,
         "rejected_id": lost,
-        "margin": (scores[0] - scores[1]) * (1 if said.value > 0 else -1) if scores else None,
+        "margin": scores[won] - scores[lost] if len(scores) == 2 else None,
         "chosen_score": board.get(won),
         "rejected_score": board.get(lost),
     }
     return _json(record | shown_with(items, [("chosen", won), ("rejected", lost)])) + b"\n"
 
 
-def table_row(entry: Entry, event: Event) -> bytes:
-    """An answer or a vote with its question, as a row of a table. Scores are from when the question was chosen."""
-    vote = isinstance(entry.body, Voted)
-    said: Answered = entry.body.said if vote else entry.body
-    contents, scores = items_in(event.chosen.items), event.chosen.scores
+def _scores(event: Event) -> dict[str, float]:
+    """The scores of what was shown, from when the question was chosen."""
+    chosen = event.chosen
+    return {name: chosen.scores[k] for name, k in zip(event.shown, chosen.shown, strict=True) if k < len(chosen.scores)}
+
+
+def table_row(entry: Entry, said: Answered, event: Event) -> bytes:
+    """An answer or a vote with its question, as a row of a table."""
+    chosen, scores = event.chosen, _scores(event)
     cells: list[Any] = [
         entry.position,
         datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds"),
@@ -153,26 +154,15 @@ def table_row(entry: Entry, event: Event) -> bytes:
         said.value is not None,
         said.reason,
         said.seconds,
-        event.chosen.left if event.sided else None,
+        chosen.left if event.sided else None,
     ]
-    pair = [event.shown[k] if k < len(event.shown) else None for k in range(2)]
-    for k, name in enumerate(pair):
-        place = event.chosen.shown[k] if k < len(event.chosen.shown) else -1
-        cells += [name, _content(contents.get(name or "")), scores[place] if 0 <= place < len(scores) else None]
-    cells += [text_of(prompt_of(event.chosen.context))]
-    cells += ["vote" if vote else "planted" if event.chosen.planted else "question"]
-    for name in pair:
-        cells += shown_of(contents.get(name or ""))
-    return _table_line(cells)
-
-
-def _content(item: Item | None) -> str | None:
-    return None if item is None else text_of(content_of(item))
-
-
-def text_of(content: Any) -> str | None:
-    """A text as it is, None as None, anything else as JSON."""
-    return content if content is None or isinstance(content, str) else _json(content).decode()
+    contents = items_in(chosen.items)
+    pair = [(name, contents.get(name)) for name in event.shown[:2]] + [("", None)] * (2 - len(event.shown))
+    for name, item in pair:
+        cells += [name or None, None if item is None else text_of(content_of(item)), scores.get(name)]
+    source = "vote" if isinstance(entry.body, Voted) else "planted" if chosen.planted else "question"
+    cells += [text_of(prompt_of(chosen.context)), source]
+    return _table_line([*cells, *(cell for _, item in pair for cell in shown_of(item))])
 
 
 def _table_line(cells: list[Any]) -> bytes:

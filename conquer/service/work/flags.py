@@ -1,20 +1,19 @@
 """Flags: people's remarks on questions. And a lead's list of the latest answers and flags with their texts."""
 
-from collections.abc import Sequence
+from collections import Counter
 
 import msgspec
 from sqlalchemy import Connection, select
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict
-from conquer.service.model.contents import content_of, items_in, prompt_of
+from conquer.service.model.contents import content_of, items_in, prompt_of, text_of
 from conquer.service.model.event import Event
 from conquer.service.model.records import Answered, Entry, Flagged, Settled, Voted
 from conquer.service.model.schemas import AnswerReply, Item
 from conquer.service.store import log as log_table
 from conquer.service.store.log import flags_after, settled_up_to
 from conquer.service.store.schema import log
-from conquer.service.work.exports import text_of
 
 PER_VOTER, PER_EVENT, OPEN = 5, 20, 10_000
 """Flags by one voter on one event, on one event in all, and unsettled ones of a model. 2,000 characters each."""
@@ -56,17 +55,14 @@ def settle(turn: Turn, event_id: str) -> AnswerReply:
     return AnswerReply("ignored" if flags else "repeat", event_id, "settled")
 
 
-class ShownText(msgspec.Struct):
-    """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone.
-
-    `label`, `image` and `format` are left out where it has none.
-    """
+class ShownText(msgspec.Struct, omit_defaults=True):
+    """An item that was shown: its text, or its features as JSON, cut after 500 characters; null where it is gone."""
 
     id: str
     text: str | None
-    label: str | msgspec.UnsetType | None = msgspec.UNSET
-    image: str | msgspec.UnsetType | None = msgspec.UNSET
-    format: str | msgspec.UnsetType | None = msgspec.UNSET
+    label: str | None = None
+    image: str | None = None
+    format: str | None = None
 
 
 class LatestRow(msgspec.Struct):
@@ -106,16 +102,12 @@ def latest(connection: Connection, header: log_table.Header, kind: str, before: 
     undone = log_table.undone(connection, header.id, places[-1]) if places else frozenset()
     found = [_row(connection, header.id, place) for place in places if place not in undone]
     rows = [row for row in found if row is not None]
-    _mark_settled(connection, header.id, rows)
+    if kind != "answers":
+        ends = settled_up_to(connection, header.id, list({row.event for row in rows if row.event}))
+        for row in rows:
+            row.settled = row.position <= ends.get(row.event or "", 0)
     further = places[-1] if len(places) == limit else first + 1 if first > header.base else None
     return LatestReply([row for row in rows if not (kind == "open" and row.settled)], further)
-
-
-def _mark_settled(connection: Connection, model: int, rows: Sequence[LatestRow]) -> None:
-    flags = [row for row in rows if row.comment is not None]
-    ends = settled_up_to(connection, model, list({row.event for row in flags if row.event})) if flags else {}
-    for row in flags:
-        row.settled = row.position <= ends.get(row.event or "", 0)
 
 
 def _row(connection: Connection, model: int, place: int) -> LatestRow | None:
@@ -124,11 +116,10 @@ def _row(connection: Connection, model: int, place: int) -> LatestRow | None:
     body = entry.body
     if not isinstance(body, Answered | Voted | Flagged):
         return None
-    if isinstance(body, Voted):
-        event: Event | None = Event.of(entry)
-    else:
-        event = log_table.events_within(connection, model, [str(entry.event)])[0].get(str(entry.event))
-    row = LatestRow(place, entry.at, entry.event, entry.voter, *_question(event))
+    event = log_table.events_within(connection, model, [str(entry.event)])[0].get(str(entry.event))
+    row = LatestRow(place, entry.at, entry.event, entry.voter, [])
+    if event is not None:
+        _show(row, event)
     if isinstance(body, Flagged):
         row.comment = body.comment
     else:
@@ -137,44 +128,36 @@ def _row(connection: Connection, model: int, place: int) -> LatestRow | None:
     return row
 
 
-def _question(event: Event | None) -> tuple[list[ShownText], str | None, str | None]:
-    """What was shown, its context, and the word of a parse question; nothing where the question's row is damaged."""
-    if event is None:
-        return [], None, None
-    chosen = event.chosen
-    items = items_in(chosen.items)
-    if "sentence" in chosen.memo and items:
-        forms = _forms(next(iter(items.values())).text or "")
-        words = _in_words(forms)
-        shown = [ShownText(name, words.get(name)) for name in chosen.names]
-        return shown, _cut(" ".join(forms)), words.get(str(chosen.memo.get("word")))
-    return [_shown(name, items.get(name)) for name in chosen.names], _cut(text_of(prompt_of(chosen.context))), None
+def _show(row: LatestRow, event: Event) -> None:
+    """What was shown and its context; of a parse question the words in place of their numbers."""
+    chosen, items = event.chosen, items_in(event.chosen.items)
+    if event.about is not None and items:
+        sentence, words = _words(next(iter(items.values())).text or "")
+        row.items = [ShownText(name, words.get(name)) for name in chosen.names]
+        row.context, row.word = _cut(sentence), words.get(str(event.about[1]))
+    else:
+        row.items = [_shown(name, items.get(name)) for name in chosen.names]
+        row.context = _cut(text_of(prompt_of(chosen.context)))
 
 
 def _shown(name: str, item: Item | None) -> ShownText:
     if item is None:
         return ShownText(name, None)
-    besides = (one or msgspec.UNSET for one in (item.label, item.image, item.format))
-    return ShownText(name, _cut(text_of(content_of(item))), *besides)
+    return ShownText(name, _cut(text_of(content_of(item))), item.label, item.image, item.format)
 
 
 def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _forms(sentence: str) -> list[str]:
-    """The words of a sentence in CoNLL-U."""
-    rows = [line.split("\t") for line in sentence.splitlines()]
-    return [row[1] for row in rows if len(row) > 1 and row[0].isdecimal()]
+def _words(conllu: str) -> tuple[str, dict[str, str]]:
+    r"""A sentence in CoNLL-U as text, and its words by number, 0 for the root; a word that occurs twice has its number.
 
-
-def _in_words(forms: Sequence[str]) -> dict[str, str]:
-    """The words of a sentence by number, 0 for the root; a word that occurs twice has its number added.
-
-    >>> _in_words(["the", "dog", "saw", "the", "cat"])["4"], _in_words(["dogs", "bark"])["0"]
-    ('the (word 4)', 'the sentence itself')
+    >>> _words("1\tthe\n2\tcat\n3\tsaw\n4\tthe\n5\tdog\n")[1]["4"], _words("1\tdogs\n2\tbark\n")
+    ('the (word 4)', ('dogs bark', {'0': 'the sentence itself', '1': 'dogs', '2': 'bark'}))
     """
-    named = {
-        str(place): f"{form} (word {place})" if forms.count(form) > 1 else form for place, form in enumerate(forms, 1)
-    }
-    return {"0": "the sentence itself", **named}
+    rows = [line.split("\t") for line in conllu.splitlines()]
+    forms = {row[0]: row[1] for row in rows if len(row) > 1 and row[0].isdecimal()}
+    times = Counter(forms.values())
+    words = {number: f"{form} (word {number})" if times[form] > 1 else form for number, form in forms.items()}
+    return " ".join(forms.values()), {"0": "the sentence itself", **words}

@@ -1,7 +1,7 @@
 """Files of items: the rows of a table or of JSON become groups of items, which questions are drawn from."""
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -13,6 +13,7 @@ from conquer.data.items import number_or_text, part_columns, part_of_cell
 from conquer.data.tables import Chunk, chunks, sniff
 from conquer.items import SHOWN
 from conquer.service.errors import RefusalError, invalid
+from conquer.service.model.contents import text_of
 from conquer.service.model.decoding import in_words
 from conquer.service.model.schemas import ANSWER_WORDS, IMAGE, LARGEST, Format, Group, Item, NewContext, NewItem
 
@@ -110,58 +111,52 @@ class _Reading:
         self.rows, self.beside = 0, False
 
     def add(self, chunk: Chunk, table: bool, decimal_comma: bool) -> None:
-        if self.text is not None and not self.names and column(chunk.names, TEXT, self.text) is None:
-            raise invalid(f"there is no column {self.text!r} among {', '.join(chunk.names):.500}")
-        self.names |= dict.fromkeys(chunk.names)
-        if table:
-            self.found.features = self._feature_columns(chunk.names)
+        names = chunk.names
+        if self.text is not None and not self.names and column(names, TEXT, self.text) is None:
+            raise invalid(f"there is no column {self.text!r} among {', '.join(names):.500}")
+        self.names |= dict.fromkeys(names)
+        if table and not part_columns(names, self.text) and not {*_PAIR} <= by_plain_name(names).keys():
+            self.found.features = [one for one in names if plain(one) not in (*ID, *PROMPT) and not _is_shown(one)]
         for _, row in chunk.rows():
-            if table and isinstance(row, dict):
-                row = {name: None if cell == "" else cell for name, cell in row.items()}
+            if isinstance(row, dict):
+                if table:
+                    row = {name: None if cell == "" else cell for name, cell in row.items()}
                 if self.found.features:
                     row["features"] = self._features(row, decimal_comma)
-            if isinstance(row, dict):
                 self._row(row)
 
-    def _feature_columns(self, names: Sequence[str]) -> list[str]:
-        known = by_plain_name(names)
-        if part_columns(names, self.text) or all(one in known for one in _PAIR):
-            return []
-        return [name for name in names if plain(name) not in (*ID, *PROMPT) and not _is_shown(name)]
-
     def _features(self, row: Mapping[str, Any], decimal_comma: bool) -> dict[str, Any]:
-        found = {}
-        for name in self.found.features:
-            cell = row[name]
-            if cell is not None and len(cell.split()) >= _SENTENCE:
+        cells = {name: row[name] for name in self.found.features if row[name] is not None}
+        for name, cell in cells.items():
+            if len(cell.split()) >= _SENTENCE:
                 raise invalid(
                     f"the column {name!r} holds sentences, but only {', '.join(TEXT)} are read as texts: rename it, or "
                     f"name it (text={name} in the address, --text {name} for conquer serve)"
                 )
-            if cell is not None:
-                value = number_or_text(cell, decimal_comma)
-                # "nan", "inf" and numbers that are too large are words.
-                found[name] = value if isinstance(value, str) or abs(value) <= LARGEST else cell
-        return found
+            value = number_or_text(cell, decimal_comma)
+            # "nan", "inf" and numbers that are too large are words.
+            cells[name] = value if isinstance(value, str) or abs(value) <= LARGEST else cell
+        return cells
 
     def _row(self, row: Mapping[str, Any]) -> None:
         self.rows += 1
         named = {one: name for one, name in by_plain_name(row).items() if row[name] is not None}
         prompt = next((named[one] for one in PROMPT if one in named), None)
-        lists = [named[one] for one in _LISTS if one in named and row[named[one]]]
+        lists = [named[one] for one in _LISTS if one in named and row[named[one]]][:1]
         context = None if prompt is None else row[prompt]
-        entries, ends, key = [row], [""], repr(context)
+        number = str(self.rows)
+        entries, key = {number: row}, repr(context)
         if lists:
             given = row[lists[0]]
-            entries = given if isinstance(given, list) else [given]
-            ends, key = [f"-{place}" for place in range(1, len(entries) + 1)], str(self.rows)
-        elif all(one in named for one in _PAIR):
+            several = enumerate(given if isinstance(given, list) else [given], 1)
+            entries, key = {f"{number}-{place}": one for place, one in several}, number
+        elif {*_PAIR} <= named.keys():
             lists = [named[one] for one in _PAIR]
-            context, entries = _answers(context, [row[name] for name in lists])
-            ends, key = [f"-{one}" for one in _PAIR], str(self.rows)
+            context, both = _answers(context, [row[name] for name in lists])
+            entries, key = {f"{number}-{one}": answer for one, answer in zip(_PAIR, both, strict=True)}, number
         self.used |= {prompt, *lists}
-        for given, end in zip(entries, ends, strict=True):
-            item = self._item(given, f"{self.rows}{end}")
+        for fallback, given in entries.items():
+            item = self._item(given, fallback)
             if item is not None:
                 self.groups.setdefault(key, Group([], context)).items.append(item)
 
@@ -207,25 +202,21 @@ class _Reading:
                 continue
             names.append(name)
             if name.lower().startswith(_META):
-                meta[name[len(_META) :]] = _flat(value)
+                meta[name[len(_META) :]] = value
             elif key == "meta":
                 entries = part_of_cell("features", value)
-                meta |= {str(one): _flat(each) for one, each in entries.items()} if isinstance(entries, dict) else {
-                    "meta": _flat(value)
-                }  # fmt: skip
+                meta |= entries if isinstance(entries, dict) else {"meta": value}
             else:
-                found[key] = self._image(value) if key == "image" else _words(value)
-        return (found | {"meta": meta} if meta else found), names
+                found[key] = self._image(value) if key == "image" else text_of(value)
+        return (found | {"meta": {str(one): _flat(value) for one, value in meta.items()}} if meta else found), names
 
     def _image(self, value: Any) -> Any:
-        if not isinstance(value, str) or _is_image(value):
-            return value
-        if value not in self.images:
+        if isinstance(value, str) and not _is_image(value) and value not in self.images:
             raise invalid(
                 f"item {self.rows}: the image {value[:80]!r} is neither a path on this server nor one of the "
                 f"{len(self.images)} images uploaded to this model: upload it, or rename the column"
             )
-        return self.images[value]
+        return self.images.get(value, value) if isinstance(value, str) else value
 
     def _weigh(self, item: Item) -> None:
         self.beside = self.beside or item.text is not None or item.vector is not None
@@ -234,10 +225,11 @@ class _Reading:
             self.largest[name] = max(self.largest.get(name, 0.0), number)
 
     def finished(self) -> tuple[list[Group], Uploaded]:
-        found = self.found
-        if not self.groups:
+        found, groups = self.found, list(self.groups.values())
+        if not groups:
             raise invalid(f"the file has no items{f': all its {found.empty} texts are empty' if found.empty else ''}")
-        groups = [_checked(group) for group in self.groups.values()]
+        for group in groups:
+            _check(group)
         found.items, found.groups = sum(len(group.items) for group in groups), len(groups)
         known = {*self.used, *found.features}
         found.unused = [name for name in self.names if name not in known]
@@ -256,10 +248,6 @@ def _is_shown(name: str) -> bool:
     return plain(name) in SHOWN or name.lower().startswith(_META)
 
 
-def _words(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
 def _flat(value: Any) -> Any:
     """An entry of meta; nested values become text, and long texts are cut.
 
@@ -269,7 +257,7 @@ def _flat(value: Any) -> Any:
     words = isinstance(value, list) and len(value) <= _LIST and all(isinstance(one, str) for one in value)
     if words or value is None or (isinstance(value, bool | int | float) and abs(value) <= _WHOLE):
         return value
-    text = _words(value)
+    text = text_of(value) or ""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -281,16 +269,12 @@ def _answers(context: Any, both: list[Any]) -> tuple[Any, list[Any]]:
     return context or "\n\n".join(earlier) or None, [one[-1].get("content") for one in both]
 
 
-def _checked(group: Group) -> Group:
+def _check(group: Group) -> None:
     if len(group.items) < 2:
-        alone = (
-            "the file has only one item"
-            if group.context is None
-            else f"prompt {group.context!r:.80} has only one answer"
-        )
+        prompt = f"prompt {group.context!r:.80} has only one answer"
+        alone = "the file has only one item" if group.context is None else prompt
         raise invalid(f"{alone}, {group.items[0].id!r}; a question needs at least two")
     try:
         group.context = msgspec.convert(group.context, NewContext)
     except msgspec.ValidationError as error:
         raise invalid(f"the prompt of {group.items[0].id!r}: {error}") from None
-    return group

@@ -18,12 +18,12 @@ from conquer.service.model.state import ModelState
 from conquer.service.model.tally import Tally, read_tally
 from conquer.service.work.answers import weigh
 from conquer.service.work.exports import Line
-from conquer.service.work.pool import Run
+from conquer.service.work.pool import Run, parts
 from conquer.service.work.votes import append_vote
 from conquer.types import Query
 
-_BATCH = 250
-"""Rows written in one turn, and rows tried in one slice."""
+_BATCH, _BYTES = 250, 1 << 20
+"""Rows tried or written together, and their bytes."""
 _REASONS = (None, "skip", "both_bad", "tie", "planted", "late")
 _line = msgspec.json.Decoder(Line).decode
 
@@ -90,19 +90,21 @@ def feed(lines: Iterable[Line], run: Run) -> Generator[None, None, Replayed]:
     gone = frozenset(_body(row, Corrected).undone for row in rows if row.kind == "correction")
     answered = frozenset(row.event_id for row in rows if row.kind == "answer" and row.position not in gone)
     taken = [row for row in rows if _is_taken(row, row.position in gone, answered)]
-    kept = set(map(id, taken))
-    done = Replayed(sum(row.kind == "choose" for row in taken))
-    done.passed_over = dict(Counter(row.kind for row in rows if id(row) not in kept))
+    kinds = Counter(row.kind for row in taken)
+    done = Replayed(kinds["choose"], passed_over=dict(Counter(row.kind for row in rows) - kinds))
     trial = run(_fresh_copy)()
-    parts = [taken[start : start + _BATCH] for start in range(0, len(taken), _BATCH)]
-    for part in parts:
+    for part in _parts(taken):
         yield
         for row in part:
             _attempt(trial, row, gone)
-    for number, part in enumerate(parts):
+    for number, part in enumerate(_parts(taken)):
         yield
         done.learnt += run(partial(_write, part=part, gone=gone, first=number == 0))
     return done
+
+
+def _parts(rows: list[Line]) -> Iterator[list[Line]]:
+    return parts(rows, lambda row: memoryview(row.body).nbytes, _BYTES, _BATCH)
 
 
 def _is_taken(row: Line, undone: bool, answered: Container[str | None]) -> bool:
@@ -154,18 +156,15 @@ def _fresh_copy(turn: Turn) -> Callable[[], _Trial]:
     state, header, now, build, limits = turn.state, turn.header, turn.now, turn.build, turn.limits
     _check_fresh(state)
     data, position = state.dumps(), state.position
+    no_store: Any = None
 
     def copy() -> _Trial:
         learner, text = build(header.settings, data)
         tally = read_tally(text) if text else Tally()
         twin = ModelState(header.id, header.name, header.settings, learner, position, tally)
-        return _Trial(_NO_STORE, twin, header, now, build, limits)
+        return _Trial(no_store, twin, header, now, build, limits)
 
     return copy
-
-
-_NO_STORE: Any = None
-"""In place of a connection, which a trial does not use."""
 
 
 def _body(row: Line, kind: type[Any]) -> Any:

@@ -1,7 +1,8 @@
 """A model's own items, which questions are drawn from: read from the store, and added by uploads."""
 
 import secrets
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,12 +10,12 @@ from sqlalchemy import Connection, select
 
 from conquer.service.engine.loading import Build
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import Kind, RefusalError, conflict, invalid
+from conquer.service.errors import conflict, invalid
 from conquer.service.model.contents import bytes_of
 from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.reading import Reader
 from conquer.service.model.records import CorpusFitted
-from conquer.service.model.schemas import FeatureSettings, Group, ModelSettings
+from conquer.service.model.schemas import FeatureSettings, Group, Item, ModelSettings
 from conquer.service.settings import Limits
 from conquer.service.store import items as pool_table
 from conquer.service.store import snapshots
@@ -22,6 +23,7 @@ from conquer.service.store.schema import models
 from conquer.service.work.item_files import Uploaded
 
 Result = TypeVar("Result")
+Thing = TypeVar("Thing")
 Run = Callable[[Callable[[Turn], Any]], Any]
 """Runs work on one model in the engine's thread and waits for its result."""
 ReadFile = Callable[[ModelSettings, int], Generator[None, None, tuple[list[Group], Uploaded]]]
@@ -29,8 +31,8 @@ ReadFile = Callable[[ModelSettings, int], Generator[None, None, tuple[list[Group
 _SLICE = 1 << 18
 """Bytes of items that are written in one turn."""
 _CLEARED = 50
-_ROUND, _ROUND_BYTES = 500, 1 << 19
-"""Items that are checked together, and their bytes."""
+_ROUND_BYTES = 1 << 19
+"""Bytes of items that are checked together."""
 _json = msgspec.json.Encoder().encode
 
 
@@ -62,25 +64,26 @@ def upload(run: Run, read_file: ReadFile) -> Generator[None, None, Uploaded]:
     """Add a file to the model; `run` runs work on it.
 
     The items are shown in the last step. A crash before it leaves rows that the next upload removes. Of two uploads at
-    once the later one continues, and the other is refused.
+    once the later one continues, and the other is refused. An upload whose outcome is unknown may be sent again.
     """
     claim = secrets.token_hex(8)
 
     def step(work: Callable[[Turn], Result]) -> Result:
-        """Run a step that may run twice; again if its outcome is unknown."""
-
         def claimed(turn: Turn) -> Result:
             if pool_table.claimed(turn.connection, turn.state.id) != claim:
                 message = f"another upload to model {turn.state.name!r} has begun: send this one again after it"
                 raise conflict("uploaded", message)
             return work(turn)
 
-        result: Result = _surely(run, claimed)
+        result: Result = run(claimed)
         return result
 
-    settings, pool, pooled, build = _surely(run, lambda turn: _begin(turn, claim))
+    settings, pool, pooled, build = run(lambda turn: _begin(turn, claim))
     groups, found = yield from read_file(settings, len(pool) + 1)
-    _check_new(pool, groups)
+    there = {item.id for group in pool for item in group.items}
+    twice = next((item.id for group in groups for item in group.items if item.id in there), None)
+    if twice is not None:
+        raise conflict("item_exists", f"the model already has an item {twice!r}")
     fitted: ServedLearner | None = None
     if build is not None:
         yield
@@ -89,25 +92,30 @@ def upload(run: Run, read_file: ReadFile) -> Generator[None, None, Uploaded]:
     while step(lambda turn: pool_table.clear(turn.connection, turn.state.id, pooled, _CLEARED)):
         yield
     end = pooled
-    for rows in _slices(pool_table.rows_of(groups)):
+    for rows in parts(pool_table.rows_of(groups), len, _SLICE):
         yield
-
-        def write(turn: Turn, rows: Sequence[str] = rows, first: int = end) -> None:
-            pool_table.write(turn.connection, turn.state.id, first, rows)
-
-        step(write)
+        step(partial(_write, first=end, rows=rows))
         end += len(rows)
-    step(lambda turn: _show(turn, pooled, end, groups, fitted))
+    step(lambda turn: _show(turn, end, groups, fitted))
     return found
 
 
-def _surely(run: Run, work: Callable[[Turn], Any]) -> Any:
-    try:
-        return run(work)
-    except RefusalError as refusal:
-        if refusal.kind is not Kind.INDETERMINATE:
-            raise
-        return run(work)
+def parts(things: Iterable[Thing], size: Callable[[Thing], int], most: int, count: int = 500) -> Iterator[list[Thing]]:
+    """Lists of at most `count` things, each of which ends with the thing that reaches `most` bytes.
+
+    >>> list(parts(["a", "bb", "c", "d", "e"], len, 3, 2))
+    [['a', 'bb'], ['c', 'd'], ['e']]
+    """
+    part: list[Thing] = []
+    used = 0
+    for thing in things:
+        part.append(thing)
+        used += size(thing)
+        if used >= most or len(part) == count:
+            yield part
+            part, used = [], 0
+    if part:
+        yield part
 
 
 def _begin(turn: Turn, claim: str) -> tuple[ModelSettings, list[Group], int, Build | None]:
@@ -117,10 +125,12 @@ def _begin(turn: Turn, claim: str) -> tuple[ModelSettings, list[Group], int, Bui
     return state.settings, list(groups_of(turn)), turn.pooled, turn.build if state.learner.unfitted else None
 
 
-def _show(turn: Turn, pooled: int, end: int, groups: Sequence[Group], fitted: ServedLearner | None) -> None:
-    """Draw questions from the new groups, unless a first try whose outcome was unknown has done so."""
-    if turn.pooled != pooled:
-        return
+def _write(turn: Turn, first: int, rows: Sequence[str]) -> None:
+    pool_table.write(turn.connection, turn.state.id, first, rows)
+
+
+def _show(turn: Turn, end: int, groups: Sequence[Group], fitted: ServedLearner | None) -> None:
+    """Draw questions from the new groups."""
     if fitted is not None:
         _fit(turn, fitted, sum(len(group.items) for group in groups))
     groups_of(turn).extend(groups)
@@ -146,39 +156,17 @@ def _fit(turn: Turn, fitted: ServedLearner, items: int) -> None:
     turn.append(CorpusFitted(items), None)
 
 
-def _check_new(pool: Sequence[Group], groups: Sequence[Group]) -> None:
-    there = {item.id for group in pool for item in group.items}
-    twice = next((item.id for group in groups for item in group.items if item.id in there), None)
-    if twice is not None:
-        raise conflict("item_exists", f"the model already has an item {twice!r}")
-
-
-def _slices(rows: Iterator[str]) -> Iterator[list[str]]:
-    """The rows in lists of about a quarter of a megabyte."""
-    for row in rows:
-        part, size = [row], len(row)
-        while size < _SLICE and (more := next(rows, None)) is not None:
-            part.append(more)
-            size += len(more)
-        yield part
-
-
 def check_groups(groups: Sequence[Group], settings: FeatureSettings, limits: Limits) -> Generator[None, None, None]:
     """Refuse items that no round could be made of."""
     # Words have no rarity yet; all else is as it will be.
     reader = Reader(msgspec.structs.replace(settings, kind="counts", columns="hashing"), limits)
     for group in groups:
-        start = 0
-        while start < len(group.items):
-            end, size = start, 0
-            while end < min(len(group.items), start + _ROUND) and size < _ROUND_BYTES:
-                size += bytes_of(group.items[end])
-                end += 1
+        before: list[Item] = []
+        for part in parts(group.items, bytes_of, _ROUND_BYTES):
             yield
-            # With the item before, so that neighbours across a cut are compared too.
-            part = group.items[max(0, start - 1) : end]
             try:
-                reader.read(_json(part), _json(group.context))
+                # With the item before, so that neighbours across a cut are compared too.
+                reader.read(_json(before + part), _json(group.context))
             except UnicodeEncodeError as error:
                 raise invalid(f"an item from {part[0].id!r} on has a character that is not Unicode: {error}") from None
-            start = end
+            before = part[-1:]

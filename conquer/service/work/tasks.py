@@ -5,24 +5,25 @@ Everything else uses a learner by `learner_protocol.ServedLearner`, whatever its
 
 import functools
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import Build
 from conquer.service.model import pick_learner, pick_settings
-from conquer.service.model.event import Event
 from conquer.service.model.learner_protocol import ServedLearner
-from conquer.service.model.records import Entry
 from conquer.service.model.schemas import Group, ModelSettings
 from conquer.service.settings import Limits
+from conquer.service.work.exports import Record
 from conquer.service.work.item_files import Uploaded, read_items
 from conquer.service.work.pool import check_groups
 
+FileReading = Generator[None, None, tuple[list[Group], Uploaded]]
 
-@dataclass(frozen=True, slots=True)
-class ItemFile:
+
+class ItemFile(NamedTuple):
     """An upload. `held_out`: sentences to measure a parser on. `text`: the column of the texts. `first`: the number of
     its first group. `images`: the model's images by file name.
     """
@@ -31,14 +32,12 @@ class ItemFile:
     held_out: bool = False
     text: str | None = None
     first: int = 1
-    images: Mapping[str, str] = field(default_factory=dict)
+    images: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
+class Task(NamedTuple):
     """One task.
 
-    - `completed`: the settings of a new model with what they leave open, such as (if the flag is set) `believe`.
     - `warm`: compiles what its learners call.
     - `read_file`: the groups of an upload, in slices.
     - `measure`: evaluates a model; None: the task has no measure.
@@ -47,29 +46,26 @@ class TaskRow:
 
     build: Build
     check: Callable[[ModelSettings], None]
-    completed: Callable[[ModelSettings, bool], ModelSettings]
     warm: Callable[[], None]
-    read_file: Callable[[ModelSettings, ItemFile], Generator[None, None, tuple[list[Group], Uploaded]]]
+    read_file: Callable[[ModelSettings, ItemFile], FileReading]
     measure: Callable[[Engine, str], None] | None = None
-    answer_lines: Callable[[Connection, int], Callable[[Entry, Event], bytes | None]] | None = None
+    answer_lines: Callable[[Connection, int], Record] | None = None
 
 
 @functools.cache
-def find(name: str) -> TaskRow:
+def find(name: str) -> Task:
     """The task of this name. Not for the event loop: importing a parser takes a while."""
     if name == "pick":
-        return TaskRow(pick_learner.build, pick_settings.check_settings, _believing, pick_settings.warm, _read_items)
-    from conquer.service.work.parser import evaluation, export, parse_learner
+        return Task(pick_learner.build, pick_settings.check_settings, pick_settings.warm, _read_items)
+    from conquer.service.work.parser import evaluation, export, parse_learner, questions
 
-    return TaskRow(
-        parse_learner.build,
-        parse_learner.check_settings,
-        lambda settings, open_belief: settings,
-        parse_learner.warm,
-        _read_sentences,
-        evaluation.measure,
-        export.answer_lines,
-    )
+    def read_sentences(settings: ModelSettings, file: ItemFile) -> FileReading:
+        yield
+        groups = questions.read_treebank(file.data, file.held_out, file.first)
+        return groups, Uploaded(len(groups), len(groups))
+
+    check, warm = parse_learner.check_settings, parse_learner.warm
+    return Task(parse_learner.build, check, warm, read_sentences, evaluation.measure, export.answer_lines)
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, str | None]:
@@ -77,19 +73,7 @@ def build(settings: ModelSettings, data: bytes | None) -> tuple[ServedLearner, s
     return find(settings.task).build(settings, data)
 
 
-def _believing(settings: ModelSettings, open_belief: bool) -> ModelSettings:
-    return pick_settings.believing_if_it_can(settings) if open_belief else settings
-
-
-def _read_items(settings: ModelSettings, file: ItemFile) -> Generator[None, None, tuple[list[Group], Uploaded]]:
+def _read_items(settings: ModelSettings, file: ItemFile) -> FileReading:
     groups, found = yield from read_items(file.data, file.text, file.images)
     yield from check_groups(groups, settings.features, Limits())
     return groups, found
-
-
-def _read_sentences(settings: ModelSettings, file: ItemFile) -> Generator[None, None, tuple[list[Group], Uploaded]]:
-    from conquer.service.work.parser.questions import read_treebank
-
-    yield
-    groups = read_treebank(file.data, file.held_out, file.first)
-    return groups, Uploaded(len(groups), len(groups))

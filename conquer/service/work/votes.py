@@ -21,7 +21,7 @@ from conquer.service.model.reading import Reader
 from conquer.service.model.records import ABSENT, Entry, Voted
 from conquer.service.model.schemas import Group, Identifier, Item, NewContext, NewItem, Raw
 from conquer.service.work.answers import weigh
-from conquer.service.work.pool import Run, groups_of
+from conquer.service.work.pool import Run, groups_of, parts
 
 MOST = 200_000
 """Votes in one request."""
@@ -88,9 +88,13 @@ def learn_votes(
     except (ValueError, OSError) as error:
         raise error if isinstance(error, RefusalError) else invalid(str(error)) from None
     mark, done = name or hashlib.blake2b(data, digest_size=12).hexdigest(), Counter[str]()
-    while (first := done.total()) < len(votes):
-        yield
-        done += run(partial(_learn, mark=mark, first=first, part=_next(votes, first)))
+    named = ((f"vote-{mark}-{number}", vote) for number, vote in enumerate(votes))
+    for few in parts(named, lambda one: one[1].stored, _BYTES, _READ):
+        while few:
+            yield
+            said = run(partial(_learn, part=few))
+            done += said
+            few = few[said.total() :]
     found = reading.tally
     return VotesReply(len(votes), **done, ties=found.ties, skipped=found.skips, both_bad=found.both_bad)
 
@@ -160,46 +164,36 @@ def _item(thing: Any, content: str) -> Item:
     return msgspec.convert({"id": name, key: thing}, NewItem)
 
 
-def _next(votes: Sequence[ReadVote], first: int) -> Sequence[ReadVote]:
-    """The votes from `first` on that one turn may look up, at least one."""
-    stop, stored = first, 0
-    while stop < min(len(votes), first + _READ) and (stop == first or stored + votes[stop].stored <= _BYTES):
-        stored += votes[stop].stored
-        stop += 1
-    return votes[first:stop]
-
-
-def _learn(turn: Turn, mark: str, first: int, part: Sequence[ReadVote]) -> Counter[str]:
+def _learn(turn: Turn, part: Sequence[tuple[str, ReadVote]]) -> Counter[str]:
     """Append the votes that are not in the log yet until the time of the turn is up; counts what became of them."""
     began, done = monotonic(), Counter[str]()
-    ids = [f"vote-{mark}-{first + k}" for k in range(len(part))]
-    turn.look_up(ids)
-    for event_id, one in zip(ids, part, strict=True):
+    turn.look_up([event_id for event_id, _ in part])
+    for event_id, one in part:
         event = turn.event(event_id)
         if event is None:
             turn.check_unused(event_id)
             append_vote(turn, event_id, one.voter, msgspec.structs.replace(one.row))
             done["learnt"] += 1
         else:
-            done["repeated" if _is_learnt(event, one, mark) else "undone"] += 1
+            done["repeated" if _is_learnt(event, one) else "undone"] += 1
         if monotonic() - began >= _SECONDS:
             break
     return done
 
 
-def _is_learnt(event: Event, one: ReadVote, mark: str) -> bool:
+def _is_learnt(event: Event, one: ReadVote) -> bool:
     """Whether the vote in the log has not been undone. Raises RefusalError if it is a different vote."""
     row, left = one.row, event.chosen.left if event.sided else None
-    asked = (event.voter, event.shown, left, bytes(event.chosen.context))
-    same = event.chosen.ordinal < 0 and asked == (one.voter, row.names, row.left, bytes(row.context))
+    same = event.chosen.ordinal < 0
+    same &= (event.voter, event.shown, left) == (one.voter, row.names, row.left)
+    same &= bytes(event.chosen.context) == bytes(row.context)
     position, said = event.answers.get(one.voter or "", (0, None))
-    if said is None or position != event.position:
+    if position != event.position:
         said = None
-    elif same:
-        same = (said.winner, said.value, said.kind) == (row.winner, row.value, row.kind)
+    if said is not None:
+        same &= (said.winner, said.value, said.kind) == (row.winner, row.value, row.kind)
     if not same:
-        message = f"the log has other votes under the id {mark!r}: {event.id!r} differs from this file"
-        raise conflict("other_votes", message)
+        raise conflict("other_votes", f"the log has another vote under the id {event.id!r} than this file")
     return said is not None
 
 

@@ -2,8 +2,6 @@
 
 import functools
 import re
-from collections.abc import Generator
-from dataclasses import replace
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,7 +11,7 @@ from starlette.responses import Response
 
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, invalid, unknown_model
-from conquer.service.model.schemas import UPLOADED, Format, Group, Identifier, ModelSettings, Strict
+from conquer.service.model.schemas import UPLOADED, Format, Identifier, ModelSettings, Strict
 from conquer.service.store import images, log
 from conquer.service.web.call import Call
 from conquer.service.web.endpoint import Routes
@@ -86,8 +84,8 @@ async def upload_items(call: Call, body: bytes, query: ItemsQuery) -> Uploaded:
     """Add a file of items to ask about: JSON or a table."""
     file = tasks.ItemFile(body, query.held_out, query.text)
 
-    def read_file(settings: ModelSettings, first: int) -> Generator[None, None, tuple[list[Group], Uploaded]]:
-        given = replace(file, first=first, images=_images_by_file(call))
+    def read_file(settings: ModelSettings, first: int) -> tasks.FileReading:
+        given = file._replace(first=first, images=_images_by_file(call))
         return tasks.find(settings.task).read_file(settings, given)
 
     await call.loaded()

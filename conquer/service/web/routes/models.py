@@ -14,6 +14,7 @@ from conquer.features.featurizer import Featurizer
 from conquer.items import PARTS, learnt_parts
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, invalid
+from conquer.service.model.pick_settings import believing_if_it_can
 from conquer.service.model.reading import decode_items
 from conquer.service.model.schemas import Item, Line, ModelSettings, NewModel, Strict
 from conquer.service.store import erasure as removal
@@ -24,8 +25,7 @@ from conquer.service.web.call import Call
 from conquer.service.web.endpoint import Routes
 from conquer.service.web.replies import attachment, reply
 from conquer.service.work import tasks
-from conquer.service.work.creation import create
-from conquer.service.work.importing import imported
+from conquer.service.work.creation import create, imported
 from conquer.service.work.listing import ModelInfo, described
 
 routes = Routes()
@@ -83,10 +83,10 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
         raise RefusalError(Kind.NOT_ALLOWED, "not_allowed", f"this key may not make a model {body.name!r}")
     open_belief = body.believe == "auto" and "believe" not in body.parameters
 
-    def check() -> tuple[tasks.TaskRow, ModelSettings]:
+    def check() -> tuple[tasks.Task, ModelSettings]:
         task = tasks.find(settings.task)
         task.check(settings)
-        return task, task.completed(settings, open_belief)
+        return task, believing_if_it_can(settings) if open_belief and settings.task == "pick" else settings
 
     task, completed = await call.brief(check)
     # Kernels load while the file of items is being uploaded.
@@ -179,7 +179,7 @@ def _packed(data: bytes) -> tuple[ModelSettings, list[bytes]]:
 
 
 def _info(turn: Turn) -> ModelInfo:
-    return described(turn.state, turn.header)
+    return described(turn.header, turn.state.position, turn.state.tally.summary())
 
 
 @routes.add("GET", "/v1/models/{name}/features", "read")

@@ -2,15 +2,16 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
 from conquer.data.treebank import Sentence, parse, text_of
 from conquer.parsing.parser import Parser
 from conquer.service.model.event import Event
-from conquer.service.model.records import Answered, Entry
+from conquer.service.model.records import Answered
 from conquer.service.model.schemas import Group
+from conquer.service.work.exports import Record
 from conquer.service.work.parser.questions import asked_about, read_sentence
 from conquer.service.work.pool import read_pool
 
@@ -31,18 +32,17 @@ def trees(parser: Parser, pool: Sequence[Group]) -> bytes:
     return text_of(parser.parse(list(sentences(pool).values()))).encode()
 
 
-def answer_lines(connection: Connection, model: int) -> Callable[[Entry, Event], bytes | None]:
+def answer_lines(connection: Connection, model: int) -> Record:
     """How this model's answers are written: by the ids that the sentences have in the exported trees."""
     names = {item: one.id for item, one in sentences(read_pool(connection, model)).items()}
-    return lambda entry, event: _answer_line(entry, event, names)
+    return lambda entry, said, event: _answer_line(said, event, names)
 
 
-def _answer_line(entry: Entry, event: Event, names: dict[str, str]) -> bytes | None:
+def _answer_line(said: Answered, event: Event, names: dict[str, str]) -> bytes | None:
     """An answer as `conquer parse train --answers` reads it; None where it does not count.
 
     `names`: the exported id of each sentence. Repeats that only measure agreement and late answers do not count.
     """
-    said: Answered = entry.body
     memo = event.choice.memo
     if said.reason in ("planted", "late") or memo.get("sentence") not in names:
         return None
