@@ -23,14 +23,9 @@ def _address(store: str | None) -> str:
     return Settings.from_environment(store=store).store
 
 
-@contextlib.contextmanager
-def _opened(store: str | None, create: bool = False) -> Iterator[Database]:
+def _opened(store: str | None, create: bool = False) -> contextlib.closing[Database]:
     """The store; a StoreError if it is missing, unless it may be created."""
-    database = Database(_address(store), create)
-    try:
-        yield database
-    finally:
-        database.close()
+    return contextlib.closing(Database(_address(store), create))
 
 
 def keys_add(

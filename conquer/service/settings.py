@@ -5,35 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-_BODY_BYTES = 1 << 20
-_ROUND_BYTES = 12 << 20
 _LAST_PORT = 65535
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one request, one model and one key may take; anything above is refused before it is read or stored."""
-
-    body_bytes: int = _BODY_BYTES
-    round_bytes: int = _ROUND_BYTES
-    """Of a round's items and context: 1,000 vectors of 384 numbers with all their digits fit in."""
-    upload_bytes: int = 64 << 20
-    items: int = 1000
-    features: int = 20_000
-    text: int = 200_000
-    cells: int = 1_000_000
-    """Features of a request's items, products with the context's features included."""
-    operations: int = 200_000_000
-    """Multiply-adds of one choose."""
-    read_bytes: int = 16 << 20
-    """Of stored rounds that one request reads."""
-    model_bytes: int = 256 << 20
-    """Of one model in memory."""
-    models: int = 1000
-    models_per_key: int = 200
-
-
-_LIMITS = Limits()
 
 
 def _setting(default: Any, help: str, secret: bool = False) -> Any:  # noqa: A002 - typer's own word
@@ -41,7 +13,33 @@ def _setting(default: Any, help: str, secret: bool = False) -> Any:  # noqa: A00
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Limits:
+    """What one request, one model and one key may take; anything above is refused before it is read or stored."""
+
+    body_bytes: int = _setting(1 << 20, "Largest body, except uploads, batches and rounds of items.")
+    # 1,000 vectors of 384 numbers with all their digits fit in.
+    round_bytes: int = _setting(12 << 20, "Largest body with a round of items.")
+    upload_bytes: int = _setting(64 << 20, "Largest upload or batch.")
+    operations: int = _setting(200_000_000, "Multiply-adds that one choose may take.")
+    read_bytes: int = _setting(16 << 20, "Bytes of stored rounds that one request may read.")
+    model_bytes: int = _setting(256 << 20, "Memory that one model may take.")
+    models: int = _setting(1000, "Models in the store.")
+    models_per_key: int = _setting(200, "Models that one key may create.")
+    items: int = 1000
+    features: int = 20_000
+    text: int = 200_000
+
+    @property
+    def cells(self) -> int:
+        """Features of a request's items, products with the context's features included.
+
+        A cell takes at least 16 bytes of a body: a round as large as it may be is not refused for its cells.
+        """
+        return max(1_000_000, self.round_bytes // 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(Limits):
     """How a server runs. `from_environment` reads CONQUER_HOST, CONQUER_PORT, CONQUER_STORE and so on.
 
     >>> Settings.from_environment({"CONQUER_PORT": "9000"}).port
@@ -73,14 +71,6 @@ class Settings:
     proxy: str = _setting("", "Addresses of proxies whose X-Forwarded headers are trusted, comma-separated.")
     cors: str = _setting("", "Origins of other sites' pages that may call, comma-separated, or *.")
     key: str = _setting("", "An admin key of at least 32 characters, for containers.", secret=True)
-    body_bytes: int = _setting(_BODY_BYTES, "Largest body, except uploads, batches and rounds of items.")
-    round_bytes: int = _setting(_ROUND_BYTES, "Largest body with a round of items.")
-    upload_bytes: int = _setting(_LIMITS.upload_bytes, "Largest upload or batch.")
-    operations: int = _setting(_LIMITS.operations, "Multiply-adds that one choose may take.")
-    read_bytes: int = _setting(_LIMITS.read_bytes, "Bytes of stored rounds that one request may read.")
-    model_bytes: int = _setting(_LIMITS.model_bytes, "Memory that one model may take.")
-    models: int = _setting(_LIMITS.models, "Models in the store.")
-    models_per_key: int = _setting(_LIMITS.models_per_key, "Models that one key may create.")
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= _LAST_PORT:
@@ -90,14 +80,6 @@ class Settings:
         if not self.sweep_seconds > 0:
             raise ValueError(f"sweep_seconds must be more than 0, got {self.sweep_seconds}")
 
-    @property
-    def limits(self) -> Limits:
-        """The limits that are settings, with the others at their defaults."""
-        own = {one.name for one in fields(self)}
-        given = {one.name: getattr(self, one.name) for one in fields(Limits) if one.name in own}
-        # A cell takes at least 16 bytes of a body: a round as large as it may be is not refused for its cells.
-        return Limits(cells=max(_LIMITS.cells, self.round_bytes // 16), **given)
-
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, **flags: Any) -> "Settings":
         """Defaults, overridden by the environment, overridden by `flags` that are not None."""
@@ -106,6 +88,8 @@ class Settings:
 
         values: dict[str, Any] = {}
         for one in fields(cls):
+            if "help" not in one.metadata:
+                continue
             name, kind = f"CONQUER_{one.name.upper()}", type(one.default)
             if name in environ:
                 try:

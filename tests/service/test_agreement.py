@@ -40,7 +40,7 @@ def two_writers(address):
         for _ in range(2):
             database = stack.enter_context(contextlib.closing(Database(address, create=True)))
             # Two in one process: each must be known by a name of its own.
-            database.presence = type(database.presence)(about=f"server {len(writers)}")
+            database.identity = f"server {len(writers)}"
             writers.append(Engine(database, build, Settings(store=address)))
             writers[-1].start()
             stack.callback(writers[-1].stop)

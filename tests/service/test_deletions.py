@@ -27,7 +27,7 @@ TABLES = ("log", "snapshots", "items", "leases", "pruned", "retired", "digests")
 @pytest.fixture
 def by_hand(monkeypatch):
     """Nothing is swept unless the test does it, and little at once."""
-    monkeypatch.setattr(running, "_DELETING", 1e6)
+    monkeypatch.setattr(running.Server, "_sweep_deleted", lambda server: None)
     monkeypatch.setattr(removal, "_ROWS", 7)
     monkeypatch.setattr(removal, "_PIECES", 1)
 
@@ -97,7 +97,7 @@ def test_a_slice_is_small(local, tmp_path, by_hand):
 
 def test_what_a_crash_left_of_a_deleted_model_goes_with_the_next_start(local, tmp_path, monkeypatch):
     async def fill():
-        monkeypatch.setattr(running, "_DELETING", 1e6)
+        monkeypatch.setattr(running.Server, "_sweep_deleted", lambda server: None)
         app = local()
         async with app.running() as client:
             await three(client, app.server.engine)
@@ -105,7 +105,7 @@ def test_what_a_crash_left_of_a_deleted_model_goes_with_the_next_start(local, tm
         assert rows(tmp_path, 3)[0] > 0
 
     async def again():
-        monkeypatch.setattr(running, "_DELETING", 0.01)
+        monkeypatch.undo()
         app = local()
         async with app.running() as client:
             await until(lambda: sum(rows(tmp_path, 3)) == 0)

@@ -67,7 +67,7 @@ def test_a_backup_holds_no_cookie_secret_and_marks_stay_good(tmp_path):
         with database.writing() as connection:
             marks = marks_secret(connection)
             connection.exec_driver_sql("INSERT INTO ended VALUES (1, 's', 1.0)")
-            connection.exec_driver_sql("INSERT INTO servers VALUES ('s', 1, 'x', 1.0)")
+            connection.exec_driver_sql("INSERT INTO servers VALUES ('s', 1, 1.0)")
         assert signs not in Path(f"{database.path}").read_bytes().decode("latin-1")
     copy = tmp_path / "copy.db"
     counts = admin.backup(copy, store=sqlite(tmp_path))
@@ -84,14 +84,14 @@ def test_the_secret_can_come_from_the_environment(tmp_path, monkeypatch):
     database = Database(sqlite(tmp_path), create=True)
     with contextlib.closing(database):
         monkeypatch.setenv("CONQUER_SECRET", "short")
-        with pytest.raises(StoreError, match="at least 32 characters, got 5"):
+        with pytest.raises(ValueError, match="at least 32 printable characters without spaces, got 5"):
             cookie_secret(database)
         monkeypatch.setenv("CONQUER_SECRET", "x" * 40)
         assert cookie_secret(database) == "x" * 40
         assert not (tmp_path / "store.db.secret").exists()
         monkeypatch.delenv("CONQUER_SECRET")
         (tmp_path / "store.db.secret").write_text("")
-        with pytest.raises(StoreError, match="remove it for a new one"):
+        with pytest.raises(ValueError, match="store.db.secret must be at least 32 printable characters"):
             cookie_secret(database)
 
 

@@ -46,8 +46,9 @@ def test_every_setting_can_come_from_the_environment():
         assert Settings.from_environment({f"CONQUER_{field.name.upper()}": text}) == Settings()
 
 
-def test_a_larger_body_may_be_allowed():
-    assert Settings(body_bytes=5).limits.body_bytes == 5
+def test_a_largest_round_is_not_refused_for_its_cells():
+    assert Settings().cells == 1_000_000
+    assert Settings(round_bytes=64 << 20).cells == 4 << 20
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ class Engine:
         decide: Decide | None = None,
     ) -> None:
         self.database, self.build, self.settings, self.clock = database, build, settings, clock
-        self.limits = settings.limits
+        self.limits = settings
         self.alarms = alarms or Alarms()
         self.long = LongWork("conquer-long", 4)
         self.commits = 0

@@ -99,9 +99,9 @@ def look_around(database: Database, alarms: Alarms, digests: deque[tuple[int, in
     """
     if not database.shared:
         return 0
-    about, compared = database.presence.about, 0
+    me, compared = database.identity, 0
     with database.writing() as connection:
-        others = enter(connection, database.presence)
+        others = enter(connection, me)
     if others:
         alarms.raise_("mixed", f"servers with other replay rules use this store: {'; '.join(others)}. Stop them")
     else:
@@ -109,14 +109,14 @@ def look_around(database: Database, alarms: Alarms, digests: deque[tuple[int, in
     while digests:
         model, position, generation, digest = digests[0]
         with database.writing() as connection:
-            first = first_digest(connection, about, model, position, generation, digest)
+            first = first_digest(connection, me, model, position, generation, digest)
         # Only now: a failing store leaves it to the next time.
         digests.popleft()
         compared += first is not None
         if first is not None and first[1] != digest:
             alarms.raise_(
                 f"diverged:{first[0]}",
-                f"model {first[0]!r} at position {position} is {digest} on {about} but {first[1]} on {first[2]}: the"
+                f"model {first[0]!r} at position {position} is {digest} on {me} but {first[1]} on {first[2]}: the"
                 " same rows gave different weights. Restart both, and see which agrees with a third",
             )
     return compared

@@ -1,5 +1,6 @@
 """Backups: every table of a store, as of one moment, in another store."""
 
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, text, true
@@ -54,32 +55,22 @@ def back_up(address: str, path: Path) -> dict[str, int]:
         raise StoreError(f"{path} exists already; a backup never overwrites")
     if not path.parent.is_dir():
         raise StoreError(f"there is no folder {path.parent} for the backup {path.name}")
-    source = Database(address)
-    try:
-        with replacing(path, private=True) as room:
-            target = Database(f"sqlite:///{room}", create=True)
-            try:
-                with source.reading(patient=True) as reading, target.writing() as writing:
-                    return copy_all(reading, writing)
-            finally:
-                # Closing the last connection moves everything into the one file.
-                target.close()
-    finally:
-        source.close()
+    with (
+        closing(Database(address)) as source,
+        replacing(path, private=True) as room,
+        # Closing the last connection moves everything into the one file.
+        closing(Database(f"sqlite:///{room}", create=True)) as target,
+        source.reading(patient=True) as reading,
+        target.writing() as writing,
+    ):
+        return copy_all(reading, writing)
 
 
 def bring_back(path: Path, address: str) -> dict[str, int]:
     """Fill an empty store, created if missing, from a backup."""
     if not path.exists():
         raise StoreError(f"there is no backup {path}")
-    source = Database(f"sqlite:///{path}")
-    try:
-        target = Database(address, create=True)
-        try:
-            target.claim()
-            with source.reading() as reading, target.writing() as writing:
-                return copy_all(reading, writing)
-        finally:
-            target.close()
-    finally:
-        source.close()
+    with closing(Database(f"sqlite:///{path}")) as source, closing(Database(address, create=True)) as target:
+        target.claim()
+        with source.reading() as reading, target.writing() as writing:
+            return copy_all(reading, writing)

@@ -2,12 +2,13 @@
 
 import contextlib
 import fcntl
+import functools
 import logging
 import os
-import secrets
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,18 +19,17 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
-from conquer.service.store.erasure import truncate_wal, vacuum
 from conquer.service.store.schema import FORMAT, create_tables, stored_format
-from conquer.service.store.servers import Presence, enter, leave
+from conquer.service.store.servers import enter, identity, leave
 
 logger = logging.getLogger("conquer.service")
 _OWNER = 0o600
 _PATIENT = 5
 """Readers of any length at once: the engine, loading and requests need the other connections."""
-_WAIT = 5.0
-"""Seconds that a writer waits for another process's lock on a SQLite store."""
 _TRIES = 40
 """Attempts to truncate the write-ahead log while others read."""
+_MOMENT = 0.02
+"""Seconds that a checkpoint waits for readers; writers wait meanwhile."""
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -37,6 +37,11 @@ _PRAGMAS = (
     # A background job makes checkpoints; a commit makes one only if that job falls far behind.
     "wal_autocheckpoint=8192",
 )
+_SQLITE = {
+    # Seconds that a writer waits for another process's lock.
+    "timeout": 5.0,
+    "check_same_thread": False,
+}
 _SESSION = {
     "synchronous_commit": "on",
     # A request waits no longer for a lock than its client waits for a reply.
@@ -45,8 +50,9 @@ _SESSION = {
     # A server frozen inside a transaction loses its locks after this time.
     "idle_in_transaction_session_timeout": "10s",
 }
-"""Settings of every PostgreSQL session."""
-_NETWORK = {
+_POSTGRES = {
+    "options": " ".join(f"-c {name}={value}" for name, value in _SESSION.items()),
+    "prepare_threshold": 3,
     "connect_timeout": 5,
     # A PostgreSQL that no longer replies is given up after about 20 s.
     "keepalives": 1,
@@ -80,44 +86,54 @@ class Database:
     """
 
     def __init__(self, address: str, create: bool = False) -> None:
-        url = parsed(address)
+        url = _parsed(address)
         self.shared = url.get_backend_name() == "postgresql"
         # Another name for the same file is the same store: its lock is beside the file itself.
         self.path = None if self.shared else Path(str(url.database)).resolve()
         if self.path is not None:
             url = url.set(database=str(self.path))
-        self.presence = Presence()
-        self._scrubbing = threading.Lock()
+        self.identity = identity()
+        """What other servers of the store call this one."""
+        self.unclean = not self.shared
+        """Old versions of changed rows may be on the disk, from a deletion, or since another process was killed."""
+        self._cleaning = threading.Lock()
         self._patient = threading.BoundedSemaphore(_PATIENT)
         self._claimed = False
-        self._unclean = False
         self._lock: int | None = None
         self.engine = create_engine(
-            url, pool_size=4, max_overflow=7, pool_pre_ping=self.shared, connect_args=_connect_options(self.shared)
+            url,
+            pool_size=4,
+            max_overflow=7,
+            pool_pre_ping=self.shared,
+            connect_args=_POSTGRES if self.shared else _SQLITE,
         )
         if not self.shared:
             _make_durable(self.engine)
         try:
-            self._open(url, create)
+            self._open(self.path or url.render_as_string(hide_password=True), create)
+        except StoreError:
+            self.engine.dispose()
+            raise
         except (DBAPIError, OSError) as error:
             self.engine.dispose()
-            if isinstance(error, StoreError):
-                raise
-            raise StoreError(f"cannot open the store {shown(url)}: {_why(error)}") from error
+            raise StoreError(
+                f"cannot open the store {url.render_as_string(hide_password=True)}: {_why(error)}"
+            ) from error
 
-    def _open(self, url: URL, create: bool) -> None:
+    def _open(self, name: Path | str, create: bool) -> None:
         found = self._format()
         if found is None and not create:
-            raise NoStoreError(f"there is no store {self.path or shown(url)}; say which with --store")
+            raise NoStoreError(f"there is no store {name}; say which with --store")
         if found not in (None, FORMAT):
             raise StoreError(
-                f"this store has format {found}, this program reads {FORMAT}: open {self.path or shown(url)} with the"
-                " version of CONQUER that made it"
+                f"this store has format {found}, this program reads {FORMAT}: open {name} with the version of CONQUER"
+                " that made it"
             )
         if self.path is not None:
-            # SQLite makes its other files with the mode of the store's own.
-            keep_private(self.path, create=True)
-            for suffix in ("-wal", "-shm"):
+            if found is None:
+                # SQLite makes its other files with the mode of the store's own.
+                self.path.touch(_OWNER)
+            for suffix in ("", "-wal", "-shm"):
                 keep_private(Path(f"{self.path}{suffix}"))
         if found is None:
             with self.writing() as connection:
@@ -125,13 +141,12 @@ class Database:
 
     def _format(self) -> int | None:
         """The store's format, None where there is no store; changes nothing."""
-        if self.path is None:
-            with self.engine.connect() as connection:
-                return stored_format(connection)
-        if not self.path.exists() or not self.path.stat().st_size:
-            return None
-        reader = create_engine(f"sqlite:///file:{quote(str(self.path))}?mode=ro&uri=true", poolclass=NullPool)
-        with reader.connect() as connection:
+        engine = self.engine
+        if self.path is not None:
+            if not self.path.exists() or not self.path.stat().st_size:
+                return None
+            engine = create_engine(f"sqlite:///file:{quote(str(self.path))}?mode=ro&uri=true", poolclass=NullPool)
+        with engine.connect() as connection:
             return stored_format(connection)
 
     @contextlib.contextmanager
@@ -162,24 +177,21 @@ class Database:
         """
         if self._claimed:
             return
-        if self.path is None:
-            self._join()
-        else:
+        if self.path is not None:
             self._lock = self._locked(Path(f"{self.path}.lock"))
+        else:
+            with self.writing() as connection:
+                others = enter(connection, self.identity)
+            if others:
+                raise StoreError(
+                    f"the store is served by a version with other replay rules: {'; '.join(others)}."
+                    " Stop those servers first; a killed one counts as alive for ten seconds"
+                )
         self._claimed = True
 
-    def _join(self) -> None:
-        with self.writing() as connection:
-            others = enter(connection, self.presence)
-        if others:
-            raise StoreError(
-                f"the store is served by a version with other replay rules: {'; '.join(others)}."
-                " Stop those servers first; a killed one counts as alive for ten seconds"
-            )
-
     def _locked(self, path: Path) -> int:
-        keep_private(path, create=True)
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER)
+        keep_private(path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -194,52 +206,50 @@ class Database:
         return handle
 
     def checkpoint(self) -> None:
-        """Move committed pages from SQLite's write-ahead log into its file, outside of the engine's commits."""
-        if self._unclean:
-            self._clean(1)
-        if self.shared:
-            return
-        connection = self.engine.raw_connection()
-        try:
-            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        finally:
-            connection.close()
+        """Move committed pages from SQLite's write-ahead log into its file, outside of the engine's commits.
+
+        If the store is `unclean`, this also removes old versions of changed rows. SQLite overwrites them in its file,
+        so its log is truncated, unless a reader prevents it. PostgreSQL marks their space as free.
+        """
+        with self._cleaning:
+            # Reset before: what is deleted meanwhile may be too late for this time.
+            unclean, self.unclean, done = self.unclean, False, False
+            try:
+                done = self._move_log("TRUNCATE" if unclean else "PASSIVE") if self.path else self._vacuum(unclean)
+            finally:
+                if unclean and not done:
+                    self.unclean = True
 
     def scrub(self) -> bool:
         """Remove old versions of changed rows from the disk; returns whether that succeeded. Takes seconds.
 
-        SQLite overwrites them in its file, so its write-ahead log is truncated. PostgreSQL marks their space as free.
-        What other readers prevent now, `checkpoint` does later.
+        What other readers prevent now, the next `checkpoint` does.
         """
-        try:
-            self.checkpoint()
-            return self._clean(_TRIES)
-        except (DBAPIError, sqlite3.Error, OSError):
-            # The change itself is committed.
-            self._unclean = True
-            return False
+        self.unclean = True
+        # The change itself is committed, so a failure is no failure of it.
+        with contextlib.suppress(DBAPIError, sqlite3.Error, OSError):
+            for attempt in range(_TRIES):
+                time.sleep(2 * _MOMENT if attempt else 0)
+                self.checkpoint()
+                if not self.unclean:
+                    return True
+        return False
 
-    def scrub_soon(self) -> None:
-        """`scrub`; on PostgreSQL, or while another call is at it, with the next `checkpoint`, once for all calls."""
-        if self.shared or not self._scrubbing.acquire(blocking=False):
-            self._unclean = True
-            return
-        try:
-            self.scrub()
-        finally:
-            self._scrubbing.release()
+    def _move_log(self, mode: str) -> bool:
+        """Make a checkpoint of SQLite; False if readers or writers prevent it."""
+        with contextlib.closing(sqlite3.connect(str(self.path), timeout=_MOMENT)) as connection:
+            busy, *_ = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+        return not busy
 
-    def _clean(self, tries: int) -> bool:
-        # Reset before: what is deleted meanwhile may be too late for this time.
-        self._unclean, done = False, False
-        try:
-            if self.shared:
-                vacuum(self.engine)
-            done = self.shared or truncate_wal(self.engine, tries, _WAIT)
-        finally:
-            if not done:
-                self._unclean = True
-        return done
+    def _vacuum(self, unclean: bool) -> bool:
+        """Let PostgreSQL reuse the space of old versions."""
+        if unclean:
+            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                # Out of the pool, which must not get a connection with this setting.
+                connection.detach()
+                connection.exec_driver_sql("SET statement_timeout = 0")
+                connection.exec_driver_sql("VACUUM log, snapshots, leases, items, images")
+        return True
 
     def bytes_used(self) -> int:
         """The size of the store on disk."""
@@ -254,7 +264,7 @@ class Database:
         if self._claimed and self.shared:
             # If the store is away, the sign of life expires by itself.
             with contextlib.suppress(DBAPIError), self.writing() as connection:
-                leave(connection, self.presence)
+                leave(connection, self.identity)
         self._claimed = False
         self.engine.dispose()
         if self._lock is not None:
@@ -262,65 +272,24 @@ class Database:
             self._lock = None
 
 
-def parsed(address: str) -> URL:
+def _parsed(address: str) -> URL:
     """The address as a URL of a supported driver, or a StoreError."""
-    try:
+    with contextlib.suppress(ArgumentError, ValueError):
         url = make_url(address)
-    except (ArgumentError, ValueError):
-        raise StoreError(f"a store is sqlite:///FILE or postgresql://USER@HOST/NAME, got {address!r}") from None
-    if url.get_backend_name() == "postgresql":
-        return url.set(drivername="postgresql+psycopg")
-    if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:" and not url.query:
-        return url.set(drivername="sqlite+pysqlite")
+        if url.get_backend_name() == "postgresql":
+            return url.set(drivername="postgresql+psycopg")
+        if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:") and not url.query:
+            return url.set(drivername="sqlite+pysqlite")
     raise StoreError(f"a store is sqlite:///FILE or postgresql://USER@HOST/NAME, got {address!r}")
 
 
-def shown(url: URL) -> str:
-    """The address without its password."""
-    return url.render_as_string(hide_password=True)
-
-
-def keep_private(path: Path, create: bool = False) -> None:
-    """Restrict a file to its owner; logs a warning if others had access.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     keep_private(Path(folder, "a"), create=True)
-    ...     oct(Path(folder, "a").stat().st_mode & 0o777)
-    '0o600'
-    """
-    flags = os.O_RDONLY | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-    try:
-        handle = os.open(path, flags, _OWNER)
-    except FileNotFoundError:
-        if create:
-            raise
-        return
-    try:
-        mode = stat.S_IMODE(os.fstat(handle).st_mode)
-        if mode & ~_OWNER:
-            os.fchmod(handle, mode & _OWNER)
-            logger.warning("%s could be read or written by others (mode %o); now it is %o", path, mode, mode & _OWNER)
-    finally:
-        os.close(handle)
-
-
-def secret_in(path: Path) -> str:
-    """The secret in a file, created with the file if it is missing; concurrent callers get the same one."""
-    if not path.exists():
-        room = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        handle = os.open(room, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWNER)
-        try:
-            os.write(handle, secrets.token_urlsafe(32).encode())
-            os.fsync(handle)
-            # The first link wins.
-            with contextlib.suppress(FileExistsError):
-                os.link(room, path)
-        finally:
-            os.close(handle)
-            room.unlink()
-    keep_private(path)
-    return path.read_text().strip()
+def keep_private(path: Path) -> None:
+    """Restrict a file, if there is one, to its owner; logs a warning if others had access."""
+    # By its path: closing a second handle of SQLite's files would release its locks.
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0
+    if mode & ~_OWNER:
+        path.chmod(mode & _OWNER)
+        logger.warning("%s could be read or written by others (mode %o); now it is %o", path, mode, mode & _OWNER)
 
 
 def _why(error: DBAPIError | OSError) -> str:
@@ -329,19 +298,14 @@ def _why(error: DBAPIError | OSError) -> str:
     return " ".join((said or str(error)).split())
 
 
-def _connect_options(shared: bool) -> dict[str, Any]:
-    if shared:
-        options = " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
-        return {"options": options, "prepare_threshold": 3, **_NETWORK}
-    return {"timeout": _WAIT, "check_same_thread": False}
-
-
 def _make_durable(engine: Engine) -> None:
     """Every commit reaches the disk before it returns; transactions that write take the lock when they begin."""
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, record: Any) -> None:
         connection.isolation_level = None
+        # A damaged file may hold text that is not UTF-8; the checksum of its row reports it.
+        connection.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}").fetchall()
 

@@ -48,13 +48,10 @@ def has(connection: Connection, model: int, name: str) -> bool:
 
 def write(connection: Connection, model: int, name: str, file: str | None, data: bytes, at: float) -> None:
     """Keep an image; one that is there already gets the newer name of its file."""
-    if has(connection, model, name):
-        if file is not None:
-            same = (images.c.model_id == model) & (images.c.name == name)
-            connection.execute(update(images).where(same).values(file=file))
-        return
-    values = {"model_id": model, "name": name, "file": file, "size": len(data), "at": at, "data": data}
-    connection.execute(insert(images).values(values))
+    same = (images.c.model_id == model) & (images.c.name == name)
+    if not connection.execute(update(images).where(same).values(file=images.c.file if file is None else file)).rowcount:
+        values = {"model_id": model, "name": name, "file": file, "size": len(data), "at": at, "data": data}
+        connection.execute(insert(images).values(values))
 
 
 def read(connection: Connection, model: int, name: str) -> bytes | None:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, Insert, Table, delete, func, insert, or_, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, delete, func, insert, or_, select, text, update
 
+from conquer.files import replacing
 from conquer.service.errors import conflict
-from conquer.service.store.database import Database, StoreError, secret_in
+from conquer.service.store.database import Database, keep_private
 from conquer.service.store.schema import ended, invitations, keys, models, retired
 from conquer.service.store.schema import secrets as stored
 
@@ -24,7 +24,7 @@ PREFIX = "cnqr_"
 COOKIES, MARKS = "cookies", "marks"
 VARIABLE = "CONQUER_SECRET"
 _SHORTEST = 32
-"""Characters of a secret from the environment."""
+"""Characters of a secret from outside."""
 _MOST, _MOST_IN_ALL = 20, 1000
 """Links of one model and of all: every server holds them in memory."""
 _EXPIRED = 1000
@@ -84,32 +84,29 @@ def add(connection: Connection, name: str, roles: Sequence[str], scope: Sequence
     if not scope or any(not pattern or "," in pattern for pattern in scope):
         raise ValueError(f"scope must be model names or patterns, got {list(scope)}")
     secret = PREFIX + secrets.token_urlsafe(32)
-    key = Key(secrets.token_hex(4), name, frozenset(roles), tuple(scope), time.time())
-    _store(connection, key, secret)
-    return key, secret
+    return _store(connection, name, roles, scope, secret), secret
 
 
-def check_secret(secret: str, name: str = "CONQUER_KEY") -> None:
-    """Raise a ValueError for a secret that is too short or not printable."""
+def check_secret(secret: str, name: str) -> None:
+    """Raise a ValueError for a secret from outside that is too short or not printable."""
     if len(secret) < _SHORTEST or not secret.isascii() or not secret.isprintable() or " " in secret:
         raise ValueError(f"{name} must be at least {_SHORTEST} printable characters without spaces, got {len(secret)}")
 
 
-def adopt(connection: Connection, secret: str, name: str = "CONQUER_KEY") -> None:
-    """Store a secret from the environment as an admin's key, unless it is known; a ValueError if it was revoked."""
-    check_secret(secret, name)
+def adopt(connection: Connection, secret: str) -> None:
+    """Store CONQUER_KEY as an admin's key, unless it is known; a ValueError if it was revoked."""
     known = dict(every(connection)).get(digest(secret))
-    if known is not None and known.revoked is not None:
-        raise ValueError(f"{name} is the key {known.id}, which was revoked: give another")
     if known is None:
-        key = Key(secrets.token_hex(4), name, frozenset({"admin"}), ("*",), time.time())
-        _store(connection, key, secret)
+        _store(connection, "CONQUER_KEY", ["admin"], ["*"], secret)
+    elif known.revoked is not None:
+        raise ValueError(f"CONQUER_KEY is the key {known.id}, which was revoked: give another")
 
 
-def _store(connection: Connection, key: Key, secret: str) -> None:
-    roles, scope = ",".join(sorted(key.roles)), ",".join(key.scope)
-    values = {"id": key.id, "name": key.name, "roles": roles, "scope": scope, "created": key.created}
-    connection.execute(insert(keys).values(digest=digest(secret), **values))
+def _store(connection: Connection, name: str, roles: Sequence[str], scope: Sequence[str], secret: str) -> Key:
+    key = Key(secrets.token_hex(4), name, frozenset(roles), tuple(scope), time.time())
+    values = {"id": key.id, "name": name, "roles": ",".join(sorted(roles)), "scope": ",".join(scope)}
+    connection.execute(insert(keys).values(digest=digest(secret), created=key.created, **values))
+    return key
 
 
 def revoke(connection: Connection, key_id: str) -> bool:
@@ -220,26 +217,35 @@ def cookie_secret(database: Database) -> str:
 
     It is part of no backup, so a backup signs nobody in.
     """
-    given = os.environ.get(VARIABLE, "")
-    if given:
-        if len(given) < _SHORTEST:
-            raise StoreError(f"{VARIABLE} must have at least {_SHORTEST} characters, got {len(given)}")
-        return given
-    if database.path is not None:
+    given, name = os.environ.get(VARIABLE, ""), VARIABLE
+    if database.path is not None and not given:
         path = Path(f"{database.path}.secret")
-        found = secret_in(path)
-        if len(found) < _SHORTEST:
-            raise StoreError(
-                f"{path} must hold at least {_SHORTEST} characters, got {len(found)}: remove it for a new one"
-            )
-        return found
-    with database.writing() as connection:
-        return _agreed(connection, COOKIES)
+        if not path.exists():
+            with replacing(path, private=True) as part:
+                part.write_text(secrets.token_urlsafe(32))
+        keep_private(path)
+        given, name = path.read_text().strip(), str(path)
+    elif not given:
+        with database.writing() as connection:
+            given = _agreed(connection, COOKIES)
+    check_secret(given, name)
+    return given
 
 
 def marks_secret(connection: Connection) -> str:
     """The secret of the marks of erased voters and pruned events; part of backups, so that marks are found again."""
     return _agreed(connection, MARKS)
+
+
+def _agreed(connection: Connection, name: str) -> str:
+    """A secret of the store; of servers that start together the first one's counts."""
+    wanted = select(stored.c.value).where(stored.c.name == name)
+    found = connection.execute(wanted).scalar()
+    if found is None:
+        row = {"name": name, "value": secrets.token_urlsafe(32)}
+        connection.execute(text("INSERT INTO secrets (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"), row)
+        found = connection.execute(wanted).scalar_one()
+    return str(found)
 
 
 def voter_mark(secret: str, model: int, voter: str) -> str:
@@ -267,7 +273,8 @@ def retire(connection: Connection, model: int, events: Iterable[str]) -> None:
     secret = marks_secret(connection)
     rows = [{"model_id": model, "event": event_mark(secret, model, one)} for one in events if ordinal_in(one) is None]
     if rows:
-        connection.execute(_once(connection, retired), rows)
+        statement = "INSERT INTO retired (model_id, event) VALUES (:model_id, :event) ON CONFLICT DO NOTHING"
+        connection.execute(text(statement), rows)
 
 
 def retired_events(connection: Connection, model: int, events: Sequence[str], ordinal: int) -> set[str]:
@@ -283,19 +290,3 @@ def retired_events(connection: Connection, model: int, events: Sequence[str], or
         )
         gone |= {marks[row.event] for row in found}
     return gone
-
-
-def _agreed(connection: Connection, name: str) -> str:
-    """A secret of the store; of servers that start together the first one's counts."""
-    wanted = select(stored.c.value).where(stored.c.name == name)
-    found = connection.execute(wanted).scalar()
-    if found is None:
-        connection.execute(_once(connection, stored), {"name": name, "value": secrets.token_urlsafe(32)})
-        found = connection.execute(wanted).scalar_one()
-    return str(found)
-
-
-def _once(connection: Connection, table: Table) -> Insert:
-    """An insert that skips existing rows."""
-    kind = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    return kind(table).on_conflict_do_nothing()

@@ -2,14 +2,12 @@
 
 import contextlib
 import functools
-from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, LargeBinary, Select, Text, bindparam, cast, func, select, text, true
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, Select, bindparam, func, select, true
 
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.model.event import Event
@@ -27,7 +25,7 @@ from conquer.service.model.records import (
     unsealed,
 )
 from conquer.service.model.schemas import ModelSettings
-from conquer.service.store.schema import log, models
+from conquer.service.store.schema import CHANGES, log, models
 
 _settings = msgspec.json.Decoder(ModelSettings).decode
 _settled = msgspec.json.Decoder(Settled).decode
@@ -133,22 +131,6 @@ def _rows(
     connection: Connection, statement: Select[Any], values: dict[str, Any], most: float = float("inf")
 ) -> list[Any]:
     """The rows of a query until their bodies reach `most` bytes."""
-    try:
-        return _fetched(connection, statement, values, most)
-    except OperationalError:
-        if connection.dialect.name != "sqlite":
-            raise
-    # A damaged file may hold text that is not UTF-8: read the same as bytes.
-    columns = [
-        cast(column, LargeBinary).label(column.name) if isinstance(column.type, Text) else column
-        for column in statement.selected_columns
-    ]
-    found = _fetched(connection, statement.with_only_columns(*columns), values, most)
-    made = namedtuple("made", [column.name for column in columns])  # type: ignore[misc]  # the query's own columns
-    return [made(*map(_as_text, row)) for row in found]
-
-
-def _fetched(connection: Connection, statement: Select[Any], values: dict[str, Any], most: float) -> list[Any]:
     rows, size = [], 0
     with connection.execute(statement, values) as found:
         for row in found:
@@ -157,10 +139,6 @@ def _fetched(connection: Connection, statement: Select[Any], values: dict[str, A
             if size >= most:
                 break
     return rows
-
-
-def _as_text(value: Any) -> Any:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def entries(connection: Connection, model: int, after: int, count: int = 1000) -> list[Entry]:
@@ -251,24 +229,17 @@ def flags_after(connection: Connection, model: int, event: str, after: int, most
     return [(row.position, row.voter) for row in rows]
 
 
-# The kinds are part of the text, as in the partial index.
-_CHANGES = text(
-    "SELECT position, kind, body FROM log WHERE model_id = :model AND position > :after"
-    " AND kind IN ('correction', 'erasure') ORDER BY position"
-)
-_LAST_CHANGE = text("SELECT MAX(position) FROM log WHERE model_id = :model AND kind IN ('correction', 'erasure')")
-
-
 def undone(connection: Connection, model: int, after: int) -> frozenset[int]:
     """Positions of answers that are undone by corrections after a position."""
-    found = connection.execute(_CHANGES, {"model": model, "after": after})
-    bodies = [unsealed(0, 0.0, row.kind, None, None, row.body).body for row in found]
+    here = select(log.c.kind, log.c.body).where(log.c.model_id == model, log.c.position > after, CHANGES)
+    bodies = [unsealed(0, 0.0, row.kind, None, None, row.body).body for row in connection.execute(here)]
     return frozenset(body.undone for body in bodies if isinstance(body, Corrected))
 
 
 def changes(connection: Connection, model: int) -> int:
     """The position of the last correction or erasure, 0 if there is none."""
-    return connection.execute(_LAST_CHANGE, {"model": model}).scalar() or 0
+    last = select(func.max(log.c.position)).where(log.c.model_id == model, CHANGES)
+    return connection.execute(last).scalar() or 0
 
 
 def end_of_old(connection: Connection, model: int, after: int, before: float, now: float) -> int:

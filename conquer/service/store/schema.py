@@ -66,8 +66,9 @@ log = Table(
 )
 # By kind as well: the decision and the answers of an event are found without reading its flags.
 Index("log_event", log.c.model_id, log.c.event_id, log.c.kind)
-_CHANGES = text("kind IN ('correction', 'erasure')")
-Index("log_change", log.c.model_id, log.c.position, sqlite_where=_CHANGES, postgresql_where=_CHANGES)
+# A query that uses the partial index repeats these very words.
+CHANGES = text("kind IN ('correction', 'erasure')")
+Index("log_change", log.c.model_id, log.c.position, sqlite_where=CHANGES, postgresql_where=CHANGES)
 
 snapshots = Table(
     "snapshots",
@@ -173,7 +174,6 @@ servers = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("fold", Integer, nullable=False),
-    Column("about", Text, nullable=False),
     Column("seen", Double, nullable=False),
 )
 

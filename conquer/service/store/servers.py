@@ -3,9 +3,8 @@
 import os
 import secrets
 import socket
-from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, Double, delete, func, literal_column, select, text
+from sqlalchemy import ColumnElement, Connection, Double, delete, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
 from conquer import __version__
@@ -26,58 +25,47 @@ _NOW: ColumnElement[float] = literal_column("extract(epoch from clock_timestamp(
 """The store's own clock, which all servers share."""
 
 
-def _about() -> str:
-    return f"{socket.gethostname()}, process {os.getpid()}, version {__version__}"
+def identity() -> str:
+    """What other servers of the store call this process."""
+    return f"{socket.gethostname()}, process {os.getpid()}, version {__version__}, {secrets.token_hex(4)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Presence:
-    """This process, as other servers of the store see it."""
-
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    about: str = field(default_factory=_about)
-
-
-def enter(connection: Connection, me: Presence) -> list[str]:
+def enter(connection: Connection, me: str) -> list[str]:
     """Give a sign of life. If servers with other replay rules are alive, return those and leave instead."""
     connection.execute(select(func.pg_advisory_xact_lock(_ENTRANCE)))
     others = connection.execute(
-        select(servers.c.about, servers.c.fold).where(
-            servers.c.id != me.id, servers.c.fold != FOLD, servers.c.seen > _NOW - ALIVE
+        select(servers.c.id, servers.c.fold).where(
+            servers.c.id != me, servers.c.fold != FOLD, servers.c.seen > _NOW - ALIVE
         )
     ).all()
+    leave(connection, me)
     if others:
-        leave(connection, me)
-        return [f"{row.about} (rules {row.fold}, these are {FOLD})" for row in others]
+        return [f"{row.id} (rules {row.fold}, these are {FOLD})" for row in others]
     connection.execute(delete(servers).where(servers.c.seen < _NOW - 10 * ALIVE))
-    row = insert(servers).values(id=me.id, fold=FOLD, about=me.about, seen=_NOW)
-    connection.execute(row.on_conflict_do_update(index_elements=["id"], set_={"seen": _NOW, "fold": FOLD}))
+    connection.execute(insert(servers).values(id=me, fold=FOLD, seen=_NOW))
     return []
 
 
-def leave(connection: Connection, me: Presence) -> None:
+def leave(connection: Connection, me: str) -> None:
     """Remove this server's sign of life."""
-    connection.execute(delete(servers).where(servers.c.id == me.id))
+    connection.execute(delete(servers).where(servers.c.id == me))
 
 
 def try_lock(connection: Connection, model: int) -> bool:
-    """Lock a model until the transaction ends, without waiting; always True for SQLite."""
-    if connection.dialect.name != "postgresql":
-        return True
-    statement = text("SELECT pg_try_advisory_xact_lock(:kind, :model)")
-    return bool(connection.execute(statement, {"kind": _MODELS, "model": model}).scalar_one())
+    """Lock a model of a PostgreSQL store until the transaction ends, without waiting."""
+    return bool(connection.execute(select(func.pg_try_advisory_xact_lock(_MODELS, model))).scalar_one())
 
 
 def first_digest(
-    connection: Connection, about: str, model: int, position: int, generation: int, digest: str
+    connection: Connection, me: str, model: int, position: int, generation: int, digest: str
 ) -> tuple[str, str, str] | None:
     """(model, digest, server) of the first server at this position; None if it is this one, or the model is gone."""
     name = connection.execute(select(models.c.name).where(models.c.id == model)).scalar()
     if name is None:
         return None
-    row = insert(digests).values(model_id=model, position=position, generation=generation, digest=digest, server=about)
+    row = insert(digests).values(model_id=model, position=position, generation=generation, digest=digest, server=me)
     connection.execute(row.on_conflict_do_nothing())
     here = (digests.c.model_id == model) & (digests.c.position == position) & (digests.c.generation == generation)
     first = connection.execute(select(digests.c.digest, digests.c.server).where(here)).one()
     connection.execute(delete(digests).where(digests.c.model_id == model, digests.c.position < position - _KEPT))
-    return None if first.server == about else (str(name), first.digest, first.server)
+    return None if first.server == me else (str(name), first.digest, first.server)

@@ -203,7 +203,7 @@ def _opened(settings: Settings) -> tuple[Database, Access]:
     """The store, locked for this server, and its keys. A store is created only for a start that is not refused."""
     origins = origins_of(settings.cors)
     if settings.key:
-        keys.check_secret(settings.key)
+        keys.check_secret(settings.key, "CONQUER_KEY")
     try:
         database = Database(settings.store)
     except NoStoreError:

@@ -46,8 +46,7 @@ def create(
     start = {"base": 0, "pooled": 0, "title": "", "paused": 0}
     values = {"name": name, "settings": _json(settings).decode(), "created": now, "owner": owner, **start}
     model_id = int(connection.execute(insert(models).values(**values).returning(models.c.id)).scalar_one())
-    for part, piece in enumerate(pieces):
-        snapshots.write_piece(connection, model_id, 0, part, len(pieces), now, piece)
+    snapshots.replace(connection, model_id, 0, pieces, now)
     return model_id
 
 

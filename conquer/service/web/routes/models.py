@@ -135,7 +135,7 @@ async def delete_model(call: Call) -> Response:
     def work(turn: Turn) -> None:
         nonlocal begun
         begun = True
-        removal.remove_model(turn.connection, turn.state.id)
+        removal.remove_model(turn.connection, call.model)
         turn.removed = True
 
     engine = call.server.engine
@@ -145,7 +145,7 @@ async def delete_model(call: Call) -> Response:
         # A model that cannot be loaded can be deleted.
         if begun or (isinstance(error, RefusalError) and (error.kind in _NO_DELETION or error.code in _NOT_NOW)):
             raise
-        await call.on_store(lambda connection: removal.remove_named(connection, call.model))
+        await call.on_store(lambda connection: removal.remove_model(connection, call.model))
     call.server.deleted.set()
     for kind in ("fold", "quarantine", "snapshot", "prune", "sweep", "measure"):
         engine.alarms.clear(f"{kind}:{call.model}")
