@@ -18,7 +18,7 @@ from conquer.service.model.schemas import ChooseReply, Group, Item
 from conquer.service.store import log
 from conquer.service.store.schema import leases
 from conquer.service.work.boards import BoardReply
-from conquer.service.work.choices import NewRound, begin, reply
+from conquer.service.work.decisions import Round, begin, reply
 from conquer.service.work.pair_coverage import PairCoverage, coverage_of
 from conquer.service.work.pool import groups_of
 from conquer.tickets import stream, ticket
@@ -131,7 +131,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
         if drawn is None:
             return None
         items, context, read = narrowed(drawn, may, looking(state.learner, state.tickets(1)[0], may))
-        (event,) = begin(turn, [NewRound(items, context, read, voter=voter)])
+        (event,) = begin(turn, [Round(items, context, voter=voter, read=read)])
         if isinstance(event, RefusalError):
             raise event
         if event.choice.query is not Query.NONE:
@@ -249,8 +249,3 @@ def _lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
         for item in event.subjects
     ]
     turn.connection.execute(insert(leases), rows)
-
-
-def release(turn: Turn, event_id: str) -> None:
-    """End all leases of this event."""
-    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.state.id, leases.c.event_id == event_id))
