@@ -11,7 +11,7 @@ from conquer.service.model.event import Event
 from conquer.service.model.schemas import AnswerRequest, ChooseRequest, Raw
 from conquer.service.settings import Settings
 from conquer.service.web.server import Server
-from conquer.service.work import answers
+from conquer.service.work import decisions
 
 from .folds import rows_of
 from .test_together import DIM, MODELS, World, vectors
@@ -134,7 +134,7 @@ def test_what_is_held_is_an_events_own_and_counted_as_what_it_takes(tmp_path):
 
 
 def test_held_rows_are_learnt_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(answers, "TOGETHER", 3000)
+    monkeypatch.setattr(decisions, "TOGETHER", 3000)
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
         learner = world.server.engine.call_now("m", lambda turn: turn.state.learner)
         events = [reply.event_id for reply in world.choose(some_rounds(random.Random(4), 60))]
@@ -161,7 +161,7 @@ def test_an_answer_that_was_taken_back_is_given_again(tmp_path):
 
             def undone(turn: Any, again: Any = again) -> None:
                 for reply in again:
-                    answers.undo(turn, reply.event_id, None)
+                    decisions.undo(turn, reply.event_id, None)
 
             world.server.engine.call_now("m", undone)
             reopened(world)

@@ -15,9 +15,8 @@ from conquer.service.model.schemas import BatchAnswer, ChooseRequest, FeatureSet
 from conquer.service.settings import Settings
 from conquer.service.store import log
 from conquer.service.web.server import Server
-from conquer.service.work import answers
 from conquer.service.work.creation import create
-from conquer.service.work.decisions import decide
+from conquer.service.work.decisions import decide, undo
 
 from .folds import loaded, slow_fold
 
@@ -92,7 +91,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(event=EVENTS, voter=VOTERS)
     def undo(self, event, voter):
-        reply = self.call(lambda turn: answers.undo(turn, event, voter), event)
+        reply = self.call(lambda turn: undo(turn, event, voter), event)
         if event not in self.chosen:
             assert reply == "unknown_event"
         elif (event, voter) not in self.answers:

@@ -11,7 +11,6 @@ from uvicorn.server import ServerState
 from conquer.service.errors import RefusalError
 from conquer.service.jobs import expiry
 from conquer.service.web.connections import Bounds, Guard, Requests
-from conquer.service.work import pair_coverage
 
 from .conftest import run
 from .engines import held_back, replace, soon
@@ -82,75 +81,6 @@ def test_who_waits_for_a_model_keeps_no_thread_from_others(local, monkeypatch, m
             finally:
                 gate.set()
             assert all(reply.status_code < 500 for reply in await asyncio.gather(*waiting))
-
-    run(go())
-
-
-def slow_reading(monkeypatch) -> tuple[threading.Event, list]:
-    """Every log is long, and reading who answered about what waits for the event; the list tells who has begun."""
-    monkeypatch.setattr(pair_coverage, "NEAR", 4)
-    gate, read, begun = threading.Event(), pair_coverage.read_coverage, []
-
-    def slowly(*arguments):
-        begun.append(arguments)
-        while not gate.wait(0.001):
-            yield
-        return (yield from read(*arguments))
-
-    monkeypatch.setattr(pair_coverage, "read_coverage", slowly)
-    return gate, begun
-
-
-def test_a_long_log_is_read_once_for_all_who_ask(local, monkeypatch) -> None:
-    """Who answered about what is read beside the engine: forty at once would keep every thread from others."""
-    gate, begun = slow_reading(monkeypatch)
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            await client.post("/v1/models", json=MADE)
-            await client.post("/v1/models/m/items", content=LINES)
-            await play(client, 3)
-            waiting = [
-                asyncio.create_task(client.post("/v1/models/m/next", json={"voter": f"v{k}", "shared": True}))
-                for k in range(40)
-            ]
-            while not begun:
-                await asyncio.sleep(0.001)
-            await asyncio.sleep(0.05)
-            try:
-                assert (await soon(client.get("/v1/models"))).status_code == 200
-            finally:
-                gate.set()
-            replies = await soon(asyncio.gather(*waiting))
-            assert {reply.status_code for reply in replies} <= {200, 429}
-            assert len(begun) < 40
-            assert (await client.post("/v1/models/m/next", json={"voter": "last"})).status_code == 200
-
-    run(go())
-
-
-def test_logs_of_many_models_that_are_read_keep_no_thread_from_others(local, monkeypatch) -> None:
-    gate, begun = slow_reading(monkeypatch)
-
-    async def go():
-        app = local()
-        async with app.running() as client:
-            for name in "abc":
-                await client.post("/v1/models", json={**MADE, "name": name})
-                await client.post(f"/v1/models/{name}/items", content=LINES)
-                await play(client, 3, name=name)
-            waiting = [
-                asyncio.create_task(client.post(f"/v1/models/{name}/next", json={"voter": "v"})) for name in "abc"
-            ]
-            while not begun:
-                await asyncio.sleep(0.001)
-            await asyncio.sleep(0.05)
-            try:
-                assert (await soon(client.get("/v1/models"))).status_code == 200
-            finally:
-                gate.set()
-            assert [reply.status_code for reply in await soon(asyncio.gather(*waiting))] == [200] * 3
 
     run(go())
 

@@ -120,8 +120,7 @@ def test_pairs_of_others_wait_and_the_pool_is_not_over(local):
     conversation(local, work, count=3)
 
 
-def test_a_long_log_is_read_beside_the_writer_and_after_an_erasure_anew(local, monkeypatch):
-    monkeypatch.setattr(pair_coverage, "NEAR", 4)
+def test_a_long_log_is_read_in_several_turns_and_after_an_erasure_anew(local, monkeypatch):
     monkeypatch.setattr(pair_coverage, "SLICE", 3)
 
     async def work(client, server):

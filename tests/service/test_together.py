@@ -18,7 +18,7 @@ from conquer.service.model.records import FOLD, checksum
 from conquer.service.model.schemas import AnswerRequest, BatchAnswer, ChooseRequest, FeatureSettings, ModelSettings, Raw
 from conquer.service.settings import Settings
 from conquer.service.web.server import Server
-from conquer.service.work import answers, choices
+from conquer.service.work import decisions
 from conquer.service.work.creation import create
 from conquer.service.work.tasks import build
 
@@ -94,11 +94,11 @@ class World:
             return [refusal] * len(requests)
 
     def choose(self, requests: list[ChooseRequest]) -> list[Any]:
-        return self._do(choices.choose_many, requests)
+        return self._do(decisions.decide, requests)
 
     def answer(self, requests: list[tuple[str, AnswerRequest]]) -> list[Any]:
         made = [BatchAnswer(event_id=event, **msgspec.structs.asdict(said)) for event, said in requests]
-        return self._do(answers.answer_many, made)
+        return self._do(decisions.decide, made)
 
     def tally(self) -> Any:
         return self.server.engine.call_now("m", lambda turn: turn.state.tally)
@@ -122,10 +122,9 @@ def without_id(one: Any) -> Any:
 @pytest.mark.parametrize("seed", range(2))
 def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
     monkeypatch.setattr(fold, "COMPARED", 7)
-    monkeypatch.setattr(answers, "COMPARED", 7)
-    monkeypatch.setattr(choices, "TOGETHER", 4000)
-    monkeypatch.setattr(answers, "TOGETHER", 1000)
+    monkeypatch.setattr(decisions, "COMPARED", 7)
     rng = random.Random(f"{name}{seed}")
+    monkeypatch.setattr(decisions, "TOGETHER", (1000, 4000)[seed])
     with closing(World(tmp_path, MODELS[name], True)) as one, closing(World(tmp_path, MODELS[name], False)) as other:
         open_events: list[tuple[str, str, tuple[str, ...]]] = []
         for _ in range(6):
@@ -160,7 +159,7 @@ def test_together_is_one_by_one(tmp_path, monkeypatch, name, seed):
 def test_servers_that_compare_find_the_same_at_the_same_position(tmp_path, monkeypatch):
     """Nothing behind a compared position has been learnt or counted when it is reached."""
     monkeypatch.setattr(fold, "COMPARED", 5)
-    monkeypatch.setattr(answers, "COMPARED", 5)
+    monkeypatch.setattr(decisions, "COMPARED", 5)
     rng = random.Random(3)
     digests: dict[bool, list[Any]] = {True: [], False: []}
     asked = [ChooseRequest(Raw(json.dumps(vectors(rng, 3)).encode())) for _ in range(12)]
@@ -250,7 +249,7 @@ def test_only_the_culprit_hears_of_its_failure(tmp_path):
 
 def test_the_rounds_of_answers_are_read_in_parts(tmp_path, monkeypatch):
     """A thousand answers to rounds of 16 KB would take a hundred times as much memory as one part of them."""
-    monkeypatch.setattr(answers, "TOGETHER", 3000)
+    monkeypatch.setattr(decisions, "TOGETHER", 3000)
     with closing(World(tmp_path, MODELS["everyday"], True)) as world:
         learner = world.server.engine.call_now("m", lambda turn: turn.state.learner)
         request = ChooseRequest(Raw(json.dumps(vectors(random.Random(0), 4)).encode()))

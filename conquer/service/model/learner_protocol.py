@@ -28,6 +28,8 @@ class Draw(NamedTuple):
 class ServedLearner(Protocol):
     """Built from a model's settings. `choose_many` changes nothing; `learn_many` and `fit` do.
 
+    The bodies here are those of a learner that keeps what it reads, and neither weighs voters nor names its columns.
+
     A round's items are read once, into whatever this learner takes (with an `nbytes`), and given to every other call.
     What is done to many rounds is done to each as if it were alone.
     """
@@ -49,11 +51,11 @@ class ServedLearner(Protocol):
     @property
     def unfitted(self) -> bool:
         """Whether its features must be fitted to items before the first round."""
-        ...
+        return False
 
     def fit(self, items: Sequence[Item]) -> None:
-        """Fit the features to a first upload."""
-        ...
+        """Fit the features to a first upload, where they are not fixed."""
+        return None
 
     def read(self, items: bytes, context: bytes, room: int | None = None) -> Any:
         """A round's items as this learner takes them. Raises RefusalError.
@@ -76,7 +78,7 @@ class ServedLearner(Protocol):
 
     def kept(self, reads: Sequence[Any], choices: Sequence[Choice]) -> Sequence[Any]:
         """What of each round must be kept in memory to learn its answer."""
-        ...
+        return reads
 
     def learn_many(
         self,
@@ -90,7 +92,7 @@ class ServedLearner(Protocol):
 
     def enough(self, read: Any) -> bool | None:
         """Whether the answers so far decide between these items, by `stop`; None where it takes too long."""
-        ...
+        return False
 
     def names(self, read: Any, choice: Choice) -> tuple[str, ...]:
         """The ids of what is shown, first choice first."""
@@ -106,7 +108,7 @@ class ServedLearner(Protocol):
 
     def weigh(self, read: Any, choice: Choice, source: Source) -> float | None:
         """The weight that an answer of this source would have now; None where voters are not weighed."""
-        ...
+        return None
 
     def draw(
         self,
@@ -124,18 +126,18 @@ class ServedLearner(Protocol):
 
     def view(self, read: Any, event: Event) -> Any:
         """What a page draws of a question besides its items, if anything."""
-        ...
+        return None
 
     def forget(self, voter: str) -> bool:
         """Remove this voter's name and keep what they taught; returns whether the name was there."""
-        ...
+        return False
 
     def insight(self) -> tuple[Featurizer, Floats, Floats | None] | None:
         """The featurizer that names columns, the columns' weights, and their standard deviations if known.
 
         None where columns have no names.
         """
-        ...
+        return None
 
     def dumps(self, extra: str) -> bytes:
         """Everything learnt as one file's bytes, with a text beside it."""

@@ -171,13 +171,27 @@ def events_within(
     return found, done, size
 
 
-def begun(connection: Connection, model: int, ids: Iterable[str | None]) -> Iterator[tuple[str, str]]:
-    """(event, body) of the rows that began these events, a few at a time."""
+class Begun(msgspec.Struct):
+    """The part of a decision or a vote that says which it is; empty for a damaged row."""
+
+    names: tuple[str, ...] = ()
+    planted: str | None = None
+    ordinal: int | None = None
+
+
+_begun = msgspec.json.Decoder(Begun).decode
+
+
+def begun(connection: Connection, model: int, ids: Iterable[str | None]) -> Iterator[tuple[str, Begun]]:
+    """The first rows of these events, a few at a time."""
     wanted = [one for one in ids if one is not None]
     for start in range(0, len(wanted), _FEW):
         here = log.c.kind.in_(("choose", "vote")) & log.c.event_id.in_(wanted[start : start + _FEW])
-        statement = select(log.c.event_id, log.c.body).where(log.c.model_id == model, here)
-        yield from ((row.event_id, row.body) for row in _rows(connection, statement, {}))
+        for row in _rows(connection, select(log.c.event_id, log.c.body).where(log.c.model_id == model, here), {}):
+            try:
+                yield row.event_id, _begun(row.body)
+            except (msgspec.DecodeError, RecursionError):
+                yield row.event_id, Begun()
 
 
 def latest(connection: Connection, model: int, kind: str, count: int) -> list[Any]:

@@ -157,9 +157,9 @@ leases = Table(
     "leases",
     metadata,
     Column("model_id", Integer, primary_key=True),
-    Column("subject", Text, primary_key=True),
-    Column("voter", Text, nullable=False),
+    Column("voter", Text, primary_key=True),
     Column("event_id", Text, nullable=False),
+    Column("subjects", Text, nullable=False),
     Column("until", Double, nullable=False),
 )
 

@@ -34,7 +34,6 @@ from conquer.service.work import tasks
 from conquer.service.work.boards import Boards
 from conquer.service.work.decisions import decide
 from conquer.service.work.listing import Listing
-from conquer.service.work.pair_coverage import Coverages
 
 logger = logging.getLogger(__name__)
 _PATIENCE = 2.0
@@ -55,7 +54,6 @@ class Server:
         self.engine = Engine(self.database, tasks.build, settings, alarms=self.alarms, decide=decide)
         self.listing = Listing(self.engine)
         self.boards = Boards(self.engine)
-        self.coverages = Coverages(self.engine)
         self.meters = Meters(self.alarms, self._gauges())
         self.bounds = Bounds(
             settings.read_seconds, settings.connections, settings.connections_per_address, settings.proxy

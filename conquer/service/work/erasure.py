@@ -1,11 +1,10 @@
 """Erasing a person: their rows are emptied in place, and the model is replayed without them."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from conquer.service.engine.engine import Engine
 from conquer.service.engine.loading import SPOILT
@@ -30,7 +29,7 @@ _EMPTY = (
     .where(log.c.model_id == bindparam("model"), log.c.position == bindparam("at_position"))
     .values(body=bindparam("text"), checksum=bindparam("total"), kind="erased", event_id=None, voter=None, format=FOLD)
 )
-_Row = Row[Any, Any, Any, Any]
+_Row = Row[Any, Any, Any, Any, Any]
 
 
 class Gone(msgspec.Struct):
@@ -53,13 +52,13 @@ def erase_person(engine: Engine, model: str, voter: str) -> Generator[None, None
     there.
     """
     number, head = engine.call_now(model, lambda turn: (turn.state.id, turn.state.position), reads=True)
-    rows: dict[int, _Row] = {}
-    asked: list[str] = []
-    emptied = 0
-    for part in _search(lambda: engine.database.reading(patient=True), number, voter, 0, head, asked):
-        rows |= {row.position: row for row in part}
+    asked: set[str] = set()
+    left: list[_Row] = []
+    for start in range(0, head, _WINDOW):
+        with engine.database.reading(patient=True) as connection:
+            left += _search(connection, number, voter, asked, start, min(head, start + _WINDOW))
         yield
-    left = [rows[position] for position in sorted(rows)]
+    emptied = 0
 
     def one_slice(turn: Turn) -> None:
         _check_same(turn, number)
@@ -76,9 +75,8 @@ def erase_person(engine: Engine, model: str, voter: str) -> Generator[None, None
         _check_same(turn, number)
         turn.flush()
         # Rows that were written since the search.
-        parts = _search(lambda: nullcontext(turn.connection), number, voter, head, turn.state.position, list(asked))
-        late = {row.position: row for part in parts for row in part}
-        gone = _finish(turn, voter, [*left, *(late[position] for position in sorted(late))], emptied)
+        late = _search(turn.connection, number, voter, asked, head, turn.state.position)
+        gone = _finish(turn, voter, [*left, *late], emptied)
         return gone, (number, turn.state.position)
 
     gone, generation = engine.call_now(model, last)
@@ -106,31 +104,21 @@ def _finish(turn: Turn, voter: str, rows: Sequence[_Row], emptied: int) -> Gone:
     return Gone(emptied, left.scalar() or 0)
 
 
-def _search(
-    reading: Callable[[], AbstractContextManager[Connection]],
-    model: int,
-    voter: str,
-    after: int,
-    up_to: int,
-    asked: list[str],
-) -> Iterator[Sequence[_Row]]:
-    """The rows in (after, up_to] of the voter and of events made for the voter; `asked` collects those events."""
-    for start in range(after, up_to, _WINDOW):
-        with reading() as connection:
-            own = _rows(connection, model, log.c.voter == voter, start, min(up_to, start + _WINDOW))
-        asked += [row.event_id for row in own if row.kind in ("choose", "vote")]
-        yield own
-    for begin in range(0, len(asked), _SLICE):
-        with reading() as connection:
-            of_events = _rows(connection, model, log.c.event_id.in_(asked[begin : begin + _SLICE]), after, up_to)
-        yield of_events
+def _search(connection: Connection, model: int, voter: str, asked: set[str], after: int, up_to: int) -> list[_Row]:
+    """The rows in (after, up_to] of the voter and of events made for the voter; `asked` collects those events.
 
-
-def _rows(connection: Connection, model: int, wanted: ColumnElement[bool], after: int, up_to: int) -> Sequence[_Row]:
+    An event's first row comes before its others, so one look in the order of the log finds them all.
+    """
     # Without bodies, which may be large; those of rounds are read a few at a time.
-    columns = select(log.c.position, log.c.at, log.c.kind, log.c.event_id)
+    columns = select(log.c.position, log.c.at, log.c.kind, log.c.event_id, log.c.voter).order_by(log.c.position)
     here = (log.c.model_id == model) & (log.c.position > after) & (log.c.position <= up_to)
-    return connection.execute(columns.where(here, wanted)).all()
+    found: list[_Row] = []
+    for row in connection.execute(columns.where(here)):
+        if row.voter == voter and row.kind in ("choose", "vote"):
+            asked.add(row.event_id)
+        if row.voter == voter or row.event_id in asked:
+            found.append(row)
+    return found
 
 
 def _empty(turn: Turn, rows: Sequence[_Row]) -> None:
@@ -140,33 +128,17 @@ def _empty(turn: Turn, rows: Sequence[_Row]) -> None:
     for start in range(0, len(rows), _SLICE):
         part = rows[start : start + _SLICE]
         # A round leaves its ordinal.
-        chosen = log_table.begun(turn.connection, model, [row.event_id for row in part if row.kind == "choose"])
-        ordinals = {event: _ordinal(body) for event, body in chosen}
-        chose = [ordinals.get(row.event_id) if row.kind == "choose" else None for row in part]
-        entries = [Entry(row.position, row.at, None, None, Erased(one)) for row, one in zip(part, chose, strict=True)]
-        for entry in entries:
-            seal(entry)
+        begun = log_table.begun(turn.connection, model, [row.event_id for row in part if row.kind == "choose"])
+        ordinals = {event: first.ordinal for event, first in begun}
+        entries = []
+        for row in part:
+            ordinal = ordinals.get(row.event_id) if row.kind == "choose" else None
+            entries.append(Entry(row.position, row.at, None, None, Erased(ordinal)))
+            seal(entries[-1])
         values = [{"at_position": one.position, "text": one.text.decode(), "total": checksum(one)} for one in entries]
         turn.connection.execute(_EMPTY, [{"model": model, **value} for value in values])
         for row in part:
             turn.state.drop(row.event_id)
-
-
-class _Numbered(msgspec.Struct):
-    """The part of a round's row that is read."""
-
-    ordinal: int | None = None
-
-
-_numbered = msgspec.json.Decoder(_Numbered).decode
-
-
-def _ordinal(body: str) -> int | None:
-    try:
-        return _numbered(body).ordinal
-    except (msgspec.DecodeError, RecursionError):
-        # A damaged row can be erased too.
-        return None
 
 
 def _check_same(turn: Turn, model: int) -> None:

@@ -16,7 +16,7 @@ from conquer.service.model.records import NAMES, Answered, Corrected, Decision, 
 from conquer.service.model.schemas import AnswerRequest, EventId, ModelSettings
 from conquer.service.model.state import ModelState
 from conquer.service.model.tally import Tally, read_tally
-from conquer.service.work.answers import weigh
+from conquer.service.work.decisions import weigh
 from conquer.service.work.exports import Line
 from conquer.service.work.pool import Run, parts
 from conquer.service.work.votes import append_vote

@@ -10,15 +10,15 @@ from sqlalchemy import delete, insert, select
 from conquer.answers import leftmost
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict
-from conquer.service.model.drawing import looking, narrowed
+from conquer.service.model.drawing import open_pair
 from conquer.service.model.event import Event
-from conquer.service.model.learner_protocol import May
+from conquer.service.model.learner_protocol import Draw, May
 from conquer.service.model.reading import decode_items
 from conquer.service.model.schemas import ChooseReply, Group, Item
 from conquer.service.store import log
 from conquer.service.store.schema import leases
 from conquer.service.work.boards import BoardReply
-from conquer.service.work.choices import NewRound, begin, reply
+from conquer.service.work.decisions import Round, begin, reply
 from conquer.service.work.pair_coverage import PairCoverage, coverage_of
 from conquer.service.work.pool import groups_of
 from conquer.tickets import stream, ticket
@@ -29,8 +29,8 @@ _PAUSED = "paused: no new questions for now; your answers count"
 _FRESH = 8
 """Rows at the end of the log that are not repeated: a question of a moment ago measures memory."""
 _TRIES = 6
-_SHARED = "\x1f"
-"""Separates item and voter in a lease on an item that another voter holds too."""
+_json = msgspec.json.Encoder().encode
+_subjects = msgspec.json.Decoder(list[str]).decode
 
 
 class Question(msgspec.Struct):
@@ -65,18 +65,20 @@ def next_question(turn: Turn, voter: str, seconds: float, shared: bool = False) 
     pool = groups_of(turn)
     if not pool:
         raise conflict("no_items", f"model {turn.state.name!r} has no items: upload some first")
+    others = _held_by_others(turn, voter)
     may = coverage = None
     if turn.state.learner.pairwise:
         coverage = coverage_of(turn)
         if coverage is None:
             return None
-        may = _open_for(turn, coverage, voter)
-    busy = set() if shared else _taken(turn, voter)
+        may = _pairs_for(coverage, voter, Counter(frozenset(items) for items in others))
+    busy = set() if shared else {item for items in others for item in items}
     event = _repeat(turn, voter, busy)
     if event is None and not (coverage is not None and coverage.over & {voter, None}):
         event = _drawn(turn, pool, busy, voter, may)
     if event is None:
-        reason, done = _ended(turn, pool, busy, coverage, voter)
+        waits = bool(busy or (coverage is not None and coverage.quota is not None and others))
+        reason, done = _ended(turn, pool, waits, coverage, voter)
         return Question(None, [], None, _answered(turn, voter), reason, done or msgspec.UNSET)
     _lease(turn, event, voter, seconds)
     return _question(turn, event, voter)
@@ -98,28 +100,21 @@ def _answered(turn: Turn, voter: str) -> int:
 # New questions.
 
 
-def _pairs_for(coverage: PairCoverage, voter: str | None, quota: int | None) -> May:
-    """The pairs that this person has not met and that still need answers; None: a person who has met none."""
+def _pairs_for(coverage: PairCoverage, voter: str | None, held: Counter[frozenset[str]] | None = None) -> May:
+    """The pairs that this person has not met and that still need answers; None: a person who has met none.
+
+    `held`: how many others are being asked about each pair; these count towards the quota.
+    """
+    quota = coverage.quota
 
     def may(one: str, other: str) -> bool:
-        if quota is not None and coverage.votes_of(one, other) >= quota:
-            return False
+        if quota is not None:
+            held_now = held[frozenset((one, other))] if held else 0
+            if coverage.votes_of(one, other) + held_now >= quota:
+                return False
         return voter is None or not coverage.has_met(voter, one, other)
 
     return may
-
-
-def _open_for(turn: Turn, coverage: PairCoverage, voter: str) -> May:
-    """`_pairs_for` without the pairs whose quota is filled by questions that others are answering now."""
-    quota = turn.state.settings.quota
-    may, held = _pairs_for(coverage, voter, quota), Counter() if quota is None else _pairs_held(turn, voter)
-    if quota is None or not held:
-        return may
-
-    def still(one: str, other: str) -> bool:
-        return may(one, other) and coverage.votes_of(one, other) + held[frozenset((one, other))] < quota
-
-    return still
 
 
 def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May | None) -> Event | None:
@@ -130,8 +125,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
         drawn = state.learner.draw(rng, pool, busy, state.tally.asked, may)
         if drawn is None:
             return None
-        items, context, read = narrowed(drawn, may, looking(state.learner, state.tickets(1)[0], may))
-        (event,) = begin(turn, [NewRound(items, context, read, voter=voter)])
+        (event,) = begin(turn, [_narrowed(turn, drawn, voter, may)])
         if isinstance(event, RefusalError):
             raise event
         if event.choice.query is not Query.NONE:
@@ -139,14 +133,34 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
     return None
 
 
-def _ended(
-    turn: Turn, pool: list[Group], busy: set[str], coverage: PairCoverage | None, voter: str
-) -> tuple[str, bool]:
-    """Why there is no question now, and whether there will be none."""
-    quota = turn.state.settings.quota
+def _narrowed(turn: Turn, drawn: Draw, voter: str, may: May | None) -> Round:
+    """The drawn items, as few of them as it takes for the learner to show a pair that `may` be asked about.
+
+    Choosing is pure, so what the learner would show is asked again of fewer items: those that may stand against its
+    first, then any two that may.
+    """
+    learner, items, context = turn.state.learner, list(drawn.items), _json(drawn.context)
+    while True:
+        raw = _json(items)
+        read = learner.read(raw, context)
+        found = Round(raw, context, voter=voter, read=read)
+        if may is None or len(items) == 2:
+            return found
+        (chosen,) = learner.choose_many([read], turn.state.tickets(1))
+        if isinstance(chosen, RefusalError):
+            raise chosen
+        shown = learner.names(read, chosen[0])
+        if len(shown) != 2 or may(*shown):
+            return found
+        beside = [one for one in items if one.id == shown[0] or may(shown[0], one.id)]
+        items = beside if len(beside) >= 2 else open_pair(items, may) or items[:2]
+
+
+def _ended(turn: Turn, pool: list[Group], waits: bool, coverage: PairCoverage | None, voter: str) -> tuple[str, bool]:
+    """Why there is no question now, and whether there will be none. `waits`: others are being asked."""
     if coverage is None or not _over(turn, pool, coverage, voter):
-        others = busy or (quota is not None and _pairs_held(turn, voter))
-        return (_OTHERS if others else turn.state.learner.exhausted), False
+        return (_OTHERS if waits else turn.state.learner.exhausted), False
+    quota = coverage.quota
     if quota is not None and _over(turn, pool, coverage, None):
         return f"every pair has its {quota} answers" if quota > 1 else "every pair has its answer", True
     return "you have answered about every pair", True
@@ -155,7 +169,7 @@ def _ended(
 def _over(turn: Turn, pool: list[Group], coverage: PairCoverage, voter: str | None) -> bool:
     """Whether no pair is left for this person, or (None) for anyone; looks through all pairs once."""
     if not coverage.over & {voter, None}:
-        may = _pairs_for(coverage, voter, turn.state.settings.quota)
+        may = _pairs_for(coverage, voter)
         if turn.state.learner.draw(random.Random(0), pool, set(), {}, may) is not None:
             return False
         coverage.over.add(voter)
@@ -212,45 +226,21 @@ def _planted(turn: Turn, event: Event, voter: str) -> Event:
 def _held(turn: Turn, voter: str) -> Event | None:
     """The voter's open question."""
     found = turn.connection.execute(
-        select(leases.c.event_id).where(leases.c.model_id == turn.state.id, leases.c.voter == voter).limit(1)
+        select(leases.c.event_id).where(leases.c.model_id == turn.state.id, leases.c.voter == voter)
     ).scalar()
     event = turn.event(found) if found is not None else None
     return event if event is not None and voter not in event.answers else None
 
 
-def _taken(turn: Turn, voter: str) -> set[str]:
-    """What others are being asked about; expired leases are deleted."""
+def _held_by_others(turn: Turn, voter: str) -> list[list[str]]:
+    """What each of the others is being asked about; expired leases are deleted."""
     turn.connection.execute(delete(leases).where(leases.c.model_id == turn.state.id, leases.c.until < turn.now))
     others = (leases.c.model_id == turn.state.id) & (leases.c.voter != voter)
-    return set(turn.connection.execute(select(leases.c.subject).where(others)).scalars())
-
-
-def _pairs_held(turn: Turn, voter: str) -> Counter[frozenset[str]]:
-    """How many others are being asked about each pair."""
-    others = (leases.c.model_id == turn.state.id) & (leases.c.voter != voter) & (leases.c.until >= turn.now)
-    events: dict[str, set[str]] = {}
-    for row in turn.connection.execute(select(leases.c.event_id, leases.c.subject).where(others)):
-        events.setdefault(row.event_id, set()).add(row.subject.partition(_SHARED)[0])
-    return Counter(frozenset(items) for items in events.values())
+    return [_subjects(text) for text in turn.connection.execute(select(leases.c.subjects).where(others)).scalars()]
 
 
 def _lease(turn: Turn, event: Event, voter: str, seconds: float) -> None:
     """Lease the event to the voter, in place of any other lease of theirs."""
     turn.connection.execute(delete(leases).where(leases.c.model_id == turn.state.id, leases.c.voter == voter))
-    others = _taken(turn, voter)
-    rows = [
-        {
-            "model_id": turn.state.id,
-            "subject": item if item not in others else f"{item}{_SHARED}{voter}",
-            "voter": voter,
-            "event_id": event.id,
-            "until": turn.now + seconds,
-        }
-        for item in event.subjects
-    ]
-    turn.connection.execute(insert(leases), rows)
-
-
-def release(turn: Turn, event_id: str) -> None:
-    """End all leases of this event."""
-    turn.connection.execute(delete(leases).where(leases.c.model_id == turn.state.id, leases.c.event_id == event_id))
+    row = {"model_id": turn.state.id, "voter": voter, "event_id": event.id, "until": turn.now + seconds}
+    turn.connection.execute(insert(leases).values(**row, subjects=_json(event.subjects).decode()))

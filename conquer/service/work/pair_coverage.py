@@ -1,9 +1,8 @@
 """Which pairs of a pool were answered, how often and by whom. Read from the log; decides when a pool is finished."""
 
-import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -15,18 +14,16 @@ from conquer.service.errors import Kind, RefusalError, conflict
 from conquer.service.model.records import Answered, Corrected, Entry, Erasure, Voted
 from conquer.service.model.schemas import Group
 from conquer.service.store import log as log_table
-from conquer.service.store.database import Database
-from conquer.service.work.pool import groups_of, read_pool
+from conquer.service.work.pool import groups_of
 
-SLICE = 1000
-"""Answers read at once."""
-NEAR = 2000
-"""Rows that are caught up with inside a turn; more are read as long work."""
+SLICE = 500
+"""Answers read in one turn."""
+_TURNS = 20_000
+"""Turns that one request may take to read the log."""
 _BYTES = 120
 """Bytes of an answer in memory, roughly."""
 _LISTED = 256
 """Voters in a progress report."""
-_TRIES = 5
 Result = TypeVar("Result")
 
 
@@ -48,16 +45,6 @@ class Progress(msgspec.Struct):
     answered: int | None
     wanted: int | None
     voters: list[VoterProgress]
-
-
-class _Pair(msgspec.Struct):
-    """The part of a decision that is read."""
-
-    names: tuple[str, ...] = ()
-    planted: str | None = None
-
-
-_pair = msgspec.json.Decoder(_Pair).decode
 
 
 class PairCoverage:
@@ -141,13 +128,13 @@ class PairCoverage:
         # Erasures before anything was read have removed nothing from here.
         begun = self.position > 0
         rows = log_table.said(connection, model, self.position, head, SLICE)
-        pairs = {name: _decoded(body) for name, body in log_table.begun(connection, model, {r.event for r in rows})}
+        pairs = dict(log_table.begun(connection, model, {row.event for row in rows}))
         for row in rows:
             self._read(row, pairs.get(row.event or ""))
             self.void = self.void or (begun and isinstance(row.body, Erasure))
         self.position = rows[-1].position if len(rows) == SLICE else head
 
-    def _read(self, row: Entry, asked: _Pair | None) -> None:
+    def _read(self, row: Entry, asked: log_table.Begun | None) -> None:
         match row.body:
             case Answered(value=value) if asked is not None and asked.planted is None:
                 self.add(str(row.event), row.voter or "", asked.names, value is not None)
@@ -159,27 +146,16 @@ class PairCoverage:
                 pass
 
 
-def _decoded(body: str) -> _Pair:
-    try:
-        return _pair(body)
-    except (msgspec.DecodeError, RecursionError):
-        # A damaged row names no pair.
-        return _Pair()
-
-
 def coverage_of(turn: Turn) -> PairCoverage | None:
-    """The coverage up to now; None where too many rows are missing to read them in a turn (see `Coverages`)."""
+    """The coverage up to now; None where more rows are missing than one turn reads: call again in another turn."""
     state, pool = turn.state, groups_of(turn)
     found: PairCoverage | None = state.asked
     if found is None or found.void or found.pooled != sum(len(group.items) for group in pool):
-        found = PairCoverage(pool, state.settings.quota)
-    if state.position - max(found.position, turn.base) > NEAR:
-        return None
+        found = state.asked = PairCoverage(pool, state.settings.quota)
     turn.flush()
-    while found.position < state.position:
+    if found.position < state.position:
         found.read_next(turn.connection, state.id, state.position)
-    state.asked = found
-    return None if found.void else found
+    return None if found.void or found.position < state.position else found
 
 
 def progress(turn: Turn) -> Progress | None:
@@ -196,47 +172,10 @@ def progress(turn: Turn) -> Progress | None:
     return Progress(found.pairs, found.covered, quota, answered, wanted, voters)
 
 
-def read_coverage(database: Database, model: int, head: int, quota: int | None) -> Generator[None, None, PairCoverage]:
-    """Read a model's coverage from the store up to the row at `head`, slice by slice."""
-    with database.reading(patient=True) as connection:
-        found = PairCoverage(read_pool(connection, model), quota)
-    while found.position < head:
-        yield
-        with database.reading(patient=True) as connection:
-            found.read_next(connection, model, head)
-    return found
-
-
-class Coverages:
-    """Runs work that needs a coverage; long logs are read once for all requests that wait. For the event loop."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._reading: dict[str, asyncio.Task[None]] = {}
-
-    async def run(self, name: str, work: Callable[[Turn], Result | None], owner: str) -> Result:
-        """What `work` returns, run again after the log was read while it returns None."""
-        for _ in range(_TRIES):
-            found: Result | None = await self._engine.call(name, work, owner=owner)
-            if found is not None:
-                return found
-            if name not in self._reading:
-                task = self._reading[name] = asyncio.create_task(self._read(name, owner))
-                task.add_done_callback(lambda _: self._reading.pop(name))
-            await asyncio.shield(self._reading[name])
-        raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)
-
-    async def _read(self, name: str, owner: str) -> None:
-        def where(turn: Turn) -> tuple[int, int, int | None]:
-            return turn.state.id, turn.state.position, turn.state.settings.quota
-
-        model, head, quota = await self._engine.call(name, where, owner=owner, reads=True)
-        # A lane of its own: a question does not wait for uploads with the same key.
-        job = read_coverage(self._engine.database, model, head, quota)
-        found = await self._engine.long.run(f"coverage {owner}", job)
-
-        def keep(turn: Turn) -> None:
-            if turn.state.id == model:
-                turn.state.asked = found
-
-        await self._engine.call(name, keep, owner=owner, reads=True)
+async def call_covered(engine: Engine, name: str, work: Callable[[Turn], Result | None], owner: str) -> Result:
+    """What `work` returns, called in one turn after the other while it returns None."""
+    for _ in range(_TURNS):
+        found: Result | None = await engine.call(name, work, owner=owner)
+        if found is not None:
+            return found
+    raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)

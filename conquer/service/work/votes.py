@@ -20,7 +20,7 @@ from conquer.service.model.pick_learner import PickLearner
 from conquer.service.model.reading import Reader
 from conquer.service.model.records import ABSENT, Entry, Voted
 from conquer.service.model.schemas import Group, Identifier, Item, NewContext, NewItem, Raw
-from conquer.service.work.answers import weigh
+from conquer.service.work.decisions import weigh
 from conquer.service.work.pool import Run, groups_of, parts
 
 MOST = 200_000

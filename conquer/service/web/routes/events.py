@@ -28,7 +28,7 @@ from conquer.service.model.schemas import (
 from conquer.service.web.call import Call
 from conquer.service.web.endpoint import Routes
 from conquer.service.web.replies import STATUS
-from conquer.service.work import answers, choices, flags
+from conquer.service.work import decisions, flags
 
 routes = Routes()
 _EVENT = "/v1/models/{name}/events/{event_id}"
@@ -160,7 +160,7 @@ async def undo(call: Call, body: UndoRequest) -> AnswerReply:
     """Undo an answer; the reply comes when the model has been replayed without it."""
 
     def work(turn: Turn) -> tuple[AnswerReply, Generation]:
-        return answers.undo(turn, call.path_params["event_id"], body.voter), (turn.state.id, turn.state.position)
+        return decisions.undo(turn, call.path_params["event_id"], body.voter), (turn.state.id, turn.state.position)
 
     reply, generation = await call.on_model(work)
     await call.replayed(generation)
@@ -186,5 +186,5 @@ def _info(event: Event) -> EventInfo:
         Standing(voter, one.winner, one.value is not None, one.reason, position)
         for voter, (position, one) in event.answers.items()
     ]
-    chosen, asked = event.chosen, choices.reply(event)
+    chosen, asked = event.chosen, decisions.reply(event)
     return EventInfo(asked, event.at, event.voter, chosen.items, chosen.context, said, event.expired)

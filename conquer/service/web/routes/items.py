@@ -20,7 +20,7 @@ from conquer.service.work import tasks
 from conquer.service.work.boards import BoardReply, Look
 from conquer.service.work.item_files import Uploaded
 from conquer.service.work.next_question import Question, next_question
-from conquer.service.work.pair_coverage import Progress, progress
+from conquer.service.work.pair_coverage import Progress, call_covered, progress
 from conquer.service.work.pool import groups_of, upload
 from conquer.service.work.votes import VotesReply, learn_votes
 
@@ -107,8 +107,8 @@ async def next_event(call: Call, body: NextRequest) -> Question:
     enough = await _enough(call, body.voter)
     if enough is not None:
         return enough
-    question = await call.server.coverages.run(
-        call.model, lambda turn: next_question(turn, body.voter, seconds, body.shared), call.owner
+    question = await call_covered(
+        call.server.engine, call.model, lambda turn: next_question(turn, body.voter, seconds, body.shared), call.owner
     )
     if question.done:
         question.board = await _board(call)
@@ -118,7 +118,7 @@ async def next_event(call: Call, body: NextRequest) -> Question:
 @routes.add("GET", "/v1/models/{name}/progress", "read")
 async def read_progress(call: Call) -> Progress:
     """How far the questions about its items have come."""
-    return await call.server.coverages.run(call.model, progress, call.owner)
+    return await call_covered(call.server.engine, call.model, progress, call.owner)
 
 
 async def _enough(call: Call, voter: str) -> Question | None:

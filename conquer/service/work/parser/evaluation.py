@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -31,15 +30,6 @@ class ParserProgress(msgspec.Struct):
     history: list[tuple[int, float, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A parser as of so many answers, and what it is to be measured on."""
-
-    parser: Parser
-    gold: Sequence[Sentence]
-    answers: int
-
-
 def progress(turn: Turn) -> ParserProgress:
     """How much of the uploaded sentences has been asked about, and how good the parser was whenever measured."""
     tally, pool = turn.state.tally, groups_of(turn)
@@ -59,14 +49,15 @@ def measure(engine: Engine, name: str) -> None:
         due = engine.call_now(name, _due, reads=True)
         if due is None:
             return
-        found = evaluate(due.gold, due.parser.parse(due.gold)).uas_nopunct
-        row = Measured(due.answers, found, len(due.gold))
+        parser, gold, answers = due
+        row = Measured(answers, evaluate(gold, parser.parse(gold)).uas_nopunct, len(gold))
         engine.call_now(name, lambda turn: turn.append(row, None))
 
 
-def _due(turn: Turn) -> Due | None:
+def _due(turn: Turn) -> tuple[Parser, Sequence[Sentence], int] | None:
+    """The parser, what it is to be measured on, and its number of answers."""
     parser, gold = parser_of(turn), held_out(groups_of(turn))
     history, answers = turn.state.tally.history, turn.state.tally.learnt
     if not gold or (history and (history[-1][0], history[-1][2]) == (answers, len(gold))):
         return None
-    return Due(parser, gold, answers)
+    return parser, gold, answers

@@ -2,9 +2,9 @@
 
 import functools
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,13 +20,12 @@ from conquer.parsing.prior import begin
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import RefusalError, conflict, invalid
 from conquer.service.model.event import Event
-from conquer.service.model.learner_protocol import Chosen, Draw, May, Text
+from conquer.service.model.learner_protocol import Chosen, Draw, May, ServedLearner, Text
 from conquer.service.model.reading import decode_items
-from conquer.service.model.schemas import Group, Item, ModelSettings
+from conquer.service.model.schemas import Group, ModelSettings
 from conquer.service.work.parser.questions import TreeView, draw_sentence, read_asked, read_sentence
 from conquer.types import Choice, Query, Source
 
-Result = TypeVar("Result")
 _RULE = ("ask", "eta", "neither", "silent", "several_roots")
 _MODEL = ("lam", "update")
 
@@ -49,14 +48,13 @@ class ReadSentence:
         return 1000 + 2 * sum(map(len, self.sentence.lines)) + 600 * len(self.sentence)
 
 
-class ParseLearner:
+class ParseLearner(ServedLearner):
     """A parser behind the service's interface. Edges are featurised when needed: a long sentence's take a megabyte."""
 
     ties = False
     draws = 1
     pairwise = False
     exhausted = "every word has been asked about"
-    unfitted = False
 
     def __init__(self, settings: ModelSettings) -> None:
         given: dict[str, Any] = {
@@ -82,9 +80,6 @@ class ParseLearner:
     def size(self) -> int:
         return int(self.learner.model.state.table.nbytes)
 
-    def fit(self, items: Sequence[Item]) -> None:
-        """Edges have fixed features."""
-
     def read(self, items: bytes, context: bytes, room: int | None = None) -> ReadSentence:
         """`items`: one item whose text is the sentence; `context`: words not to ask about, as "3,5"."""
         found = decode_items(items, room is not None)
@@ -96,16 +91,27 @@ class ParseLearner:
         return read
 
     def read_many(self, rounds: Sequence[Text], room: int | None = None) -> list[ReadSentence | RefusalError]:
-        return [_attempt(functools.partial(self.read, *text, room)) for text in rounds]
+        found: list[ReadSentence | RefusalError] = []
+        for text in rounds:
+            try:
+                found.append(self.read(*text, room))
+            except RefusalError as refusal:
+                found.append(refusal)
+        return found
 
     def cost(self, read: ReadSentence) -> float:
         return float(read.cells)
 
     def choose_many(self, reads: Sequence[ReadSentence], tickets: Sequence[int]) -> list[Chosen | RefusalError]:
-        return [_attempt(functools.partial(self.choose, *one)) for one in zip(reads, tickets, strict=True)]
+        return [self._choose(*one) for one in zip(reads, tickets, strict=True)]
 
-    def kept(self, reads: Sequence[ReadSentence], choices: Sequence[Choice]) -> Sequence[ReadSentence]:
-        return reads
+    def _choose(self, read: ReadSentence, ticket: int) -> Chosen | RefusalError:
+        """The memo says which sentence and which word; the scores of a sentence's many edges stay here."""
+        try:
+            choice = self.learner.choose(read.sentence, ticket, read.asked)
+        except ValueError as error:
+            return invalid(str(error))
+        return replace(choice, memo={**choice.memo, "sentence": read.sentence.id}), []
 
     def learn_many(
         self,
@@ -114,19 +120,14 @@ class ParseLearner:
         values: Sequence[float],
         sources: Sequence[Source | None],
     ) -> list[Exception | None]:
-        return [_error(self, *one) for one in zip(reads, choices, values, strict=True)]
-
-    def choose(self, read: ReadSentence, ticket: int) -> tuple[Choice, list[float]]:
-        """The memo says which sentence and which word; the scores of a sentence's many edges stay here."""
-        try:
-            choice = self.learner.choose(read.sentence, ticket, read.asked)
-        except ValueError as error:
-            raise invalid(str(error)) from None
-        return replace(choice, memo={**choice.memo, "sentence": read.sentence.id}), []
-
-    def enough(self, read: ReadSentence) -> bool:
-        """A parser never has enough."""
-        return False
+        errors: list[Exception | None] = []
+        for read, choice, value in zip(reads, choices, values, strict=True):
+            try:
+                self.learner.learn(read.sentence, choice, value)
+                errors.append(None)
+            except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+                errors.append(error)
+        return errors
 
     def names(self, read: ReadSentence, choice: Choice) -> tuple[str, ...]:
         """Heads are named by their place in the sentence, "0" is the root."""
@@ -143,13 +144,6 @@ class ParseLearner:
     def outside(self, choice: Choice) -> bool:
         """Neither head may be right; the rule says whether that teaches something."""
         return self.learner.rule.neither != "skip"
-
-    def learn(self, read: ReadSentence, choice: Choice, value: float) -> None:
-        self.learner.learn(read.sentence, choice, value)
-
-    def weigh(self, read: ReadSentence, choice: Choice, source: Source) -> None:
-        """A parser believes everyone alike."""
-        return None
 
     def draw(
         self,
@@ -172,14 +166,6 @@ class ParseLearner:
             [int(name) for name in event.shown],
         )
 
-    def forget(self, voter: str) -> bool:
-        """A parser knows nobody by name."""
-        return False
-
-    def insight(self) -> None:
-        """Hashed edges have no names."""
-        return None
-
     def dumps(self, extra: str) -> bytes:
         service = {"settings": msgspec.to_builtins(self.settings), "tally": extra}
         return pack({"service": service}, self.learner.model.arrays())
@@ -194,21 +180,6 @@ class ParseLearner:
         """What has been learnt, as the parser that `conquer parse predict` uses."""
         weights: Any = np.asarray(self.learner.model.weights())
         return Parser(self.features, weights, self.learner.rule.several_roots, {"answers": self.learner.answers})
-
-
-def _attempt(call: "Callable[[], Result]") -> "Result | RefusalError":
-    try:
-        return call()
-    except RefusalError as refusal:
-        return refusal
-
-
-def _error(learner: ParseLearner, read: ReadSentence, choice: Choice, value: float) -> Exception | None:
-    try:
-        learner.learn(read, choice, value)
-    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-        return error
-    return None
 
 
 def build(settings: ModelSettings, data: bytes | None) -> tuple[ParseLearner, str | None]:
@@ -241,4 +212,7 @@ def warm() -> None:
     learner, _ = build(ModelSettings(algorithm="parser", task="parse", parameters={"bits": 4}), None)
     rows = "".join(f"{k}\\tw\\t_\\tX\\t_\\t_\\t_\\t_\\t_\\t_\\n" for k in (1, 2, 3))
     read = learner.read(f'[{{"id":"s","text":"{rows}"}}]'.encode(), b"null")
-    learner.learn(read, learner.choose(read, 0)[0], 1.0)
+    (chosen,) = learner.choose_many([read], [0])
+    if isinstance(chosen, RefusalError):
+        raise chosen
+    learner.learn_many([read], [chosen[0]], [1.0], [None])
