@@ -3,6 +3,7 @@
 import os
 import secrets
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Connection, Double, delete, func, literal_column, select, text
@@ -20,6 +21,9 @@ _ENTRANCE = 0x434E5153
 """Advisory lock under which servers look for each other, one after the other."""
 _MODELS = 0x434E
 """Class of the advisory locks of models."""
+_LOCKED = text(
+    "SELECT model FROM unnest(CAST(:models AS integer[])) AS model WHERE NOT pg_try_advisory_xact_lock(:kind, model)"
+)
 _KEPT = 100_000
 """Rows of a log for which digests are kept; a server further behind loads a snapshot."""
 _NOW: ColumnElement[float] = literal_column("extract(epoch from clock_timestamp())::double precision", Double)
@@ -60,12 +64,9 @@ def leave(connection: Connection, me: Presence) -> None:
     connection.execute(delete(servers).where(servers.c.id == me.id))
 
 
-def try_lock(connection: Connection, model: int) -> bool:
-    """Lock a model until the transaction ends, without waiting; always True for SQLite."""
-    if connection.dialect.name != "postgresql":
-        return True
-    statement = text("SELECT pg_try_advisory_xact_lock(:kind, :model)")
-    return bool(connection.execute(statement, {"kind": _MODELS, "model": model}).scalar_one())
+def lock_models(connection: Connection, models: Sequence[int]) -> set[int]:
+    """Lock models until the transaction ends, without waiting; returns those that another server has locked."""
+    return set(connection.execute(_LOCKED, {"kind": _MODELS, "models": list(models)}).scalars())
 
 
 def first_digest(

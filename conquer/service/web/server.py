@@ -129,7 +129,7 @@ class Server:
 
     def brief(self, owner: str, work: "Steps | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
         """Run a generator, or a call of one slice, as long work that does not count among the owner's jobs."""
-        return asyncio.wrap_future(self.engine.long.submit(owner, as_steps(work), urgent, counted=False))
+        return self.engine.long.run(owner, work, urgent)
 
     def _load_kernels(self) -> None:
         """Load the kernels of all kinds of models; until they are compiled, requests are slower."""
@@ -196,13 +196,6 @@ class Server:
         """Read keys and links at once. If the store is away, they are read within a second of its return."""
         with contextlib.suppress(DBAPIError, OSError):
             await self.brief("keys", self.refresh_keys, urgent=True)
-
-
-def as_steps(work: "Steps | Callable[[], Any]") -> Steps:
-    """A job of long work: a generator as it is, or a call as one slice."""
-    if not callable(work):
-        return (yield from work)
-    return work()
 
 
 def _opened(settings: Settings) -> tuple[Database, Access]:

@@ -233,7 +233,7 @@ class Coverages:
         model, head, quota = await self._engine.call(name, where, owner=owner, reads=True)
         # A lane of its own: a question does not wait for uploads with the same key.
         job = read_coverage(self._engine.database, model, head, quota)
-        found = await self._engine.long.run(f"coverage {owner}", job)
+        found = await self._engine.long.run(f"coverage {owner}", job, bounded=True)
 
         def keep(turn: Turn) -> None:
             if turn.state.id == model:

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from conquer.boards import Interval
 from conquer.learners.voters import Voter
+from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import conflict
 from conquer.service.model.pick_learner import PickLearner
@@ -75,7 +76,7 @@ async def read_voters(call: Call) -> VotersReply:
             raise conflict("no_voters", f"model {call.model!r} does not weigh voters")
         return learner.voters(), str(turn.state.settings.believe), learner.worth()
 
-    voters, believe, worth = await call.on_model(work, reads=True, settled=True)
+    voters, believe, worth = await call.on_model(work, reads=True, after=NOW)
     # Thousands of names take a while.
     return VotersReply(believe, await call.brief(voters), worth)
 

@@ -101,7 +101,8 @@ async def erase(call: Call, body: EraseRequest) -> Gone:
     await call.loaded()
     engine = call.server.engine
     # It continues when the client hangs up.
-    gone, generation = await engine.long.run(call.owner, erase_person(engine, call.model, body.voter), urgent=True)
+    job = erase_person(engine, call.model, body.voter)
+    gone, generation = await engine.long.run(call.owner, job, urgent=True, bounded=True)
     await call.replayed(generation)
     found: Gone = gone
     return found
