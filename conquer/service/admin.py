@@ -86,7 +86,7 @@ def erase(voter: str, *, models: Sequence[str] = (), store: str | None = None) -
         if not models:
             with engine.database.reading() as connection:
                 models = [header.name for header in all_headers(connection)]
-        erased = {name: engine.long.run_now("", erase_person(engine, name, voter)) for name in models}
+        erased = {name: engine.long.submit("", erase_person(engine, name, voter)).result() for name in models}
         for name, (_, generation) in erased.items():
             # Until the log has been folded again without them.
             engine.call_now(name, lambda turn: None, after=generation)
@@ -132,7 +132,7 @@ def replay(
         )
     with _engine(store, create=True) as engine:
         engine.call_now(None, lambda connection: create(connection, name, settings))
-        done = engine.long.run_now("", feed(lines, lambda work: engine.call_now(name, work)))
+        done = engine.long.submit("", feed(lines, lambda work: engine.call_now(name, work))).result()
         if model is not None:
             write_atomically(model, engine.call_now(name, lambda turn: turn.state.dumps()))
     return {"rounds": done.rounds, "learnt": done.learnt, "passed_over": done.passed_over}

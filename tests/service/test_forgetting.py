@@ -142,12 +142,12 @@ def test_erasing_in_slices_gives_what_erasing_at_once_gives(local, tmp_path, sma
 
             monkeypatch.setattr(engine, "call_now", crashing)
             with pytest.raises(_CrashError):
-                await in_thread(engine.long.run_now, "", erase_person(engine, "m", "bob"))
+                await engine.long.run("", erase_person(engine, "m", "bob"))
             # What is emptied is over: nobody answers it any more.
             assert (await tell(client, "open", "i0", "eve")).status_code == 404
             await some(client, 3, "meanwhile", "bob")
             turns[:] = [""] * 10
-            gone, position = await in_thread(engine.long.run_now, "", erase_person(engine, "m", "bob"))
+            gone, position = await engine.long.run("", erase_person(engine, "m", "bob"))
             assert position == (engine.models["m"].id, engine.models["m"].position)
             assert gone.rows == 50 - 2 * 7 + 6
             assert len(turns) > 10 + 3

@@ -165,16 +165,16 @@ def test_servers_that_compare_find_the_same_at_the_same_position(tmp_path, monke
     asked = [ChooseRequest(Raw(json.dumps(vectors(rng, 3)).encode())) for _ in range(12)]
     for together in (True, False):
         with closing(World(tmp_path, MODELS["everyday"], together)) as world:
-            kept = digests[together]
 
-            def watch(turn: Any, kept: Any = kept) -> None:
-                turn.state.watch = lambda state: kept.append(
-                    (state.position, state.tally.rounds, len(state.events), state.learner.dumps(""))
-                )
+            def watch(turn: Any) -> None:
+                state = turn.state
+                state.compares = True
+                state.digest = lambda: (state.tally.rounds, len(state.events), state.learner.dumps(""))
 
             world.server.engine.call_now("m", watch)
             events = [reply.event_id for reply in world.choose(asked)]
             world.answer([(event, AnswerRequest("tie")) for event in events])
+            digests[together] = list(world.server.engine.digests)
     assert len(digests[True]) > 2
     assert digests[True] == digests[False]
 

@@ -275,7 +275,7 @@ def test_pruning_leaves_alone_what_was_erased_meanwhile(local, monkeypatch):
 
             def slowly(*arguments):
                 state = folding(*arguments)
-                app.server.engine.long.run_now("", erase_person(app.server.engine, "m", "bob"))
+                app.server.engine.long.submit("", erase_person(app.server.engine, "m", "bob")).result()
                 return state
 
             monkeypatch.setattr(retention, "load", slowly)

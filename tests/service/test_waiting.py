@@ -171,11 +171,9 @@ def test_a_digest_counts_once_its_row_is_committed(local, monkeypatch) -> None:
             engine = app.server.engine
 
             def breaks(turn):
-                engine.database.shared = True
-                try:
-                    turn.append(records.Measured(1, 0.5, 1), None)
-                finally:
-                    engine.database.shared = False
+                turn.state.compares = True
+                turn.append(records.Measured(1, 0.5, 1), None)
+                assert turn.state.digests
                 raise OSError("gone")
 
             with pytest.raises(RefusalError):
@@ -211,6 +209,6 @@ def test_one_who_cannot_be_told_keeps_nobody_else_waiting(caplog):
 
     hears: Future[Any] = Future()
     deaf: Any = Deaf()
-    engines._deliver([(one, 7, None) for one in (deaf, hears)])
+    engines._set([(one, 7) for one in (deaf, hears)])
     assert hears.result(0) == 7
     assert "the line is dead" in caplog.text

@@ -2,13 +2,11 @@
 
 import asyncio
 import contextlib
-import functools
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from concurrent.futures import Future, InvalidStateError
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from conquer.service.errors import Kind, RefusalError, stopping
 
@@ -16,12 +14,13 @@ Job = Generator[Any, None, Any]
 """Yields between two slices, and returns its result."""
 _WAITING = 4
 """Jobs of one owner that may wait behind the one that runs."""
+_Lane = tuple[bool, str]
+"""Whether its jobs are urgent, and their owner."""
 
 
-@dataclass(eq=False, slots=True)
-class _Running:
+class _Running(NamedTuple):
     steps: Job
-    future: "Future[Any]" = field(default_factory=Future)
+    future: "Future[Any]"
 
 
 class LongWork:
@@ -34,14 +33,14 @@ class LongWork:
     >>> def job():
     ...     yield
     ...     return 3
-    >>> work.run_now("ann", job()); work.stop()
-    3
+    >>> work.submit("ann", job()).result(), work.submit("ann", lambda: 4).result()
+    (3, 4)
+    >>> work.stop()
     """
 
     def __init__(self, name: str, threads: int) -> None:
-        self._lanes: dict[str, deque[_Running]] = {}
-        self._ready: deque[str] = deque()
-        self._urgent: deque[str] = deque()
+        self._lanes: dict[_Lane, deque[_Running]] = {}
+        self._ready: dict[bool, deque[_Lane]] = {True: deque(), False: deque()}
         self._busy = 0
         self._most = max(1, threads - 1)
         self._changed = threading.Condition()
@@ -50,48 +49,43 @@ class LongWork:
         for thread in self._threads:
             thread.start()
 
-    def __len__(self) -> int:
-        return sum(map(len, list(self._lanes.values())))
+    def submit(
+        self, owner: str, work: "Job | Callable[[], Any]", urgent: bool = False, bounded: bool = False
+    ) -> "Future[Any]":
+        """Start a job, or a call of one slice; its future may be cancelled at any time.
 
-    def run(self, owner: str, job: "Job | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
-        """Start a job from the event loop. Raises RefusalError if the owner has too many waiting."""
-        return asyncio.wrap_future(self.submit(owner, job, urgent))
+        Raises RefusalError if it is `bounded` and the owner has too many waiting. Not from inside another job.
+        """
+        lane, running = (urgent, owner), _Running(_steps(work), Future())
+        with self._changed:
+            count = len(self._lanes.get(lane, ()))
+            if self._closed:
+                raise stopping()
+            if bounded and count > _WAITING:
+                message = f"{count} long requests of this key are running or waiting; try again later"
+                raise RefusalError(Kind.BUSY, "busy", message, retry_after=5)
+            self._lanes.setdefault(lane, deque()).append(running)
+            if not count:
+                self._ready[urgent].append(lane)
+                self._changed.notify()
+        return running.future
 
-    def run_now(self, owner: str, job: Job, urgent: bool = False) -> Any:
-        """Start a job from another thread and wait for its result. Not from inside another job."""
-        return self.submit(owner, job, urgent, counted=False).result()
+    def run(
+        self, owner: str, work: "Job | Callable[[], Any]", urgent: bool = False, bounded: bool = False
+    ) -> "asyncio.Future[Any]":
+        """`submit` from the event loop."""
+        return asyncio.wrap_future(self.submit(owner, work, urgent, bounded))
 
     async def stream(self, owner: str, chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
         """The chunks of a download, each produced when the one before it has been sent."""
         producer = iter(chunks)
         try:
-            next_chunk = functools.partial(next, producer, None)
-            while (chunk := await asyncio.wrap_future(self.submit(owner, next_chunk, counted=False))) is not None:
+            while (chunk := await self.run(owner, lambda: next(producer, None))) is not None:
                 yield chunk
         finally:
             if isinstance(producer, Generator):
                 with contextlib.suppress(RefusalError):
-                    self.submit(owner, producer.close, counted=False)
-
-    def submit(
-        self, owner: str, job: "Job | Callable[[], Any]", urgent: bool = False, counted: bool = True
-    ) -> "Future[Any]":
-        """Start a job, or a call as a job of one slice; its future may be cancelled at any time."""
-        lane = f"urgent {owner}" if urgent else owner
-        running = _Running(job if isinstance(job, Generator) else _once(job))
-        with self._changed:
-            waiting = self._lanes.setdefault(lane, deque())
-            if self._closed or (counted and len(waiting) > _WAITING):
-                if not waiting:
-                    del self._lanes[lane]
-                running.steps.close()
-                message = f"{len(waiting)} long requests of this key are running or waiting; try again later"
-                raise stopping() if self._closed else RefusalError(Kind.BUSY, "busy", message, retry_after=5)
-            waiting.append(running)
-            if len(waiting) == 1:
-                (self._urgent if urgent else self._ready).append(lane)
-                self._changed.notify()
-        return running.future
+                    self.submit(owner, producer.close)
 
     def stop(self, wait: float = 5.0) -> None:
         """Refuse new jobs, end those that run at their next slice, and fail those that wait."""
@@ -109,28 +103,34 @@ class LongWork:
 
     def _run(self) -> None:
         while (lane := self._take()) is not None:
-            running = self._lanes[lane][0]
-            done = _step(running)
+            done = _step(self._lanes[lane][0])
             with self._changed:
-                urgent = lane.startswith("urgent ")
+                urgent, _ = lane
                 self._busy -= not urgent
                 if done:
                     self._lanes[lane].popleft()
-                if not self._lanes[lane]:
-                    del self._lanes[lane]
+                if self._lanes[lane]:
+                    self._ready[urgent].append(lane)
                 else:
-                    (self._urgent if urgent else self._ready).append(lane)
+                    del self._lanes[lane]
                 self._changed.notify()
 
-    def _take(self) -> str | None:
+    def _take(self) -> _Lane | None:
+        urgent, ready = self._ready[True], self._ready[False]
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._urgent or (self._ready and self._busy < self._most))
+            self._changed.wait_for(lambda: self._closed or urgent or (ready and self._busy < self._most))
             if self._closed:
                 return None
-            if self._urgent:
-                return self._urgent.popleft()
+            if urgent:
+                return urgent.popleft()
             self._busy += 1
-            return self._ready.popleft()
+            return ready.popleft()
+
+
+def _steps(work: "Job | Callable[[], Any]") -> Job:
+    if not callable(work):
+        return (yield from work)
+    return work()
 
 
 def _step(running: _Running) -> bool:
@@ -158,9 +158,3 @@ def finish(job: Job) -> Any:
             next(job)
     except StopIteration as end:
         return end.value
-
-
-def _once(call: Callable[[], Any]) -> Job:
-    """A job of one slice."""
-    yield from ()
-    return call()

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from conquer.service.alarms import Alarms
 from conquer.service.engine.long_work import Job, LongWork
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import RefusalError, conflict
+from conquer.service.errors import RefusalError
 from conquer.service.model.state import EVENT_BYTES, ModelState
 from conquer.service.settings import Settings
 from conquer.service.store import log, snapshots
@@ -19,7 +20,6 @@ from conquer.service.store.database import Database
 
 _LAST_SNAPSHOTS = 10.0
 """Seconds for snapshots when the server stops; the log has everything."""
-_NOT_NEEDED = frozenset({"void", "snapshot_exists", "unknown_model", "stopping"})
 
 
 class LoadedModels:
@@ -30,10 +30,10 @@ class LoadedModels:
 
     def __init__(self, settings: Settings, alarms: Alarms, long: LongWork, call_now: Callable[..., Any]) -> None:
         self.models: OrderedDict[str, ModelState] = OrderedDict()
-        self.used = 0
-        """Bytes of the models in memory, roughly."""
         self._settings, self._alarms, self._long, self._call_now = settings, alarms, long, call_now
         self._sizes: dict[str, int] = {}
+        self._used = 0
+        """The sum of the sizes in bytes."""
         self._storing = False
 
     def keep(self, state: ModelState) -> None:
@@ -50,8 +50,8 @@ class LoadedModels:
         self._weigh(name, 0)
 
     def after_commit(self, turns: Mapping[str, Turn]) -> None:
-        """Keep events and models within their bounds, and begin one of the snapshots that are due."""
-        settings, due = self._settings, list[ModelState]()
+        """Keep events and models within their bounds, and begin a snapshot that is due."""
+        settings = self._settings
         with self._guarded():
             for name, turn in turns.items():
                 state = turn.state
@@ -61,20 +61,18 @@ class LoadedModels:
                 elif self.models.get(name) is state:
                     state.trim(settings.events_cached, min(EVENT_BYTES, settings.cache_bytes // 4))
                     self.keep(state)
-                    if state.since_snapshot >= settings.snapshot_every:
-                        due.append(state)
-            if self.used > settings.cache_bytes:
-                self._evict()
-            if due:
-                self._begin_snapshot(due[0], settings.snapshot_every)
+                    self._begin_snapshot(state, settings.snapshot_every)
+            # One with many rows since its snapshot leaves a new one.
+            while self._used > settings.cache_bytes and len(self.models) > 1:
+                state = next(iter(self.models.values()))
+                self._begin_snapshot(state, max(1, settings.snapshot_every // 10))
+                self.drop(state.name)
 
     def stop(self, database: Database, clock: Callable[[], float]) -> None:
         """Store snapshots of the models that have changed since their last; nothing else writes any more."""
         until = time.monotonic() + _LAST_SNAPSHOTS
-        for state in reversed(list(self.models.values())):
-            if time.monotonic() > until:
-                return
-            if state.since_snapshot and not (state.stale or state.void):
+        for state in reversed(self.models.values()):
+            if state.since_snapshot and not (state.stale or state.void) and time.monotonic() < until:
                 try:
                     _store_now(database, state, clock())
                 except Exception as error:
@@ -96,25 +94,17 @@ class LoadedModels:
             self._alarms.raise_(f"quarantine:{state.name}", count + first)
 
     def _weigh(self, name: str, size: int) -> None:
-        self.used += size - self._sizes.pop(name, 0)
+        self._used += size - self._sizes.pop(name, 0)
         if size:
             self._sizes[name] = size
 
-    def _evict(self) -> None:
-        """Let go of the least recently used models; one with many rows since its snapshot leaves a new one."""
-        while self.used > self._settings.cache_bytes and len(self.models) > 1:
-            name, state = next(iter(self.models.items()))
-            self._begin_snapshot(state, max(1, self._settings.snapshot_every // 10))
-            self.drop(name)
-
     def _begin_snapshot(self, state: ModelState, every: int) -> None:
-        """Copy the weights now and store them as long work, unless another snapshot is being stored."""
+        """Copy the weights if that many rows came since the last time, and store them as long work, one at a time."""
         if state.since_snapshot < every or state.stale or state.void or self._storing:
             return
         try:
             job = self._store(state, state.dumps(), _summary(state), state.position, state.generation)
-            state.since_snapshot = 0
-            self._storing = True
+            state.since_snapshot, self._storing = 0, True
             self._long.submit("snapshots", job)
         except Exception as error:
             self._storing = False
@@ -123,17 +113,16 @@ class LoadedModels:
     def _store(self, state: ModelState, data: bytes, summary: str, position: int, generation: int) -> Job:
         try:
             pieces = snapshots.pieces(data)
+            write = partial(_write_piece, model=state.id, position=position, generation=generation, count=len(pieces))
             for part, piece in enumerate(pieces):
                 yield
-                work = _piece(state.id, position, generation, part, len(pieces), piece, "" if part else summary)
-                self._call_now(state.name, work, owner="snapshots")
-        except RefusalError as refusal:
-            if refusal.code not in _NOT_NEEDED:
-                self._failed(state, refusal)
-        except Exception as error:
-            self._failed(state, error)
-        else:
+                work = partial(write, part=part, piece=piece, summary="" if part else summary)
+                if not self._call_now(state.name, work, owner="snapshots"):
+                    return
             self._alarms.clear(f"snapshot:{state.name}")
+        except Exception as error:
+            if not isinstance(error, RefusalError) or error.code not in ("unknown_model", "stopping"):
+                self._failed(state, error)
         finally:
             self._storing = False
 
@@ -148,25 +137,19 @@ def _summary(state: ModelState) -> str:
     return msgspec.json.encode(state.tally.summary()).decode()
 
 
-def _piece(
-    model: int, position: int, generation: int, part: int, count: int, piece: bytes, summary: str = ""
-) -> Callable[[Turn], None]:
-    """Work that stores one piece of a snapshot, if the snapshot is still that of the model."""
-
-    def work(turn: Turn) -> None:
-        state = turn.state
-        if state.id != model or state.stale or state.generation != generation or state.position < position:
-            raise conflict("void", f"model {state.name!r} has been replayed")
-        # Rows up to the base are gone, perhaps with a person: an older state must not come back.
-        if position <= turn.base:
-            raise conflict("void", f"model {state.name!r} begins at {turn.base}, not before position {position}")
-        if part == 0 and snapshots.exists(turn.connection, model, position):
-            raise conflict("snapshot_exists", f"another server stores position {position}")
-        snapshots.write_piece(turn.connection, model, position, part, count, turn.now, piece, summary)
-        if part == count - 1:
-            snapshots.thin(turn.connection, model, turn.base)
-
-    return work
+def _write_piece(
+    turn: Turn, *, model: int, position: int, generation: int, part: int, count: int, piece: bytes, summary: str
+) -> bool:
+    """Store a piece of a snapshot; False if the snapshot is no longer of use, or another server stores the same."""
+    state = turn.state
+    replayed = state.id != model or state.stale or state.generation != generation or state.position < position
+    # Rows up to the base are gone, perhaps with a person: an older state must not come back.
+    if replayed or position <= turn.base or (not part and snapshots.exists(turn.connection, model, position)):
+        return False
+    snapshots.write_piece(turn.connection, model, position, part, count, turn.now, piece, summary)
+    if part == count - 1:
+        snapshots.thin(turn.connection, model, turn.base)
+    return True
 
 
 def _store_now(database: Database, state: ModelState, now: float) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from conquer.service.errors import Kind, RefusalError, stopping
-from conquer.service.model.state import ModelState
 
 Generation = tuple[int, int]
 """A model's id, and the position of a correction or an erasure in its log."""
+NOW: Generation = (-1, 0)
+"""In place of the last correction before the work runs for the first time."""
 _OWNERS = 10_000
 """Owners whose used time is remembered."""
 
@@ -23,7 +24,6 @@ class Waits(TypedDict, total=False):
 
     reads: bool
     learns: bool
-    settled: bool
     after: Generation | None
 
 
@@ -37,11 +37,9 @@ class Work:
 
     - `reads`: changes nothing, even where it fails.
     - `learns`: waits while an erased voter is being removed from the weights.
-    - `settled`: waits until the weights contain no undone answer.
     - `after`: waits until the model has been replayed with the correction there.
     - `alone`: retried in its own batch, one request at a time, after its previous batch failed.
-    - `tries`, `conflicts`, `loads`: how often its model was locked by another server, written by another server first,
-      and loaded for it.
+    - `loads`, `tries`: how often its model was loaded for it, and how often another server was in its way.
     """
 
     model: str | None
@@ -51,31 +49,20 @@ class Work:
     requests: Sequence[Any] = ()
     reads: bool = False
     learns: bool = False
-    settled: bool = False
     after: Generation | None = None
     alone: bool = False
-    tries: int = 0
-    conflicts: int = 0
     loads: int = 0
-    result: Any = None
-    error: BaseException | None = None
+    tries: int = 0
     results: dict[int, Any] = field(default_factory=dict)
-    """Of its requests: by place, once they are committed or refused."""
+    """Results and errors, by place among the requests, once they are committed or refused; else at place 0."""
     tried: dict[int, Any] = field(default_factory=dict)
-    """Results that the batch under way will commit."""
+    """Those that the batch under way will commit."""
 
     @property
     def open(self) -> list[int]:
-        """The places of the requests without a result."""
-        return [place for place in range(len(self.requests)) if place not in self.results and place not in self.tried]
-
-
-def satisfies(state: ModelState, after: Generation | None) -> bool:
-    """Whether the model in memory takes the correction at `after` into account."""
-    if after is None:
-        return True
-    model, position = after
-    return state.id == model and (position <= state.generation or (not state.stale and position <= state.position))
+        """The places without a result."""
+        places = range(len(self.requests) or 1)
+        return [place for place in places if place not in self.results and place not in self.tried]
 
 
 @dataclass(slots=True)
@@ -96,12 +83,13 @@ class Queue:
         self._lanes: dict[str, _Lane] = {}
         self._count = 0
         self._level = 0.0
-        self._later: list[tuple[float, Work]] = []
+        self._returned: list[tuple[float, Work]] = []
+        """Work that was put back, and when it may be taken again."""
         self._changed = threading.Condition()
         self._closed, self._woken = False, False
 
     def __len__(self) -> int:
-        return self._count + len(self._later)
+        return self._count + len(self._returned)
 
     def put(self, work: Work, bounded: bool = True) -> None:
         """Add work at the end of its owner's lane. Raises RefusalError if too much waits and the work is `bounded`."""
@@ -117,45 +105,31 @@ class Queue:
             self._count += 1
             self._changed.notify()
 
-    def put_first(self, works: Iterable[Work]) -> None:
-        """Return work to the front of its owners' lanes, in its order."""
-        with self._changed:
-            for work in reversed(list(works)):
-                self._lane(work.owner).waiting.appendleft(work)
-                self._count += 1
-            self._changed.notify()
-
-    def put_later(self, works: Iterable[Work], seconds: float) -> None:
-        """Return work to the front of its owners' lanes after a while."""
+    def put_back(self, works: Iterable[Work], seconds: float = 0.0) -> None:
+        """Return work to the front of its owners' lanes, in its order, at once or after a while."""
         due = time.monotonic() + seconds
         with self._changed:
-            self._later += [(due, work) for work in works]
+            self._returned += [(due, work) for work in works]
             self._changed.notify()
 
     def wake(self) -> None:
-        """Let `take` return, with an empty batch if nothing waits."""
+        """Let `take` return an empty batch."""
         with self._changed:
             self._woken = True
             self._changed.notify()
 
-    def close(self) -> list[Work]:
-        """Accept nothing more; `take` returns None once the rest is taken. Returns work put off for later."""
+    def close(self) -> None:
+        """Accept nothing more; `take` returns None once the rest is taken."""
         with self._changed:
             self._closed = True
-            later, self._later = [work for _, work in self._later], []
             self._changed.notify()
-        return later
 
-    def drain(self, alone: bool = False) -> list[Work]:
-        """Take everything that waits, or only what would be retried alone, without running it."""
+    def drain(self) -> list[Work]:
+        """Take everything that waits, without running it."""
         with self._changed:
-            found = [work for _, work in self._later] + [work for lane in self._lanes.values() for work in lane.waiting]
-            taken = [work for work in found if work.alone or not alone]
-            gone = set(map(id, taken))
-            self._later = [(due, work) for due, work in self._later if id(work) not in gone]
-            for lane in self._lanes.values():
-                lane.waiting = deque(work for work in lane.waiting if id(work) not in gone)
-            self._count = sum(len(lane.waiting) for lane in self._lanes.values())
+            taken = [work for _, work in self._returned]
+            taken += [work for lane in self._lanes.values() for work in lane.waiting]
+            self._returned, self._lanes, self._count = [], {}, 0
         return taken
 
     def take(self, most: int) -> list[Work] | None:
@@ -163,13 +137,15 @@ class Queue:
         with self._changed:
             while True:
                 self._return_due()
-                if self._count or self._woken:
+                if self._woken:
                     self._woken = False
+                    return []
+                if self._count:
                     return self._picked(most)
                 if self._closed:
                     return None
                 now = time.monotonic()
-                self._changed.wait(min((due - now for due, _ in self._later), default=None))
+                self._changed.wait(min((due - now for due, _ in self._returned), default=None))
 
     def charge(self, owner: str, seconds: float) -> None:
         """Note the time that an owner's work has taken."""
@@ -188,21 +164,20 @@ class Queue:
         return lane
 
     def _return_due(self) -> None:
-        now = time.monotonic()
-        due = [work for when, work in self._later if when <= now]
+        now = float("inf") if self._closed else time.monotonic()
+        due = [work for when, work in self._returned if when <= now]
         if due:
-            self._later = [(when, work) for when, work in self._later if when > now]
+            self._returned = [(when, work) for when, work in self._returned if when > now]
             for work in reversed(due):
                 self._lane(work.owner).waiting.appendleft(work)
-                self._count += 1
+            self._count += len(due)
 
     def _picked(self, most: int) -> list[Work]:
         """Work of all owners, the least served first, each at most an equal share; failed work is retried alone."""
         lanes = sorted((lane for lane in self._lanes.values() if lane.waiting), key=lambda lane: lane.used)
-        if lanes:
-            self._level = lanes[0].used
+        self._level = lanes[0].used
         batch: list[Work] = []
-        share = -(-most // max(1, len(lanes)))
+        share = -(-most // len(lanes))
         for lane in lanes:
             for _ in range(min(share, len(lane.waiting), most - len(batch))):
                 if lane.waiting[0].alone and batch:

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -17,7 +16,6 @@ from conquer.service.settings import Limits
 from conquer.service.store import log as log_table
 from conquer.service.store import snapshots
 from conquer.service.store.keys import retired_events
-from conquer.service.store.log import append
 from conquer.types import Choice
 
 
@@ -41,7 +39,6 @@ class Turn:
         self.moved = False
         """Memory may hold more than was appended: the model is loaded again unless the commit succeeds."""
         self.removed = False
-        """The model was deleted in this turn."""
         self.build = build
         self.read_bytes = 0
         """Bytes of rows that were read to look events up."""
@@ -54,18 +51,10 @@ class Turn:
         """Rows up to here have been pruned."""
         return self.header.base
 
-    @base.setter
-    def base(self, position: int) -> None:
-        self.header = replace(self.header, base=position)
-
     @property
     def pooled(self) -> int:
         """How many groups of uploaded items questions may be drawn from."""
         return self.header.pooled
-
-    @pooled.setter
-    def pooled(self, count: int) -> None:
-        self.header = replace(self.header, pooled=count)
 
     def look_up(self, ids: Iterable[str]) -> None:
         """Cache these events, as many as are read at once; `event` finds the others one by one."""
@@ -129,7 +118,10 @@ class Turn:
         `ModelState.apply`.
         """
         entry = Entry(self.state.position + 1, self.now, event, voter, body)
-        _sealed(entry)
+        try:
+            seal(entry)
+        except (ValueError, OverflowError, RecursionError) as error:
+            raise invalid(f"this cannot be stored: {error}") from None
         found = self.state.apply(entry, read, choice, learnt)
         self._unwritten.append(entry)
         return found
@@ -146,7 +138,7 @@ class Turn:
     def flush(self) -> None:
         """Write what was appended."""
         if self._unwritten:
-            append(self.connection, self.state.id, self._unwritten)
+            log_table.append(self.connection, self.state.id, self._unwritten)
             self.last = self._unwritten[-1]
             self._unwritten = []
 
@@ -159,10 +151,3 @@ class Turn:
         snapshots.drop(self.connection, self.state.id, first)
         # An erasure has emptied the cache of events as well.
         self._looked_up = set()
-
-
-def _sealed(entry: Entry) -> None:
-    try:
-        seal(entry)
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise invalid(f"this cannot be stored: {error}") from None

@@ -1,6 +1,7 @@
 """Rows past their retention: a snapshot keeps what they taught, and they are deleted."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
@@ -51,7 +52,7 @@ def _move_base(engine: Engine, header: log_table.Header, before: float, least: i
         snapshots.replace(turn.connection, header.id, last, pieces, turn.now)
         snapshots.drop(turn.connection, header.id, last=last - 1)
         turn.connection.execute(update(models).where(models.c.id == header.id).values(base=last))
-        turn.base = last
+        turn.header = replace(turn.header, base=last)
         _remember(turn, taught)
         for name in [name for name, event in turn.state.events.items() if event.seen <= last]:
             turn.state.drop(name)

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -81,10 +81,9 @@ class ModelState:
         """Its features were fitted by another server: it must be loaded again."""
         self.unreadable: list[int] = []
         """Positions of snapshots that could not be read, to be dropped."""
-        self.watch: Callable[[ModelState], None] | None = None
-        """Called at every position that servers compare."""
-        self.swept = 0
-        """How far the sweep for expired events has looked; only saves looking again."""
+        self.compares = False
+        self.digests: list[tuple[int, int, int, str]] = []
+        """If it `compares`: (model, position, generation, digest) at the positions that servers compare."""
         self.since_snapshot = 0
         self.pool: list[Group] = []
         """Groups of uploaded items."""
@@ -255,8 +254,8 @@ class ModelState:
                 self._recount(event)
         self.position = entry.position
         self.since_snapshot += 1
-        if self.watch is not None and self.position % COMPARED == 0 and not self.stale:
-            self.watch(self)
+        if self.compares and self.position % COMPARED == 0 and not self.stale:
+            self.digests.append((self.id, self.position, self.generation, self.digest()))
 
     def _change(self, entry: Entry) -> None:
         """A correction or an erasure: earlier rows have changed."""

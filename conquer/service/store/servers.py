@@ -3,8 +3,9 @@
 import os
 import secrets
 import socket
+from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, Double, delete, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Double, delete, func, literal_column, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from conquer import __version__
@@ -19,6 +20,9 @@ _ENTRANCE = 0x434E5153
 """Advisory lock under which servers look for each other, one after the other."""
 _MODELS = 0x434E
 """Class of the advisory locks of models."""
+_LOCKED = text(
+    "SELECT model FROM unnest(CAST(:models AS integer[])) AS model WHERE NOT pg_try_advisory_xact_lock(:kind, model)"
+)
 _KEPT = 100_000
 """Rows of a log for which digests are kept; a server further behind loads a snapshot."""
 _NOW: ColumnElement[float] = literal_column("extract(epoch from clock_timestamp())::double precision", Double)
@@ -51,9 +55,9 @@ def leave(connection: Connection, me: str) -> None:
     connection.execute(delete(servers).where(servers.c.id == me))
 
 
-def try_lock(connection: Connection, model: int) -> bool:
-    """Lock a model of a PostgreSQL store until the transaction ends, without waiting."""
-    return bool(connection.execute(select(func.pg_try_advisory_xact_lock(_MODELS, model))).scalar_one())
+def lock_models(connection: Connection, models: Sequence[int]) -> set[int]:
+    """Lock models until the transaction ends, without waiting; returns those that another server has locked."""
+    return set(connection.execute(_LOCKED, {"kind": _MODELS, "models": list(models)}).scalars())
 
 
 def first_digest(

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
 
 from conquer.service.engine.long_work import Job
-from conquer.service.engine.queue import Generation, Waits
+from conquer.service.engine.queue import NOW, Generation, Waits
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.store.keys import NOBODY, Key
@@ -107,7 +107,7 @@ class Call(Request):
     async def copied(self, copy: Callable[[Turn], Result]) -> Result:
         """A copy of the settled model. Raises RefusalError before it is made if the budget has no room for it."""
         self.hold.cover(await self.on_model(lambda turn: turn.state.learner.size, reads=True))
-        return await self.on_model(copy, reads=True, settled=True)
+        return await self.on_model(copy, reads=True, after=NOW)
 
     async def replayed(self, generation: Generation) -> None:
         """Wait until the model has been replayed with a committed correction.
@@ -123,7 +123,7 @@ class Call(Request):
         It is closed before its next slice when the client hangs up. Raises RefusalError if the caller has too many
         waiting.
         """
-        work = self.server.engine.long.run(self.owner, job)
+        work = self.server.engine.long.run(self.owner, job, bounded=True)
         gone = asyncio.ensure_future(self._disconnected())
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)

@@ -126,7 +126,7 @@ class Server:
 
     def brief(self, owner: str, work: "Steps | Callable[[], Any]", urgent: bool = False) -> "asyncio.Future[Any]":
         """Run a generator, or a call of one slice, as long work that does not count among the owner's jobs."""
-        return asyncio.wrap_future(self.engine.long.submit(owner, work, urgent, counted=False))
+        return self.engine.long.run(owner, work, urgent)
 
     def _load_kernels(self) -> None:
         """Load the kernels of all kinds of models; until they are compiled, requests are slower."""

@@ -15,6 +15,7 @@ from conquer.learners.believer import believer
 from conquer.models.full import Full
 from conquer.rows import SparseRows, stack
 from conquer.service.engine.engine import Engine
+from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, invalid, stopping
 from conquer.service.model.pick_learner import PickLearner, fresh_learner
@@ -147,7 +148,7 @@ class Boards:
 
         Raises RefusalError if the model has no board, or too many boards wait.
         """
-        version = await self._engine.call(name, _version, owner=key, reads=True, settled=True)
+        version = await self._engine.call(name, _version, owner=key, reads=True, after=NOW)
         order = self._orders.get((version, look)) or self._order(version, look, name, key)
         try:
             return await asyncio.shield(order.board)
@@ -167,8 +168,8 @@ class Boards:
             count = SHARE if of_model or of_key else len(waiting)
             raise RefusalError(Kind.BUSY, "busy", f"{count} {which} are being computed; try again", retry_after=1)
         # One lane for all boards: one copy of a model is in memory at a time.
-        made = self._engine.long.submit("boards", self._make(name, look), counted=False)
-        place, order = (version, look), _Order(name, key, asyncio.wrap_future(made))
+        made = self._engine.long.run("boards", self._make(name, look))
+        place, order = (version, look), _Order(name, key, made)
         self._orders[place] = order
         order.board.add_done_callback(lambda board: self._settle(place, board))
         while len(self._orders) > _KEPT:

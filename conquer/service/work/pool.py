@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -135,7 +136,7 @@ def _show(turn: Turn, end: int, groups: Sequence[Group], fitted: ServedLearner |
         _fit(turn, fitted, sum(len(group.items) for group in groups))
     groups_of(turn).extend(groups)
     turn.state.hold_pool(end)
-    turn.pooled = end
+    turn.header = replace(turn.header, pooled=end)
     pool_table.show(turn.connection, turn.state.id, end)
     # The pool in memory is ahead of the store until the commit.
     turn.moved = True

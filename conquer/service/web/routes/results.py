@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from conquer.boards import Interval
 from conquer.learners.voters import Voter
+from conquer.service.engine.queue import NOW
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError, conflict, unknown_model
 from conquer.service.model.pick_learner import PickLearner
@@ -92,7 +93,7 @@ async def read_voters(call: Call) -> VotersReply:
             raise conflict("no_voters", f"model {call.model!r} does not weigh voters")
         return learner.voters(), str(turn.state.settings.believe), learner.worth()
 
-    voters, believe, worth = await call.on_model(work, reads=True, settled=True)
+    voters, believe, worth = await call.on_model(work, reads=True, after=NOW)
     # Thousands of names take a while.
     return VotersReply(believe, await call.brief(voters), worth)
 
@@ -180,7 +181,8 @@ async def erase(call: Call, body: EraseRequest) -> Gone:
     await call.loaded()
     engine = call.server.engine
     # It continues when the client hangs up.
-    gone, generation = await engine.long.run(call.owner, erase_person(engine, call.model, body.voter), urgent=True)
+    job = erase_person(engine, call.model, body.voter)
+    gone, generation = await engine.long.run(call.owner, job, urgent=True, bounded=True)
     await call.replayed(generation)
     found: Gone = gone
     return found
