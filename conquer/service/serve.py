@@ -104,13 +104,12 @@ def _config(server: Server) -> uvicorn.Config:
     app = make_app(server)
     plain = uvicorn.Config(app, http="httptools", log_config=None)
     plain.load()
-    Guard.inner, Guard.bounds = plain.http_protocol_class, server.bounds
     server.bounds.connections, backlog = room_for(settings.connections)
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=Guard,
+        http=Guard.around(plain.http_protocol_class, server.bounds),
         backlog=backlog,
         # Requests whose connections have gone count too, until they are done.
         limit_concurrency=2 * server.bounds.connections,

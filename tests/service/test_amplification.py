@@ -11,7 +11,7 @@ from conquer.service.alarms import Alarms
 from conquer.service.errors import Kind, RefusalError
 from conquer.service.model.schemas import BATCH, AnswerReply, BatchAnswers, BatchChoose, decoder
 from conquer.service.web.app import ENDPOINTS
-from conquer.service.web.connections import Guard
+from conquer.service.web.connections import Bounds, Guard
 from conquer.service.web.limits import SMALL, Budget, Hold
 from conquer.service.web.metrics import Meters
 from conquer.service.web.replies import attachment, counted
@@ -99,7 +99,7 @@ def test_a_reply_without_room_to_go_on_ends_before_its_end():
 def test_who_reads_slowly_is_read_to():
     """Each look finds less in the buffer, so there is another; the one that finds as much as before is the last."""
     looks: list[tuple] = []
-    guard = Guard.__new__(Guard)
+    guard = Guard.__new__(Guard.around(object, Bounds()))
     guard._loop = SimpleNamespace(
         call_later=lambda seconds, *call: looks.append(call) or SimpleNamespace(cancel=looks.clear)
     )

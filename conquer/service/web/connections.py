@@ -104,9 +104,14 @@ class Guard(asyncio.Protocol):
     - A client that reads nothing of its reply for four times `bounds.seconds` is cut off.
     """
 
-    bounds = Bounds()
+    bounds: Bounds
     inner: Callable[..., Any]
     """The class of the server's protocol."""
+
+    @classmethod
+    def around(cls, inner: Callable[..., Any], bounds: Bounds) -> "type[Guard]":
+        """The class of guards around the protocols of one server."""
+        return type(cls.__name__, (cls,), {"inner": inner, "bounds": bounds})
 
     def __init__(self, **options: Any) -> None:
         self._inner = type(self).inner(**options)
