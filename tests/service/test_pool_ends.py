@@ -122,6 +122,7 @@ def test_pairs_of_others_wait_and_the_pool_is_not_over(local):
 
 def test_a_long_log_is_read_in_several_turns_and_after_an_erasure_anew(local, monkeypatch):
     monkeypatch.setattr(pair_coverage, "SLICE", 3)
+    monkeypatch.setattr(pair_coverage, "SECONDS", -1.0)
 
     async def work(client, server):
         seen = set()

@@ -3,6 +3,7 @@
 import heapq
 from collections import Counter
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import TypeVar
 
 import msgspec
@@ -16,8 +17,10 @@ from conquer.service.model.schemas import Group
 from conquer.service.store import log as log_table
 from conquer.service.work.pool import groups_of
 
-SLICE = 500
-"""Answers read in one turn."""
+SLICE = 16
+"""Answers whose rounds are read at once."""
+SECONDS = 0.02
+"""A turn reads no further after this time."""
 _TURNS = 20_000
 """Turns that one request may take to read the log."""
 _BYTES = 120
@@ -124,7 +127,7 @@ class PairCoverage:
         return heapq.nlargest(most, met, key=lambda one: one[1])
 
     def read_next(self, connection: Connection, model: int, head: int) -> None:
-        """Read the next slice of answers, up to the row at `head`."""
+        """Read the next few answers, up to the row at `head`; the rounds they answer may be large."""
         # Erasures before anything was read have removed nothing from here.
         begun = self.position > 0
         rows = log_table.said(connection, model, self.position, head, SLICE)
@@ -132,7 +135,7 @@ class PairCoverage:
         for row in rows:
             self._read(row, pairs.get(row.event or ""))
             self.void = self.void or (begun and isinstance(row.body, Erasure))
-        self.position = rows[-1].position if len(rows) == SLICE else head
+        self.position = rows[-1].position if rows else head
 
     def _read(self, row: Entry, asked: log_table.Begun | None) -> None:
         match row.body:
@@ -153,8 +156,11 @@ def coverage_of(turn: Turn) -> PairCoverage | None:
     if found is None or found.void or found.pooled != sum(len(group.items) for group in pool):
         found = state.asked = PairCoverage(pool, state.settings.quota)
     turn.flush()
-    if found.position < state.position:
+    until = monotonic() + SECONDS
+    while found.position < state.position and not found.void:
         found.read_next(turn.connection, state.id, state.position)
+        if monotonic() > until:
+            break
     return None if found.void or found.position < state.position else found
 
 
