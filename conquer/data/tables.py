@@ -254,7 +254,8 @@ def _object(line: bytes) -> Any:
         try:
             if len(line) > _LONGEST_LITERAL:
                 raise ValueError("too long")
-            return ast.literal_eval(line.decode().strip())
+            # As JSON would hold it: every key is a text.
+            return json.loads(json.dumps(ast.literal_eval(line.decode().strip())))
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             return ValueError(f"not a JSON object ({error!s:.100})")
 

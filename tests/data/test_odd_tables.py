@@ -8,6 +8,7 @@ from fits import fit_in_parts
 import conquer
 from conquer.data.compression import DataError
 from conquer.data.items import read_items
+from conquer.data.tables import chunks, sniff
 from conquer.data.votes import read_votes
 
 
@@ -86,3 +87,10 @@ def test_what_is_no_id_is_none_after_many_that_are(odd, told, tmp_path):
     usual = json.dumps({"left": 1, "right": 2, "winner": "left", "voter": 1}) + "\n"
     with pytest.raises(DataError, match=f"line 20001: {told}"):
         votes_of(tmp_path / "votes.jsonl", usual * 20_000 + json.dumps({"winner": "left", **odd}))
+
+
+@pytest.mark.parametrize("line", [b'{"id": "a", -1e400: 1}', b"{'id': 'a', (1, 2): 3}", b"{'id': b'a'}"])
+def test_a_line_that_is_a_python_dictionary_has_texts_as_keys_or_is_refused(line):
+    (chunk,) = chunks(sniff(line + b"\n" + b'{"id": "b"}\n'))
+    assert all(isinstance(name, str) for name in chunk.names)
+    assert bool(chunk.bad) == (b"-1e400" not in line)

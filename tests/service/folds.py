@@ -43,12 +43,12 @@ def slow_fold(address: str, name: str) -> np.ndarray:
         elif row.kind in ("answer", "expiry") and row.body.value is not None and row.position not in undone:
             source = None
             if row.kind == "answer":
-                source = Source(row.voter, sides[row.event], row.body.kind, row.body.weight)
+                source = Source(row.voter, sides[row.event], row.body.kind)
             learner.learn(*choices[row.event], row.body.value, source)
         elif row.kind == "vote" and row.position not in undone:
             X = served.read(bytes(row.body.items), bytes(row.body.context)).rows
             side = 0 if row.body.left is None else 1 if row.body.left == row.body.names[0] else -1
-            source = Source(row.voter, side, row.body.kind, row.body.weight)
+            source = Source(row.voter, side, row.body.kind)
             learner.learn(X, Choice((0, 1), Query.DUEL, 0, {}), row.body.value, source)
     return learner.model.weights()
 
