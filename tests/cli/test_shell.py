@@ -1,5 +1,7 @@
 """What the shell says: a version, and one plain line for every mistake."""
 
+import logging
+import sys
 from importlib import metadata
 
 import pytest
@@ -46,8 +48,10 @@ def test_mistakes_are_one_plain_line(monkeypatch, capsys, tmp_path, words, line)
     (tmp_path / "ledger.jsonl").write_text('{"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}\n')
     places = {"STORE": f"sqlite:///{tmp_path}/s.db", "LEDGER": str(tmp_path / "ledger.jsonl")}
     monkeypatch.chdir(tmp_path)
+    handlers, interval = logging.root.handlers[:], sys.getswitchinterval()
     status, said = told(monkeypatch, capsys, *(places.get(word, word) for word in words))
     assert status == 2
+    assert (logging.root.handlers, sys.getswitchinterval()) == (handlers, interval), "nothing has been set up"
     assert said.startswith(f"conquer: {line}")
     assert said.count("\n") == 1
     assert "Errno" not in said
