@@ -2,9 +2,8 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TypeVar
-from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -47,19 +46,6 @@ def for_no_body(decode: Callable[[bytes], object] | None) -> bytes:
             decode(b"{}")
             return b"{}"
     return b""
-
-
-def check_query(raw: bytes, known: Collection[str]) -> None:
-    """Refuse a query with a parameter that is not among the known ones: what is misspelt would have no effect.
-
-    >>> check_query(b"cuont=3", {"count", "spread"})
-    Traceback (most recent call last):
-    conquer.service.errors.RefusalError: 'cuont' is no parameter of this path: it has count, spread
-    """
-    for name, _ in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
-        if name not in known:
-            names = ", ".join(sorted(known)) or "none"
-            raise invalid(f"{name[:80]!r} is no parameter of this path: it has {names}")
 
 
 def in_words(message: str) -> str:
