@@ -2,22 +2,25 @@
 
                        take                                        commit
     put ---> WAITING --------> BATCH: begin, open turns, run, flush ------> results are delivered
-               ^                |           |             |       |
-               |                |           |             |       +-- commit fails: "nothing was learnt" (503),
-               |                |           |             |           or "the outcome is unknown" (504)
-               +--------------- | --------- | ----------- +-- work fails half-way: all again, each alone
-               +--------------- | --------- |                 time is up: the rest again
-               +--------------- | --------- +-- another server has locked the model: again, a moment later
-               +-- LOADING <----+-- model not in memory, far behind its log, or stale for this work
+               ^                |       |         |        |      |
+               |                |       |         |        |      +-- no reply to it: 504, "the outcome is unknown",
+               |                |       |         |        |          unless the store is found to hold the rows
+               |                |       |         |        +--------- rolled back, by work that failed or by the store:
+               +--------------- | ----- | ------- | ----------------- all again, each piece alone; 503 if it was alone
+               +--------------- | ----- | ------- +-- time is up: what is done commits, the rest goes first next time
+               +--------------- | ----- +-- another server has locked the model: again, 50 ms later, 100 times
+               |                +-- fails: all that waits gets 503, "nothing was learnt"
+               +-- LOADING <--- a model not in memory, far behind its log, or stale for this work
 
 The batch is one transaction. It begins before anything is decided, so a store that is away changes nothing in memory.
 Rows are applied to the models in memory as they are appended, and stored by the commit. Whenever there is no commit,
 the models that moved are dropped and loaded again from the store, so memory never keeps what the store does not have.
-Results are delivered after the commit. Only the engine's thread touches models, turns and the connection that writes;
-other threads add work to the queue and read results from futures.
+Results are delivered after the commit; those of many requests of one client when all have theirs. Only the engine's
+thread touches models, turns and the connection that writes, until `stop` has ended it; other threads add work to the
+queue and read results from futures.
 
 Other servers of a PostgreSQL store: each batch locks its models until it ends. The lock is tried, never waited for, so
-a frozen server delays nobody. In its turn a model first replays the rows that others have written. The log's primary
+a frozen server delays no other. In its turn a model first replays the rows that others have written. The log's primary
 key, (model, position), is the fence: a row that another server has written first makes the whole batch fail.
 """
 
@@ -126,7 +129,7 @@ class Engine:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what waits, store snapshots of the models that have changed, and let go of the store."""
+        """Finish what can run, refuse what waits for a model, store snapshots of changes, release the store."""
         self._queue.close()
         if self._thread.is_alive():
             self._thread.join(_STOPPING)
@@ -187,6 +190,9 @@ class Engine:
                 self._carry_out([work for work in batch if work.model is None or work.model in self.models])
             except Exception as error:
                 logger.error("a batch went wrong where nothing should", exc_info=error)
+                self._drop_connection()
+                for work in batch:
+                    self._memory.drop(work.model or "")
                 self._deliver(batch, error)
 
     def _carry_out(self, batch: list[Work]) -> None:
@@ -252,7 +258,7 @@ class Engine:
         self._drop_connection()
 
     def _drop_connection(self) -> None:
-        """Roll back whatever is open, and connect anew for the next batch."""
+        """Roll back whatever is open; the next batch connects anew."""
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
@@ -351,9 +357,9 @@ class Engine:
         for work in batch:
             if work.model is not None:
                 by_model.setdefault(work.model, []).append(work)
-        taken = lock_models(connection, [self.models[name].id for name in by_model]) if self.database.shared else ()
-        locked = [work for name, works in by_model.items() if self.models[name].id in taken for work in works]
-        names = [name for name in by_model if self.models[name].id not in taken]
+        others = lock_models(connection, [self.models[name].id for name in by_model]) if self.database.shared else ()
+        locked = [work for name, works in by_model.items() if self.models[name].id in others for work in works]
+        names = [name for name in by_model if self.models[name].id not in others]
         headers = log_table.headers(connection, names) if names else {}
         now, aside = self.clock(), list[Work]()
         for name in names:
@@ -402,7 +408,7 @@ class Engine:
         return None
 
     def _run_all(self, connection: Connection, turns: dict[str, Turn], batch: list[Work]) -> None:
-        """Run a batch's work in order, related requests together, until time is up.
+        """Run a batch's work until time is up, requests of one owner on one model together.
 
         Raises what went wrong where a model may have changed by more than its rows say.
         """

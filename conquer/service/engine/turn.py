@@ -145,7 +145,7 @@ class Turn:
     def refold(self, first: int) -> None:
         """The row at `first` has changed: later snapshots go, and the log is replayed after the commit.
 
-        Until then the model continues with the weights it has; `stale` says so.
+        Until then the model continues with the weights it has; the row that was appended has made it `stale`.
         """
         self.flush()
         snapshots.drop(self.connection, self.state.id, first)
