@@ -22,12 +22,13 @@ class Limits:
     upload_bytes: int = _setting(64 << 20, "Largest upload or batch.")
     operations: int = _setting(200_000_000, "Multiply-adds that one choose may take.")
     read_bytes: int = _setting(16 << 20, "Bytes of stored rounds that one batch reads again; other answers wait.")
-    model_bytes: int = _setting(256 << 20, "Memory that one model may take.")
     models: int = _setting(1000, "Models in the store.")
     models_per_key: int = _setting(200, "Models that one key may create.")
     items: int = 1000
     features: int = 20_000
     text: int = 200_000
+    fitting_bytes: int = 256 << 20
+    """Memory for the distinct features of a corpus while a model's features are fitted to it."""
 
     @property
     def cells(self) -> int:
