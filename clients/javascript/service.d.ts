@@ -244,7 +244,7 @@ export interface VotesReply {
 }
 
 /** What annotators read before they start. */
-export interface Task {
+export interface TaskInfo {
   instructions: string;
   question: string;
   task: string;
@@ -590,7 +590,7 @@ export interface Routes {
   /** Instructions and progress */
   "GET /v1/models/{name}/task": {
     given: { path: { name: string } };
-    reply: Task;
+    reply: TaskInfo;
   };
   /** Add an image: PNG, JPEG, WebP or GIF */
   "POST /v1/models/{name}/images": {

@@ -21,13 +21,14 @@ class Limits:
     round_bytes: int = _setting(12 << 20, "Largest body with a round of items.")
     upload_bytes: int = _setting(64 << 20, "Largest upload or batch.")
     operations: int = _setting(200_000_000, "Multiply-adds that one choose may take.")
-    read_bytes: int = _setting(16 << 20, "Bytes of stored rounds that one request may read.")
-    model_bytes: int = _setting(256 << 20, "Memory that one model may take.")
+    read_bytes: int = _setting(16 << 20, "Bytes of stored rounds that one batch reads again; other answers wait.")
     models: int = _setting(1000, "Models in the store.")
     models_per_key: int = _setting(200, "Models that one key may create.")
     items: int = 1000
     features: int = 20_000
     text: int = 200_000
+    fitting_bytes: int = 256 << 20
+    """Memory for the distinct features of a corpus while a model's features are fitted to it."""
 
     @property
     def cells(self) -> int:
@@ -54,12 +55,10 @@ class Settings(Limits):
     snapshot_every: int = _setting(5000, "Log rows between snapshots.")
     cache_bytes: int = _setting(2 << 30, "Memory for models; the least recently used are unloaded.")
     events_cached: int = _setting(20_000, "Recent rounds kept in memory per model.")
-    read_seconds: float = _setting(15.0, "Time for a request's body to arrive; more for large ones.")
-    idle_seconds: float = _setting(
-        30.0, "Time from a connection's start, or its last reply, to a request's whole head."
-    )
-    connections: int = _setting(1024, "Open connections; more wait to be accepted.")
-    connections_per_address: int = _setting(256, "Requests under way from one address, proxies aside; 0: no bound.")
+    read_seconds: float = _setting(15.0, "Time for a request's head to arrive, and for its body; more for large ones.")
+    idle_seconds: float = _setting(30.0, "Time from a reply to the next request of its connection.")
+    connections: int = _setting(1024, "Open connections; more are refused.")
+    connections_per_address: int = _setting(256, "Open connections of one address, proxies aside; 0: no bound.")
     flight_bytes: int = _setting(256 << 20, "Memory for large requests and replies; one key or address gets half.")
     requests_per_second: float = _setting(0.0, "Requests of one key, in bursts of two seconds; 0: no bound.")
     stop_seconds: float = _setting(30.0, "Time to finish in after SIGTERM.")

@@ -6,6 +6,7 @@ import itertools
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,16 @@ def local(tmp_path: Path) -> Callable[..., Local]:
 
 
 def run(work: Any) -> Any:
-    return asyncio.run(work)
+    """The result of a coroutine, in an event loop of its own.
+
+    While a browser of playwright's sync API is open, its loop runs in this thread: then the coroutine gets a thread.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 def read_items(data: bytes, **options: Any) -> tuple[list[Any], Any]:

@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from conquer.service.jobs.expiry import sweep
+from conquer.service.jobs.expiry import Seen, sweep
 from conquer.service.jobs.retention import prune_all
 
 from .conftest import run
@@ -24,7 +24,14 @@ def with_clock(local, work, **settings):
         app.server.engine.clock = lambda: now[0]
         async with app.running() as client:
             assert (await client.post("/v1/models", json={**MADE, **settings})).status_code == 201
-            await work(client, app.server, now)
+            seen = Seen()
+
+            async def expired():
+                """The model's count of closed windows after another sweep."""
+                await asyncio.to_thread(sweep, app.server.engine, seen)
+                return (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"]
+
+            await work(client, app.server, now, expired)
 
     run(go())
 
@@ -33,17 +40,12 @@ async def ask(client, event):
     (await client.post("/v1/models/m/choose", json={"items": ITEMS, "event_id": event})).raise_for_status()
 
 
-async def expired(client, server):
-    await asyncio.to_thread(sweep, server.engine, server._seen)
-    return (await client.get("/v1/models/m")).json()["summary"]["answers"]["expired"]
-
-
 @pytest.mark.parametrize("rows", [1, 3])
 def test_a_clock_that_was_ahead_does_not_keep_later_windows_open(local, monkeypatch, rows):
     """Also where the next row of now is beyond those that are looked at together."""
     monkeypatch.setattr("conquer.service.jobs.expiry._ROWS", 2)
 
-    async def work(client, server, now):
+    async def work(client, server, now, expired):
         await ask(client, "before")
         now[0] += DAY
         for k in range(rows):
@@ -51,19 +53,19 @@ def test_a_clock_that_was_ahead_does_not_keep_later_windows_open(local, monkeypa
         now[0] -= DAY
         # No row of now tells how old those are: nothing is closed too early.
         now[0] += 61
-        assert await expired(client, server) == 1
-        assert await expired(client, server) == 1
+        assert await expired() == 1
+        assert await expired() == 1
         await ask(client, "after")
         now[0] += 30
-        assert await expired(client, server) == 1
+        assert await expired() == 1
         now[0] += 31
-        assert await expired(client, server) == 2 + rows
+        assert await expired() == 2 + rows
 
     with_clock(local, work)
 
 
 def test_a_clock_that_was_ahead_does_not_stop_pruning(local):
-    async def work(client, server, now):
+    async def work(client, server, now, expired):
         await ask(client, "a")
         now[0] += 100 * DAY
         await ask(client, "ahead")
@@ -79,7 +81,7 @@ def test_a_clock_that_was_ahead_does_not_stop_pruning(local):
 
 
 def test_a_question_asked_again_teaches_nothing_by_silence(local):
-    async def work(client, server, now):
+    async def work(client, server, now, expired):
         await client.post("/v1/models/m/items", content=LINES)
         for _ in range(20):
             await tell_next(client, await ask_next(client, "ann"), "ann")
@@ -92,7 +94,7 @@ def test_a_question_asked_again_teaches_nothing_by_silence(local):
             if not again:
                 await tell_next(client, question, "ann", "skip")
         now[0] += 61
-        assert await expired(client, server) == 1
+        assert await expired() == 1
         assert np.array_equal(server.engine.models["m"].learner.learner.model.weights(), weights)
 
     with_clock(local, work, planted=0.5, features={"dim": 256})

@@ -163,7 +163,7 @@ class Reader:
             kind = self.featurizer.kind
             raise invalid(f"{kind} features are fitted to texts or to dicts, got {', '.join(sorted(kinds))}")
         try:
-            most = self.limits.model_bytes // _COUNTED
+            most = self.limits.fitting_bytes // _COUNTED
             self.featurizer = self.featurizer.fit(_values(items, kinds.pop()), most=most)
         except (ValueError, TypeError) as error:
             raise invalid(f"items: {error}") from None

@@ -217,7 +217,7 @@ class ChooseReply(msgspec.Struct, gc=False):
     done: bool | msgspec.UnsetType = msgspec.UNSET
     """Of a model with `stop`: whether the answers so far say enough about these items, so that asking may end.
 
-    Absent where that takes too long to tell here, for a large round or model or late in a batch: see the board.
+    Absent where that takes too long to tell here, for a large round or model: see the board.
     """
 
 

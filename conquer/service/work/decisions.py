@@ -34,12 +34,12 @@ TOGETHER = 1 << 20
 _FAILURES = 8
 """Rounds without a choice after which the others are chosen for one by one."""
 Request = TypeVar("Request", ChooseRequest, BatchAnswer)
-New = TypeVar("New", bound="Round | Heard")
+New = TypeVar("New", bound="NewRound | NewAnswer")
 Result = ChooseReply | AnswerReply | RefusalError | None
 """A reply or a refusal; None: the request must wait for another turn, because this one has read enough of the store."""
 
 
-class Round(msgspec.Struct):
+class NewRound(msgspec.Struct):
     """A round to choose from: its items and context as JSON. `read`: as the learner read them, where it has."""
 
     items: bytes
@@ -49,7 +49,7 @@ class Round(msgspec.Struct):
     read: Any = None
 
 
-class Heard(NamedTuple):
+class NewAnswer(NamedTuple):
     """A new answer: its event, what it says, and whose it is."""
 
     event: Event
@@ -95,8 +95,8 @@ def _in_runs(
                 checked.append(None if is_spent else check(turn, request))
             except RefusalError as refusal:
                 checked.append(refusal)
-        done = iter(finish(turn, [one for one in checked if isinstance(one, Round | Heard)]))
-        results += [next(done) if isinstance(one, Round | Heard) else one for one in checked]
+        done = iter(finish(turn, [one for one in checked if isinstance(one, NewRound | NewAnswer)]))
+        results += [next(done) if isinstance(one, NewRound | NewAnswer) else one for one in checked]
     return results
 
 
@@ -134,10 +134,10 @@ def _size(turn: Turn, request: ChooseRequest | BatchAnswer) -> int:
 # Choosing: rounds are read together, chosen together and logged, each with the result it would have alone.
 
 
-def _asked(turn: Turn, request: ChooseRequest) -> ChooseReply | Round:
+def _asked(turn: Turn, request: ChooseRequest) -> ChooseReply | NewRound:
     """The reply to a repeated request, or a new round. Raises RefusalError if it differs, or is too large."""
     # Copies: a part of a body would keep all of it in memory, which may be a batch of many rounds.
-    one = Round(bytes(request.items), bytes(request.context), request.event_id, request.voter)
+    one = NewRound(bytes(request.items), bytes(request.context), request.event_id, request.voter)
     size, most = len(one.items) + len(one.context), turn.limits.round_bytes
     if size > most:
         raise invalid(f"a round has at most {most} bytes, got {size}")
@@ -151,11 +151,11 @@ def _asked(turn: Turn, request: ChooseRequest) -> ChooseReply | Round:
     return reply(event)
 
 
-def _choose(turn: Turn, rounds: Sequence[Round]) -> list[Result]:
+def _choose(turn: Turn, rounds: Sequence[NewRound]) -> list[Result]:
     return [one if isinstance(one, RefusalError) else reply(one) for one in begin(turn, rounds)]
 
 
-def begin(turn: Turn, rounds: Sequence[Round]) -> list[Event | RefusalError]:
+def begin(turn: Turn, rounds: Sequence[NewRound]) -> list[Event | RefusalError]:
     """Choose for each round and log it as a new event; a RefusalError where there is no choice."""
     state, learner, most = turn.state, turn.state.learner, turn.limits.operations
     unread = [one for one in rounds if one.read is None]
@@ -185,7 +185,7 @@ def begin(turn: Turn, rounds: Sequence[Round]) -> list[Event | RefusalError]:
     return [found[place] for place in range(len(rounds))]
 
 
-def _logged(turn: Turn, rounds: Sequence[Round], chosen: Sequence[Chosen]) -> list[Event]:
+def _logged(turn: Turn, rounds: Sequence[NewRound], chosen: Sequence[Chosen]) -> list[Event]:
     state, learner, events = turn.state, turn.state.learner, list[Event]()
     kept = learner.kept([one.read for one in rounds], [choice for choice, _ in chosen])
     for one, (choice, scores), hold in zip(rounds, chosen, kept, strict=True):
@@ -230,7 +230,7 @@ def reply(event: Event) -> ChooseReply:
 # Answering: checked against their events, learnt, logged.
 
 
-def _hear(turn: Turn, request: BatchAnswer) -> AnswerReply | Heard:
+def _hear(turn: Turn, request: BatchAnswer) -> AnswerReply | NewAnswer:
     """Check an answer against its event: what it says, or the reply to a repeated one. Changes nothing."""
     event = turn.known(request.event_id)
     voter = request.voter or event.voter
@@ -254,10 +254,10 @@ def _hear(turn: Turn, request: BatchAnswer) -> AnswerReply | Heard:
     elif event.expired or (window is not None and turn.now - event.at > window):
         said.value, said.reason = None, "late"
     weigh(turn.state, event, said, voter)
-    return Heard(event, said, voter)
+    return NewAnswer(event, said, voter)
 
 
-def _learn(turn: Turn, heard: Sequence[Heard]) -> list[Result]:
+def _learn(turn: Turn, heard: Sequence[NewAnswer]) -> list[Result]:
     """Learn answers to different events in one call, and log them."""
     taught = [Lesson(one.event, one.said.value, one.voter, one.said) for one in heard if one.said.value is not None]
     errors = iter(turn.state.learn(taught) if taught else ())

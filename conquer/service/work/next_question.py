@@ -18,7 +18,7 @@ from conquer.service.model.schemas import ChooseReply, Group, Item
 from conquer.service.store import log
 from conquer.service.store.schema import leases
 from conquer.service.work.boards import BoardReply
-from conquer.service.work.decisions import Round, begin, reply
+from conquer.service.work.decisions import NewRound, begin, reply
 from conquer.service.work.pair_coverage import PairCoverage, coverage_of
 from conquer.service.work.pool import groups_of
 from conquer.tickets import stream, ticket
@@ -133,7 +133,7 @@ def _drawn(turn: Turn, pool: list[Group], busy: set[str], voter: str, may: May |
     return None
 
 
-def _narrowed(turn: Turn, drawn: Draw, voter: str, may: May | None) -> Round:
+def _narrowed(turn: Turn, drawn: Draw, voter: str, may: May | None) -> NewRound:
     """The drawn items, as few of them as it takes for the learner to show a pair that `may` be asked about.
 
     Choosing is pure, so what the learner would show is asked again of fewer items: those that may stand against its
@@ -143,7 +143,7 @@ def _narrowed(turn: Turn, drawn: Draw, voter: str, may: May | None) -> Round:
     while True:
         raw = _json(items)
         read = learner.read(raw, context)
-        found = Round(raw, context, voter=voter, read=read)
+        found = NewRound(raw, context, voter=voter, read=read)
         if may is None or len(items) == 2:
             return found
         (chosen,) = learner.choose_many([read], turn.state.tickets(1))

@@ -61,7 +61,7 @@ class NextRequest(Strict):
     shared: bool = False
 
 
-class Task(msgspec.Struct):
+class TaskInfo(msgspec.Struct):
     """What annotators read before they start."""
 
     instructions: str
@@ -167,13 +167,13 @@ async def add_votes(call: Call, body: bytes, query: VotesQuery) -> VotesReply:
 
 
 @routes.add("GET", "/v1/models/{name}/task", "answer")
-async def task(call: Call) -> Task:
+async def task(call: Call) -> TaskInfo:
     """Instructions and progress."""
 
-    def work(turn: Turn) -> Task:
+    def work(turn: Turn) -> TaskInfo:
         settings = turn.state.settings
         count = sum(len(group.items) for group in groups_of(turn))
-        return Task(
+        return TaskInfo(
             settings.instructions,
             settings.question,
             settings.task,
