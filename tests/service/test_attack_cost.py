@@ -69,7 +69,6 @@ def test_rounds_with_many_products_let_others_pass(start, tmp_path):
         assert health.slowest < 1.0
 
 
-@pytest.mark.xfail(strict=True, reason="operations of a choose are not bounded yet")
 def test_a_choose_that_costs_too_much_is_refused_with_numbers(start):
     """The full matrix and confidence bounds of all pairs: 11 KB that took more than a second."""
     server = start()

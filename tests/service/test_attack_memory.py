@@ -40,7 +40,6 @@ def counted(client) -> float:
     return next(float(line.split()[1]) for line in lines if line.startswith("conquer_model_bytes "))
 
 
-@pytest.mark.xfail(strict=True, reason="rivals are counted as their weights yet")
 @pytest.mark.parametrize("algorithm", ["vacdb", "colstim", "maxinp"])
 def test_a_model_is_counted_as_its_arrays(start, algorithm):
     server, dim = start(), 500_000

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import numpy as np
 import pytest
@@ -172,22 +173,37 @@ def test_an_unlearnt_learner_of_the_same_kind():
 
 
 def test_only_few_small_rounds_of_a_request_take_a_board(local, monkeypatch):
-    """A board inside the turn makes everybody wait: large rounds, large models and later rounds go without."""
+    """A board inside the turn holds others up: large rounds and large models go without, and a turn takes few."""
     looked = []
     board = Conquer.board
-    monkeypatch.setattr(Conquer, "board", lambda self, X, **options: looked.append(len(X)) or board(self, X, **options))
+
+    def slow_board(self, X, **options):
+        looked.append(len(X))
+        time.sleep(0.03)
+        return board(self, X, **options)
 
     async def work(client, server):
         many = [{"id": f"i{k}", "vector": [k / 100, 1.0]} for k in range(pick_learner.STOP_ITEMS + 1)]
-        looked.clear()
-        rounds = [{"items": many}, *({"items": ITEMS} for _ in range(20))]
-        told = (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
-        assert ["done" in one for one in told] == [False, *[True] * 4, *[False] * 16]
-        assert looked == [4] * 4
+        # The first ones are quick, so that the engine takes many at once.
+        rounds = [*({"items": many} for _ in range(80)), *({"items": ITEMS} for _ in range(20))]
+        for _ in range(2):
+            await client.post("/v1/models/m/choose/batch", json={"rounds": rounds[:80]})
+        monkeypatch.setattr(Conquer, "board", slow_board)
+        batch, between, passed = asyncio.create_task(batch_of(client, rounds)), [], 0
+        while not batch.done():
+            await server.engine.call("m", lambda turn: None, owner="other", reads=True)
+            between.append(len(looked) - passed)
+            passed = len(looked)
+        assert ["done" in one for one in await batch] == [False] * 80 + [True] * 20
+        assert looked == [4] * 20
+        assert max(between) <= 8
         monkeypatch.setattr(pick_learner, "STOP_BYTES", 100)
         assert "done" not in (await client.post("/v1/models/m/choose", json={"items": ITEMS})).json()
-        assert looked == [4] * 4
+        assert looked == [4] * 20
         # The model's own board says it, whatever its size.
         assert (await client.get("/v1/models/m/board")).json()["stop"]["done"] is False
+
+    async def batch_of(client, rounds):
+        return (await client.post("/v1/models/m/choose/batch", json={"rounds": rounds})).json()["results"]
 
     serving(local, work, stop=0.3)

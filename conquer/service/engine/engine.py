@@ -421,14 +421,16 @@ class Engine:
             while todo and not (started and (works[0].alone or time.perf_counter() > end)):
                 part, todo = todo[:size], todo[size:]
                 before, started = time.perf_counter(), True
-                self._run_part(connection, turns, part)
+                self._run_part(connection, turns, part, end)
                 now = time.perf_counter()
                 self._queue.charge(works[0].owner, now - before)
                 # As many more as the rest of the time allows, at the rate seen.
                 size = max(1, min(4 * size, int(len(part) * (end - now) / max(now - before, 1e-6))))
 
-    def _run_part(self, connection: Connection, turns: dict[str, Turn], part: list[tuple[Work, int]]) -> None:
-        """Run one piece of work, or requests that go together."""
+    def _run_part(
+        self, connection: Connection, turns: dict[str, Turn], part: list[tuple[Work, int]], end: float
+    ) -> None:
+        """Run one piece of work, or requests that go together, until `end`."""
         first = part[0][0]
         turn = turns.get(first.model or "")
         before = 0 if turn is None else turn.state.position
@@ -436,7 +438,8 @@ class Engine:
         try:
             if first.model is not None and (turn is None or turn.removed):
                 raise unknown_model(first.model)
-            if first.requests:
+            if first.requests and turn is not None:
+                turn.end = end
                 results = first.run(turn, [work.requests[place] for work, place in part])
             else:
                 results = [first.run(connection if turn is None else turn)]

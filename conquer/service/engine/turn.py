@@ -1,6 +1,8 @@
 """A model's turn inside one transaction: look events up, append rows, have the log replayed after a correction."""
 
+import math
 import secrets
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -39,6 +41,8 @@ class Turn:
         self.moved = False
         """Memory may hold more than was appended: the model is loaded again unless the commit succeeds."""
         self.removed = False
+        self.end = math.inf
+        """When requests that have not begun are left to the next batch, by `time.perf_counter`."""
         self.build = build
         self.read_bytes = 0
         """Bytes of rows that were read to look events up."""
@@ -55,6 +59,11 @@ class Turn:
     def pooled(self) -> int:
         """How many groups of uploaded items questions may be drawn from."""
         return self.header.pooled
+
+    @property
+    def is_over(self) -> bool:
+        """Whether requests that have not begun must wait for another turn."""
+        return time.perf_counter() > self.end
 
     def look_up(self, ids: Iterable[str]) -> None:
         """Cache these events, as many as are read at once; `event` finds the others one by one."""

@@ -237,6 +237,9 @@ def _batch(rounds: dict[int, tuple[list[str], list[list[float]]]], dim: int, roo
     vectors = [vector for _, vectors in rounds.values() for vector in vectors]
     try:
         rows = _vector_rows(vectors, dim) if vectors else None
+        # The log may hold larger numbers, from before there was a bound.
+        if rows is not None and room is not None and np.maximum.reduce(np.abs(rows.data), initial=0.0) > LARGEST:
+            raise ValueError(f"values must be within {LARGEST:g}")
     except ValueError:
         # One of them is refused, or they differ in length.
         alone = [_batch({place: one}, dim, room) for place, one in rounds.items()] if len(rounds) > 1 else []
@@ -264,8 +267,6 @@ def _vector_rows(values: Sequence[list[float]], dim: int) -> SparseRows:
     for place, value in enumerate(values):
         pack(room, place * size, *value)
     rows = compressed(np.frombuffer(room).reshape(len(values), width))
-    if np.maximum.reduce(np.abs(rows.data), initial=0.0) > LARGEST:
-        raise ValueError(f"values must be within {LARGEST:g}")
     return rows if width == dim else rows.widened(dim)
 
 

@@ -31,12 +31,14 @@ _QUERIES: tuple[Literal["none", "duel", "best"], ...] = ("none", "duel", "best")
 """By the number of a `Query`."""
 TOGETHER = 1 << 20
 """Bytes of rounds that are read together."""
+_BOARDS = 4
+"""Rounds of a model with `stop` that are chosen together: each may take a board."""
 _FAILURES = 8
 """Rounds without a choice after which the others are chosen for one by one."""
 Request = TypeVar("Request", ChooseRequest, BatchAnswer)
 New = TypeVar("New", bound="NewRound | NewAnswer")
 Result = ChooseReply | AnswerReply | RefusalError | None
-"""A reply or a refusal; None: the request must wait for another turn, because this one has read enough of the store."""
+"""A reply or a refusal; None: the request must wait for another turn, because this one has read or run enough."""
 
 
 class NewRound(msgspec.Struct):
@@ -85,9 +87,14 @@ def _in_runs(
     check: Callable[[Turn, Request], Result | New],
     finish: Callable[[Turn, Sequence[New]], Sequence[Result]],
 ) -> list[Result]:
-    """The result of each request: what `check` says of it alone, or what `finish` makes of all that is new in a run."""
+    """The result of each request: what `check` says of it alone, or what `finish` makes of all that is new in a run.
+
+    Runs that have not begun when time is up wait for another turn.
+    """
     results: list[Result] = []
     for run in _runs(turn, requests):
+        if results and turn.is_over:
+            return results + [None] * (len(requests) - len(results))
         checked: list[Result | New] = []
         for request in run:
             try:
@@ -120,9 +127,12 @@ def _runs(turn: Turn, requests: Sequence[Request]) -> Iterator[Sequence[Request]
 
 
 def _size(turn: Turn, request: ChooseRequest | BatchAnswer) -> int:
-    """Bytes of the round of a request; of an answer that is weighed, as many as a run may have."""
+    """Bytes of the round of a request; as many as a run may have where a few bytes may be much work."""
     if isinstance(request, ChooseRequest):
-        return len(request.items)
+        # Every feature of an item is multiplied with every one of the context.
+        if bytes(request.context) != b"null":
+            return TOGETHER
+        return max(len(request.items), 0 if turn.state.settings.stop is None else TOGETHER // _BOARDS)
     event = None if turn.is_spent(request.event_id) else turn.event(request.event_id)
     if event is None:
         return 0
