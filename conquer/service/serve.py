@@ -47,9 +47,10 @@ def serve(
     """
     settings = Settings.from_environment(**flags)
     check_address(settings.host, settings.port)
-    for path in filter(None, (items, treebank)):
-        # A missing file is refused before anything is set up.
-        Path(path).open("rb").close()
+    for file in (items, treebank):
+        if file is not None:
+            # A missing file is refused before anything is set up.
+            Path(file).open("rb").close()
     say = console.set_up()
     # Threads hand over often: the one that parses requests must not wait long for the one that commits.
     sys.setswitchinterval(0.0005)
