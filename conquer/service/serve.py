@@ -47,22 +47,21 @@ def serve(
     """
     settings = Settings.from_environment(**flags)
     check_address(settings.host, settings.port)
-    for file in (items, treebank):
-        if file is not None:
-            # A missing file is refused before anything is set up.
-            Path(file).open("rb").close()
+    server, lines = Server(settings), []
+    for path, parse in ((items, False), (treebank, True)):
+        if path is not None:
+            with server.database.writing() as connection:
+                lines.append(start_from_file(connection, path, parse, None if parse else text))
+    # Not before: what is refused until here leaves the process as it was.
     say = console.set_up()
+    for line in lines:
+        say(line)
     # Threads hand over often: the one that parses requests must not wait long for the one that commits.
     sys.setswitchinterval(0.0005)
     # Cached events are many and free of cycles: looking through all of them for garbage is wasted. Young objects are
     # looked at often: every closed connection leaves a cycle, and freeing fifty thousand at once stops everybody.
     gc.freeze()
     gc.set_threshold(5_000, 50, 100)
-    server = Server(settings)
-    for path, parse in ((items, False), (treebank, True)):
-        if path is not None:
-            with server.database.writing() as connection:
-                say(start_from_file(connection, path, parse, None if parse else text))
     # uvicorn raises the signal again once it has finished in order; that is then no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
     Running(_config(server), settings.stop_seconds, console.welcome(settings.host), server.boards.turn_away).run()

@@ -122,6 +122,7 @@ def test_pairs_of_others_wait_and_the_pool_is_not_over(local):
 
 def test_a_long_log_is_read_in_several_turns_and_after_an_erasure_anew(local, monkeypatch):
     monkeypatch.setattr(pair_coverage, "SLICE", 3)
+    monkeypatch.setattr(pair_coverage, "ROUNDS", 2)
     monkeypatch.setattr(pair_coverage, "SECONDS", -1.0)
 
     async def work(client, server):
@@ -131,12 +132,16 @@ def test_a_long_log_is_read_in_several_turns_and_after_an_erasure_anew(local, mo
             seen.add(pair(question))
             await tell(client, question, "ann")
         assert len(seen) == 10
-        await tell(client, await ask(client, "bob"), "bob")
+        for _ in range(9):
+            # Many more than one slice are left before the erasure.
+            await tell(client, await ask(client, "bob"), "bob")
         assert (await client.post("/v1/models/m/erase", json={"voter": "ann"})).status_code == 200
-        server.engine.models["m"].asked = None
         assert (await ask(client, "ann"))["event"] is not None
         known = server.engine.models["m"].asked
-        assert sum(known.votes_of(*sorted(one)) for one in EVERY) == 1
+        assert sum(known.votes_of(*sorted(one)) for one in EVERY) == 9
+        known.void = True
+        assert (await ask(client, "ann"))["event"] is not None
+        assert sum(server.engine.models["m"].asked.votes_of(*sorted(one)) for one in EVERY) == 9
 
     conversation(local, work)
 

@@ -9,7 +9,7 @@
                +--------------- | ----- | ------- | ----------------- all again, each piece alone; 503 if it was alone
                +--------------- | ----- | ------- +-- time is up: what is done commits, the rest goes first next time
                +--------------- | ----- +-- another server has locked the model: again, 50 ms later, 100 times
-               |                +-- fails: all that waits gets 503, "nothing was learnt"
+               |                +-- fails: every request that waits gets 503, "nothing was learnt"
                +-- LOADING <--- a model not in memory, far behind its log, or stale for this work
 
 The batch is one transaction. It begins before anything is decided, so a store that is away changes nothing in memory.
@@ -206,8 +206,11 @@ class Engine:
             transaction = connection.begin()
         except STORE as error:
             self._drop_connection()
-            # All other work would wait for the store in vain, piece by piece.
-            self._deliver([*batch, *self._queue.drain()], as_told(error))
+            # All other requests would wait for the store in vain, one by one; steps of long work may.
+            waiting = self._queue.drain()
+            requests = [work for work in waiting if not isinstance(work.future, Future)]
+            self._deliver([*batch, *requests], as_told(error))
+            self._queue.put_back([work for work in waiting if isinstance(work.future, Future)], _AGAIN)
             return
         turns: dict[str, Turn] = {}
         try:
@@ -346,6 +349,8 @@ class Engine:
                 works = [work for work in works if work.loads == 1]
             elif works or name in self.models:
                 state.compares = self.database.shared
+                if name in self.models and self.models[name].id == state.id:
+                    state.asked = self.models[name].asked
                 self._memory.keep(state)
             self._queue.put_back(works)
 

@@ -4,12 +4,13 @@ import logging
 import sqlite3
 from typing import Any
 
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, PendingRollbackError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 
 from conquer.service.errors import Kind, RefusalError
 
 logger = logging.getLogger(__name__)
-STORE = (SQLAlchemyError, OSError)
+STORE = (DBAPIError, PendingRollbackError, NoConnectionError, OSError)
 """Failures of the store, which may be over at the next attempt."""
 _LOCK_TIMEOUT = "55P03"
 _REFUSED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CONSTRAINT})

@@ -212,8 +212,10 @@ class Database:
         so its log is truncated, unless a reader prevents it. PostgreSQL marks their space as free.
         """
         with self._cleaning:
-            # Reset before: what is deleted meanwhile may be too late for this time.
-            unclean, self.unclean, done = self.unclean, False, False
+            unclean, done = self.unclean, False
+            if unclean:
+                # Reset before: what is deleted meanwhile may be too late for this time.
+                self.unclean = False
             try:
                 done = self._move_log("TRUNCATE" if unclean else "PASSIVE") if self.path else self._vacuum(unclean)
             finally:

@@ -115,7 +115,8 @@ class Call(Request):
         If the model is deleted meanwhile or cannot be replayed now, the correction still counts at the next load.
         """
         with contextlib.suppress(RefusalError):
-            await self.on_model(lambda turn: None, after=generation)
+            # Not charged to the caller, whose share of the queue may be full.
+            await self.server.engine.call(self.model, lambda turn: None, after=generation)
 
     async def long(self, job: "Job | Callable[[], Any]") -> Any:
         """Run a generator, or a call of one short slice, as long work of the caller's.

@@ -65,14 +65,17 @@ class Listing:
                 stored = snapshots.summaries(connection, [header.id for header in part if header.id not in found])
             ends = {(header.id, header.position) for header in part}
             found |= {model: (at, msgspec.Raw(text)) for (model, at), text in stored.items() if (model, at) in ends}
-        self._kept = {header.id: self._kept[header.id] for header in everyone if header.id in self._kept}
+        there = {header.id for header in everyone}
+        for gone in [model for model in list(self._kept) if model not in there]:
+            self._kept.pop(gone, None)
         for header in headers:
             if header.id not in found:
-                if header.id not in self._kept or self._kept[header.id][0] != header.position:
+                kept = self._kept.get(header.id)
+                if kept is None or kept[0] != header.position:
                     yield
-                    self._load(header.name)
-                if header.id in self._kept:
-                    found[header.id] = self._kept[header.id]
+                    kept = self._load(header.name)
+                if kept is not None:
+                    found[header.id] = self._kept[header.id] = kept
         infos = (described(header, *found[header.id]) for header in headers if header.id in found)
         return b'{"models":[' + b",".join(map(_encode, infos)) + b"]}"
 
@@ -85,13 +88,12 @@ class Listing:
             if state is not None and state.id == header.id and state.position >= header.position
         }
 
-    def _load(self, name: str) -> None:
-        """Count a model up to its log's end, unless it has been deleted."""
+    def _load(self, name: str) -> Counts | None:
+        """The counts of a model up to its log's end; None if it has been deleted."""
         with self._engine.database.reading(patient=True) as connection:
             # Read again: a header must be as old as the rows, which may have been pruned since.
             header = log.headers(connection, [name]).get(name)
-            if header is not None:
-                self._kept[header.id] = _counts(load(connection, header, self._engine.build))
+            return None if header is None else _counts(load(connection, header, self._engine.build))
 
 
 def _counts(state: ModelState) -> Counts:

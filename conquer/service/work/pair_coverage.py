@@ -17,12 +17,12 @@ from conquer.service.model.schemas import Group
 from conquer.service.store import log as log_table
 from conquer.service.work.pool import groups_of
 
-SLICE = 16
-"""Answers whose rounds are read at once."""
+SLICE, ROUNDS = 250, 16
+"""Answers, and of these the rounds, that are read at once."""
 SECONDS = 0.02
 """A turn reads no further after this time."""
-_TURNS = 20_000
-"""Turns that one request may take to read the log."""
+_PATIENCE = 20.0
+"""Seconds that one request may take to read the log; the next one continues where it ended."""
 _BYTES = 120
 """Bytes of an answer in memory, roughly."""
 _LISTED = 256
@@ -60,14 +60,15 @@ class PairCoverage:
     (1, True, False)
     """
 
-    def __init__(self, pool: Sequence[Group], quota: int | None = None) -> None:
+    def __init__(self, pool: Sequence[Group], quota: int | None = None, begun: int = 0) -> None:
         self.quota = quota
         self.pairs = sum(len(group.items) * (len(group.items) - 1) // 2 for group in pool)
         self.covered, self.filled = 0, 0
         """Pairs with a learnt answer, and learnt answers that count towards the quota."""
         self.pooled = sum(len(group.items) for group in pool)
         """Items the places are numbered by; when the pool grows, everything is read again."""
-        self.position = 0
+        self.position, self.begun = 0, begun
+        """The last row read, and the last one of the log when the reading began."""
         self.void = False
         """Rows read here were erased: everything is read again."""
         self.over: set[str | None] = set()
@@ -126,16 +127,22 @@ class PairCoverage:
         met = ((name, len(pairs)) for name, pairs in self._met.items() if pairs)
         return heapq.nlargest(most, met, key=lambda one: one[1])
 
-    def read_next(self, connection: Connection, model: int, head: int) -> None:
-        """Read the next few answers, up to the row at `head`; the rounds they answer may be large."""
-        # Erasures before anything was read have removed nothing from here.
-        begun = self.position > 0
+    def read_next(self, connection: Connection, model: int, head: int, until: float) -> None:
+        """Read the next answers, up to the row at `head` or until it is this late; their rounds may be large."""
         rows = log_table.said(connection, model, self.position, head, SLICE)
-        pairs = dict(log_table.begun(connection, model, {row.event for row in rows}))
-        for row in rows:
-            self._read(row, pairs.get(row.event or ""))
-            self.void = self.void or (begun and isinstance(row.body, Erasure))
-        self.position = rows[-1].position if rows else head
+        for start in range(0, len(rows), ROUNDS):
+            part = rows[start : start + ROUNDS]
+            asked = {row.event for row in part if isinstance(row.body, Answered)}
+            pairs = dict(log_table.begun(connection, model, asked))
+            for row in part:
+                self._read(row, pairs.get(row.event or ""))
+                # What was erased before the reading began has not been read.
+                self.void = self.void or (isinstance(row.body, Erasure) and row.position > self.begun)
+            self.position = part[-1].position
+            if monotonic() > until:
+                return
+        if not rows:
+            self.position = head
 
     def _read(self, row: Entry, asked: log_table.Begun | None) -> None:
         match row.body:
@@ -154,11 +161,11 @@ def coverage_of(turn: Turn) -> PairCoverage | None:
     state, pool = turn.state, groups_of(turn)
     found: PairCoverage | None = state.asked
     if found is None or found.void or found.pooled != sum(len(group.items) for group in pool):
-        found = state.asked = PairCoverage(pool, state.settings.quota)
+        found = state.asked = PairCoverage(pool, state.settings.quota, state.position)
     turn.flush()
     until = monotonic() + SECONDS
     while found.position < state.position and not found.void:
-        found.read_next(turn.connection, state.id, state.position)
+        found.read_next(turn.connection, state.id, state.position, until)
         if monotonic() > until:
             break
     return None if found.void or found.position < state.position else found
@@ -180,8 +187,9 @@ def progress(turn: Turn) -> Progress | None:
 
 async def call_covered(engine: Engine, name: str, work: Callable[[Turn], Result | None], owner: str) -> Result:
     """What `work` returns, called in one turn after the other while it returns None."""
-    for _ in range(_TURNS):
+    until = monotonic() + _PATIENCE
+    while monotonic() < until:
         found: Result | None = await engine.call(name, work, owner=owner)
         if found is not None:
             return found
-    raise RefusalError(Kind.BUSY, "busy", "this model's log grows faster than it is read; try again", retry_after=1)
+    raise RefusalError(Kind.BUSY, "busy", "this model's log is still being read; try again", retry_after=1)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from conquer.service.engine.loading import Build
 from conquer.service.engine.turn import Turn
-from conquer.service.errors import conflict, invalid
+from conquer.service.errors import Kind, RefusalError, conflict, invalid
 from conquer.service.model.contents import bytes_of
 from conquer.service.model.learner_protocol import ServedLearner
 from conquer.service.model.reading import Reader
@@ -97,7 +97,13 @@ def upload(run: Run, read_file: ReadFile) -> Generator[None, None, Uploaded]:
         yield
         step(partial(_write, first=end, rows=rows))
         end += len(rows)
-    step(lambda turn: _show(turn, end, groups, fitted))
+    try:
+        step(lambda turn: _show(turn, end, groups, fitted))
+    except RefusalError as refusal:
+        if refusal.kind is not Kind.INDETERMINATE:
+            raise
+        # The claim is this upload's until another begins, so what is there now is this file, or the file before.
+        step(lambda turn: None if turn.pooled == end else _show(turn, end, groups, fitted))
     return found
 
 

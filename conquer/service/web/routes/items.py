@@ -254,7 +254,7 @@ async def delete_image(call: Call) -> Response:
         raise _unknown_image(call)
     if not await call.on_model(lambda turn: images.remove(turn.connection, turn.state.id, name)):
         raise _unknown_image(call)
-    call.server.database.unclean = True
+    await call.brief(call.server.database.scrub)
     return reply(status=204)
 
 
