@@ -54,7 +54,6 @@ def test_a_model_is_counted_as_its_arrays(start, algorithm):
         assert 0.8 * size <= counted(client) <= 1.2 * size + MB
 
 
-@pytest.mark.xfail(strict=True, reason="models have no bound yet")
 def test_a_model_too_large_for_the_server_is_refused_when_it_is_made(start):
     """Ten numbers of eight bytes for each of sixteen million features: 1.3 GB where models have 256 MB."""
     server = start(cache_bytes=256 * MB)

@@ -31,6 +31,8 @@ from conquer.service.work.listing import ModelInfo, described
 routes = Routes()
 _NO_DELETION = (Kind.UNKNOWN, Kind.BUSY)
 _NOT_NOW = ("stopping", "locked")
+_SMALL = 64 << 20
+"""Bytes of a model that any server takes."""
 _ROUNDS, _CHARACTERS = 50, 200_000
 """Of the latest rounds whose features are named."""
 
@@ -86,6 +88,9 @@ async def create_model(call: Call, body: NewModel) -> ModelInfo:
     def check() -> tuple[tasks.Task, ModelSettings]:
         task = tasks.find(settings.task)
         task.check(settings)
+        size, most = task.build(settings, None)[0].size, max(_SMALL, call.server.settings.cache_bytes)
+        if size > most:
+            raise invalid(f"the model takes {size:,} bytes, the server has {most:,} for models: set features.dim")
         return task, believing_if_it_can(settings) if open_belief and settings.task == "pick" else settings
 
     task, completed = await call.brief(check)
