@@ -34,7 +34,7 @@ def held(monkeypatch):
 
 
 async def waiting(server, count):
-    """Until so many boards are not done."""
+    """Until this many boards are not done."""
     while sum(not order.board.done() for order in server.boards._orders.values()) < count:
         await asyncio.sleep(0.001)
 
