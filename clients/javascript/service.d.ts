@@ -707,7 +707,7 @@ export interface Routes {
     given: { path: { name: string } };
     reply: InvitationList;
   };
-  /** Revoke a link and sign out those who joined by it: here at once, on other servers within a second */
+  /** Revoke a link and sign out the people who joined by it: here at once, on other servers within a second */
   "DELETE /v1/models/{name}/invitations/{invitation}": {
     given: { path: { name: string; invitation: string } };
     reply: undefined;

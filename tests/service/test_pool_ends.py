@@ -1,5 +1,6 @@
 """A pool comes to an end: no pair returns to a person, a quota is met exactly, and what was taken back comes again."""
 
+import asyncio
 import itertools
 import json
 
@@ -183,5 +184,23 @@ def test_a_finished_pool_is_looked_through_once(local, monkeypatch):
         assert not looks
         await client.post(f"/v1/models/m/events/{event}/undo", json={"voter": "ann"})
         assert (await ask(client, "ann"))["event"] is not None
+
+    conversation(local, work)
+
+
+def test_a_long_log_that_is_read_for_a_question_lets_others_through(local, monkeypatch):
+    monkeypatch.setattr(pair_coverage, "ROUNDS", 1)
+    monkeypatch.setattr(pair_coverage, "SECONDS", -1.0)
+
+    async def work(client, server):
+        for _ in range(12):
+            await tell(client, await ask(client, "ann"), "ann")
+        server.engine.models["m"].asked = None
+        reading = asyncio.create_task(ask(client, "bob"))
+        while server.engine.models["m"].asked is None:
+            await asyncio.sleep(0)
+        await server.engine.call("m", lambda turn: None, reads=True)
+        assert not reading.done(), "the log was read in one turn"
+        assert (await reading)["event"] is not None
 
     conversation(local, work)

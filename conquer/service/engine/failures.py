@@ -1,4 +1,4 @@
-"""What can go wrong with a batch, and what its clients are told."""
+"""What can go wrong with a batch, and the error that its clients get."""
 
 import logging
 import sqlite3

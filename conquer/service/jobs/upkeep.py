@@ -18,7 +18,7 @@ _LONGEST = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`work` every so many `seconds`; after failures in a row it waits twice as long each time, up to a minute."""
+    """`work`, called every `seconds`; each failure in a row doubles the wait, up to a minute."""
 
     name: str
     seconds: float

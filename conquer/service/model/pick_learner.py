@@ -261,11 +261,6 @@ class PickLearner:
         table.names = {(kind, new if name == voter else name): k for (kind, name), k in table.names.items()}
         return True
 
-    @property
-    def known_voters(self) -> list[str]:
-        """The names of the voters it weighs."""
-        return [] if self._believer is None else [name for _, name in self._believer.table.names]
-
     def voters(self) -> Callable[[], tuple[Voter, ...]]:
         """A function that reports every named voter as of now, for another thread. Raises RefusalError."""
         if self._believer is None:

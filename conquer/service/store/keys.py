@@ -67,7 +67,7 @@ class Key:
         return "*" in self.scope or any(fnmatch.fnmatchcase(model, pattern) for pattern in self.scope)
 
 
-NOBODY = Key("", "", frozenset(), (), 0.0)
+ANONYMOUS = Key("", "", frozenset(), (), 0.0)
 OPEN = Key("", "anyone on this machine", frozenset(ROLES), ("*",), 0.0)
 
 

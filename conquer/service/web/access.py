@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.store.keys import NOBODY, OPEN, Invitation, Key, digest
+from conquer.service.store.keys import ANONYMOUS, OPEN, Invitation, Key, digest
 from conquer.service.web.limits import Rates
 
 COOKIE = "conquer_session"
@@ -70,7 +70,7 @@ class Access:
             del self._ended[oldest]
 
     def identify(self, request: Request, address: str = "") -> Key:
-        """The caller's key, NOBODY without one. Raises RefusalError for a wrong key or a forged page request."""
+        """The caller's key, ANONYMOUS without one. Raises RefusalError for a wrong key or a forged page request."""
         if self.open:
             return _anyone(request, self.origins)
         given = request.headers.get("authorization", "")
@@ -93,17 +93,17 @@ class Access:
         return key
 
     def _signed_in(self, request: Request) -> tuple[str, Key]:
-        """(session, key), or ("", NOBODY)."""
+        """(session, key), or ("", ANONYMOUS)."""
         try:
             about, signed = self._sessions.unsign(request.cookies.get(COOKIE, ""), return_timestamp=True)
         except BadSignature:
-            return "", NOBODY
+            return "", ANONYMOUS
         session, _, rest = about.decode().partition(":")
         owner, _, voter = rest.partition(":")
         key = self._invited(owner, unquote(voter)) if voter else self._by_id.get(owner)
         # A cookie from the future was signed by a server whose clock is ahead.
         if key is None or session in self._ended or time.time() - signed.timestamp() > SECONDS:
-            return "", NOBODY
+            return "", ANONYMOUS
         return session, key
 
     def _invited(self, link: str, voter: str) -> Key | None:

@@ -13,7 +13,7 @@ from conquer.service.engine.long_work import Job
 from conquer.service.engine.queue import NOW, Generation, Waits
 from conquer.service.engine.turn import Turn
 from conquer.service.errors import Kind, RefusalError
-from conquer.service.store.keys import NOBODY, Key
+from conquer.service.store.keys import ANONYMOUS, Key
 from conquer.service.web.limits import Hold
 from conquer.service.web.server import Server
 
@@ -30,7 +30,7 @@ class Call(Request):
         super().__init__(scope, receive)
         self.server: Server = self.app.state.server
         self.hold = Hold(self.server.budget)
-        self.key: Key = NOBODY
+        self.key: Key = ANONYMOUS
         self.answers = 1
         """How many answers the body holds, once it is decoded."""
 

@@ -182,4 +182,4 @@ def test_a_cookie_lasts_a_week_and_its_token_is_its_own(monkeypatch):
             keeper.identify(request({**cookies[0], "x-conquer-token": wrong}, "POST"))
     other = Access("secret of another store")
     other.refresh([(keys.digest("cnqr_ann"), ann)], {})
-    assert other.identify(request(cookies[0])) is keys.NOBODY
+    assert other.identify(request(cookies[0])) is keys.ANONYMOUS

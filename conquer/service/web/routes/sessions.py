@@ -191,7 +191,7 @@ async def list_invitations(call: Call) -> InvitationList:
 
 @routes.add("DELETE", "/v1/models/{name}/invitations/{invitation}", "admin", status=204)
 async def withdraw_invitation(call: Call) -> Response:
-    """Revoke a link and sign out those who joined by it: here at once, on other servers within a second."""
+    """Revoke a link and sign out the people who joined by it: here at once, on other servers within a second."""
     link = call.path_params["invitation"]
     known = len(link) <= 16 and link.isascii() and link.isalnum()
     if not known or not await call.on_store(lambda connection: withdraw(connection, call.model, link)):
