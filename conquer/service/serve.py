@@ -1,5 +1,6 @@
 """`conquer serve`: from settings to a running server, with its log lines and its first model."""
 
+import errno
 import gc
 import logging
 import os
@@ -23,6 +24,7 @@ from conquer.service.engine.long_work import finish
 from conquer.service.model.schemas import ModelSettings
 from conquer.service.settings import Settings
 from conquer.service.store import log
+from conquer.service.store.database import Database, NoStoreError
 from conquer.service.web.app import make_app
 from conquer.service.web.connections import Guard, room_for
 from conquer.service.web.server import Server
@@ -47,6 +49,10 @@ def serve(
     """
     settings = Settings.from_environment(**flags)
     check_address(settings.host, settings.port)
+    for file in (items, treebank):
+        # A model that is there already needs no file; without a store there is none.
+        if file is not None and not Path(file).exists() and not _has_store(settings.store):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
     server, lines = Server(settings), []
     for path, parse in ((items, False), (treebank, True)):
         if path is not None:
@@ -65,6 +71,14 @@ def serve(
     # uvicorn raises the signal again once it has finished in order; that is then no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
     Running(_config(server), settings.stop_seconds, console.welcome(settings.host), server.boards.turn_away).run()
+
+
+def _has_store(address: str) -> bool:
+    try:
+        Database(address).close()
+    except NoStoreError:
+        return False
+    return True
 
 
 class Running(uvicorn.Server):

@@ -54,6 +54,7 @@ def test_mistakes_are_one_plain_line(monkeypatch, capsys, tmp_path, words, line)
     assert (logging.root.handlers, sys.getswitchinterval()) == (handlers, interval), "nothing has been set up"
     assert said.startswith(f"conquer: {line}")
     assert said.count("\n") == 1
+    assert words[0] == "replay" or not (tmp_path / "s.db").exists(), "a refused start leaves no store"
     assert "Errno" not in said
     assert "invalid literal" not in said
 
