@@ -1,12 +1,14 @@
 """Names are unique and say something, and making a learner imports little."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import conquer
+from conquer.service.model.schemas import ModelSettings
 
 PACKAGE = Path(conquer.__file__).parent
 ROOT = PACKAGE.parent
@@ -48,3 +50,11 @@ def test_the_contract_inside_the_service_names_every_module_of_its_mixed_rooms()
     for room in ("http", "log"):
         there = {f"{room}.{path.stem}" for path in (PACKAGE / "service" / room).glob("*.py")} - {f"{room}.__init__"}
         assert there <= named
+
+
+def test_pages_name_the_default_algorithm_of_a_model():
+    """Defaults are left out of replies, so the pages fill them in."""
+    default = ModelSettings().algorithm
+    pages = (ROOT / "conquer/service/web/pages").glob("*.js")
+    filled = [name for page in pages for name in re.findall(r'settings\.algorithm \?\? "(\w+)"', page.read_text())]
+    assert filled == [default, default]

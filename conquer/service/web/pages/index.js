@@ -11,7 +11,7 @@ function card({ name, title, paused, settings, summary }) {
     ? [measured.length ? `${percent(measured.at(-1).uas)} right heads` : `${whole(summary.questions)} questions`]
     : [`${whole(summary.rounds)} rounds`, summary.rounds && `${percent(summary.query_rate)} asked`];
   return make("a", { class: "card entry", href: `/models/${encodeURIComponent(name)}` },
-    make("header", {}, make("b", { dir: "auto" }, title || name), make("span", { class: "tag" }, paused ? "paused" : settings.algorithm ?? "gnc")),
+    make("header", {}, make("b", { dir: "auto" }, title || name), make("span", { class: "tag" }, paused ? "paused" : settings.algorithm ?? "gnr")),
     picture || make("p", { class: "note blank" }, summary.rounds ? "Nothing to draw yet." : "No rounds yet."),
     make("div", { class: "legend" }, ...[`${whole(summary.answers.learnt)} learnt`, ...facts].filter(Boolean).map((text) => make("span", {}, text))));
 }

@@ -53,7 +53,7 @@ async function refresh() {
   const refused = Object.entries(summary.answers.ignored).map(([reason, count]) => `${whole(count)} ${reason.replace("_", " ")}`).join(", ");
   find("go").href = `/${settings.task ?? "pick"}/${encodeURIComponent(name)}`;
   find("board").hidden = !hasBoard(settings);
-  find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnc"} on a ${settings.model ?? "diagonal"} model`) +
+  find("about").textContent = (parse ? "A dependency parser" : `${settings.algorithm ?? "gnr"} on a ${settings.model ?? "diagonal"} model`) +
     (refused ? ` · answers not learnt: ${refused}` : "") + (summary.answers.undone ? ` · ${whole(summary.answers.undone)} taken back` : "");
   find("tiles").replaceChildren(...Object.entries(numbers(model, parser)).map(([text, value]) => make("div", { class: "tile" }, make("b", {}, value), make("span", {}, text))));
   find("curve").replaceChildren(curve(summary.curve.bins));
