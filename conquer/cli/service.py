@@ -53,8 +53,13 @@ def keys_list(store: Store = None) -> None:
     need("serve")
     from conquer.service.admin import keys_list as every
 
-    for key in every(store=store):
+    found = every(store=store)
+    for key in found:
         typer.echo(f"{key}")
+    if not found:
+        typer.echo(
+            "There are no keys: only this machine is served. Add one with: conquer keys add NAME --role admin", err=True
+        )
 
 
 @keys.command("revoke")

@@ -10,6 +10,7 @@ from conquer import cli
 from conquer.cli.options import help_of
 from conquer.service import serve as serving
 from conquer.service.settings import Settings
+from conquer.service.store.database import Database
 
 
 def test_serve_passes_on_what_was_given(monkeypatch):
@@ -43,6 +44,15 @@ def test_keys_from_the_command_line(tmp_path):
     assert runner.invoke(cli.app, ["keys", "revoke", number, *store]).exit_code == 0
     listed = runner.invoke(cli.app, ["keys", "list", *store]).output
     assert listed.split() == [number, "revoked", "read", "shop-*", "ann"]
+
+
+def test_a_store_without_keys_says_so(tmp_path):
+    address = f"sqlite:///{tmp_path}/store.db"
+    Database(address, create=True).close()
+    listed = CliRunner().invoke(cli.app, ["keys", "list", "--store", address])
+    assert (listed.exit_code, listed.stdout) == (0, "")
+    assert "There are no keys" in listed.stderr
+    assert "conquer keys add NAME --role admin" in listed.stderr
 
 
 def test_a_backup_from_the_command_line(tmp_path):

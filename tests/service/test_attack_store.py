@@ -12,6 +12,10 @@ import time
 import httpx
 import pytest
 
+from conquer import cli
+from conquer.service import admin
+from conquer.service.store.database import Database
+
 from .attacks import make
 from .conftest import free_port
 
@@ -34,35 +38,73 @@ int fdatasync(int file) {
 """A library that lets every sync fail with an I/O error while a file exists."""
 
 
-def conquer(*arguments, **environ):
-    command = [sys.executable, "-m", "conquer", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environ}, timeout=120)
-
-
 def digest(folder):
     """Of what a store's files say; an empty journal says nothing."""
     found = [folder / name for name in ("store.db", "store.db-wal", "store.db-journal")]
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in found if path.exists() and path.stat().st_size]
 
 
+def conquer(monkeypatch, capsys, *words):
+    """(exit status, output) of a command."""
+    monkeypatch.setattr("sys.argv", ["conquer", *words])
+    status, captured = cli.main(), capsys.readouterr()
+    return status, captured.out + captured.err
+
+
+COMMANDS = (
+    "keys add ann --role read", "keys list", "keys revoke 1a2b3c4d", "backup FOLDER/copy.db", "restore FOLDER/old.db",
+    "erase ann", "replay FOLDER/ledger.jsonl --name new", "serve --port 0",
+)  # fmt: skip
+
+
+def kept(folder):
+    """A store with a key, a backup and a ledger."""
+    address = f"sqlite:///{folder}/store.db"
+    admin.keys_add("me", roles=["admin"], store=address)
+    admin.backup(folder / "old.db", store=address)
+    (folder / "ledger.jsonl").write_text('{"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}\n')
+    return address
+
+
 @pytest.mark.parametrize("version", [0, 2, 99])
-@pytest.mark.parametrize("command", ["keys list", "backup", "serve"])
-def test_a_store_of_another_version_is_left_as_it_is(start, tmp_path, version, command):
-    """Only `serve` upgrades a store, and only when no server of another version is using it."""
-    server = start()
-    make(server.address)
-    assert server.stop() == 0
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_store_of_another_version_is_left_as_it_is(monkeypatch, capsys, tmp_path, version, command):
+    """No command upgrades a store: `serve` would, and only when no server of another version is using it."""
+    address = kept(tmp_path)
     with contextlib.closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
         connection.execute("UPDATE version SET format = ?", (version,))
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    before, store = digest(tmp_path), f"sqlite:///{tmp_path}/store.db"
-    more = {"backup": [tmp_path / "copy.db"], "serve": ["--port", free_port()]}.get(command, [])
-    done = conquer(*command.split(), *more, "--store", store)
-    assert done.returncode != 0
-    assert str(version) in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
+    before = digest(tmp_path)
+    words = command.replace("FOLDER", str(tmp_path)).split()
+    status, said = conquer(monkeypatch, capsys, *words, "--store", address)
+    assert status == 2
+    assert f"this store has format {version}" in said
     assert digest(tmp_path) == before
     assert not (tmp_path / "copy.db").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS[4:])
+def test_a_command_that_needs_the_store_for_itself_leaves_a_served_one_as_it_is(monkeypatch, capsys, tmp_path, command):
+    address = kept(tmp_path)
+    with contextlib.closing(Database(address)) as served:
+        served.claim()
+        before = digest(tmp_path)
+        words = command.replace("FOLDER", str(tmp_path)).split()
+        status, said = conquer(monkeypatch, capsys, *words, "--store", address)
+        assert status == 2
+        assert "is being served by process" in said
+        assert digest(tmp_path) == before
+
+
+@pytest.mark.parametrize("options", [["--host", "0.0.0.0"], ["--host", "no.such.host.invalid"], ["--items", "gone"]])
+def test_a_refused_start_leaves_a_store_as_it_is(monkeypatch, capsys, tmp_path, options):
+    address = kept(tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as connection:
+        connection.execute("DELETE FROM keys")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = digest(tmp_path)
+    assert conquer(monkeypatch, capsys, "serve", "--port", "0", *options, "--store", address)[0] == 2
+    assert digest(tmp_path) == before
 
 
 @contextlib.contextmanager
