@@ -1,7 +1,9 @@
-"""`conquer serve`: from settings to a running server, with its log lines and its first model."""
+"""`conquer serve`: from settings to a running server, with its log and its first model."""
 
+import contextlib
 import errno
 import gc
+import json
 import logging
 import os
 import re
@@ -18,8 +20,6 @@ import uvicorn
 from sqlalchemy import Connection
 
 from conquer.data.compression import content
-from conquer.service import console
-from conquer.service.console import check_address
 from conquer.service.engine.long_work import finish
 from conquer.service.model.schemas import ModelSettings
 from conquer.service.settings import Settings
@@ -33,6 +33,7 @@ from conquer.service.work.creation import create
 from conquer.service.work.pool import add_groups
 
 logger = logging.getLogger("conquer.service")
+_EVERYWHERE = ("0.0.0.0", "::")
 
 
 def serve(
@@ -42,35 +43,61 @@ def serve(
     text: str | None = None,
     **flags: Any,
 ) -> None:
-    """Serve until told to stop. `flags` are fields of Settings; those not given come from the environment.
+    """Serve until a signal to stop. `flags` are fields of Settings; others come from the environment.
 
-    `items` (JSON or a table, its column of texts named by `text` where it has no usual name) or `treebank` (CoNLL-U)
-    starts a model named after the file, ready for questions, unless it is there already.
+    `items` (JSON or a table; `text` is its column of texts if that has no usual name) or `treebank` (CoNLL-U) creates a
+    model named after the file, ready for questions, unless there is one.
     """
     settings = Settings.from_environment(**flags)
-    check_address(settings.host, settings.port)
-    for file in (items, treebank):
-        # A model that is there already needs no file; without a store there is none.
-        if file is not None and not Path(file).exists() and not _has_store(settings.store):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
-    server, lines = Server(settings), []
-    for path, parse in ((items, False), (treebank, True)):
-        if path is not None:
-            with server.database.writing() as connection:
-                lines.append(start_from_file(connection, path, parse, None if parse else text))
-    # Not before: what is refused until here leaves the process as it was.
-    say = console.set_up()
-    for line in lines:
-        say(line)
-    # Threads hand over often: the one that parses requests must not wait long for the one that commits.
-    sys.setswitchinterval(0.0005)
-    # Cached events are many and free of cycles: looking through all of them for garbage is wasted. Young objects are
-    # looked at often: every closed connection leaves a cycle, and freeing fifty thousand at once stops everybody.
-    gc.freeze()
-    gc.set_threshold(5_000, 50, 100)
-    # uvicorn raises the signal again once it has finished in order; that is then no failure.
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    Running(_config(server), settings.stop_seconds, console.welcome(settings.host), server.boards.turn_away).run()
+    files = [(Path(file), file is treebank) for file in (items, treebank) if file is not None]
+    with contextlib.ExitStack() as stack:
+        sockets = _listen(settings.host, settings.port, stack)
+        for file, _ in files:
+            # A model that exists needs no file; without a store there is none.
+            if not file.exists() and not _has_store(settings.store):
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
+        server = Server(settings)
+        with server.database.writing() as connection:
+            lines = [start_from_file(connection, file, parse, None if parse else text) for file, parse in files]
+        # A refused start leaves the process as it was: it is changed from here on.
+        say = _set_up_log()
+        for line in lines:
+            say(line)
+        place = address(settings.host, sockets[0].getsockname()[1])
+        # The thread that parses requests must not wait long for the one that commits.
+        sys.setswitchinterval(0.0005)
+        # Cached events are many and free of cycles: the full collections skip them. Young objects are collected often:
+        # every closed connection leaves a cycle, and freeing fifty thousand at once stops all requests.
+        gc.freeze()
+        gc.set_threshold(5_000, 50, 100)
+        # uvicorn raises the signal again after a clean shutdown; the process still ends with status 0.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        Running(_config(server), server, lambda: say(f"CONQUER is at {place} (Ctrl-C stops it)")).run(sockets)
+
+
+def _listen(host: str, port: int, stack: contextlib.ExitStack) -> list[socket.socket]:
+    """A socket at each address of a host, closed with `stack`. Raises ValueError if none can listen there."""
+    try:
+        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        raise ValueError(f"--host must be an address of this machine, got {host!r}") from None
+    found: list[socket.socket] = []
+    fault = OSError()
+    for family, *_, place in places:
+        try:
+            found.append(stack.enter_context(socket.create_server(place, family=family)))
+        except OSError as error:
+            fault = error
+            # A name may also have addresses of a family that this machine lacks.
+            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                found.clear()
+                break
+    if isinstance(fault, PermissionError):
+        raise ValueError(f"port {port} needs rights that this process lacks: choose another --port")
+    if not found:
+        why = os.strerror(fault.errno or 0).lower()
+        raise ValueError(f"cannot listen at {host} port {port} ({why}): choose another")
+    return found
 
 
 def _has_store(address: str) -> bool:
@@ -81,26 +108,58 @@ def _has_store(address: str) -> bool:
     return True
 
 
-class Running(uvicorn.Server):
-    """uvicorn's own, which ends `seconds` after it is told to, whatever hangs: what was answered is on disk."""
+def address(host: str, port: int) -> str:
+    """What to open in a browser.
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        seconds: float,
-        begun: Callable[[int], None] = lambda port: None,
-        ending: Callable[[], None] = lambda: None,
-    ) -> None:
+    >>> address("127.0.0.1", 8000), address("::1", 80), address("0.0.0.0", 8000)
+    ('http://127.0.0.1:8000', 'http://[::1]:80', 'http://localhost:8000 and every other address of this machine')
+    """
+    if host in _EVERYWHERE:
+        return f"http://localhost:{port} and every other address of this machine"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "from": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _set_up_log() -> Callable[[str], None]:
+    """Set up the log; returns a function that says a line to the person who started the server.
+
+    A terminal gets these lines and warnings, as text; anything else gets the whole log, as JSON lines.
+    """
+    terminal, handler = sys.stderr.isatty(), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s") if terminal else JsonLines())
+    logging.basicConfig(level=logging.WARNING if terminal else logging.INFO, handlers=[handler], force=True)
+    if not terminal:
+        return lambda line: logger.info("%s", line)
+    return lambda line: print(line, file=sys.stderr, flush=True)
+
+
+class Running(uvicorn.Server):
+    """uvicorn's server; it ends at most `stop_seconds` after the signal, even if something hangs."""
+
+    def __init__(self, config: uvicorn.Config, server: Server, begun: Callable[[], None]) -> None:
         super().__init__(config)
-        self._seconds, self._begun, self._ending = seconds, begun, ending
+        self._seconds, self._ending, self._begun = server.settings.stop_seconds, server.boards.turn_away, begun
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started and not self.should_exit:
-            self._begun(self.servers[0].sockets[0].getsockname()[1])
+        self._begun()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Requests are waited for: those that are only in a queue are told at once.
+        # uvicorn waits for requests; those for boards would wait in a queue.
         self._ending()
         await super().shutdown(sockets)
 
@@ -124,8 +183,6 @@ def _config(server: Server) -> uvicorn.Config:
     server.bounds.connections, backlog = room_for(settings.connections)
     return uvicorn.Config(
         app,
-        host=settings.host,
-        port=settings.port,
         http=Guard.around(plain.http_protocol_class, server.bounds),
         backlog=backlog,
         # Requests whose connections have gone count too, until they are done.
@@ -141,16 +198,15 @@ def _config(server: Server) -> uvicorn.Config:
     )
 
 
-def start_from_file(connection: Connection, path: str | Path, parse: bool, text: str | None = None) -> str:
-    """A model with the file's items or sentences, named after it; an existing one stays. Returns what was done."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem).lstrip("._-")[:64] or "items"
+def start_from_file(connection: Connection, path: Path, parse: bool, text: str | None = None) -> str:
+    """Create a model of the file's items or sentences, named after it, unless there is one. Returns what was done."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip("._-")[:64] or "items"
     if name in log.headers(connection, [name]):
-        return f"the model {name!r} is there already and stays as it is: {path} was not read"
+        return f"the model {name!r} exists and stays as it is: {path} was not read"
     settings = ModelSettings(algorithm="gnr", planted=0.05)
     if parse:
         settings = ModelSettings(algorithm="parser", task="parse", planted=0.05)
-    file = tasks.ItemFile(content(Path(path)), text=text)
-    groups, found = finish(tasks.find(settings.task).read_file(settings, file))
+    groups, found = finish(tasks.find(settings.task).read_file(settings, tasks.ItemFile(content(path), text=text)))
     add_groups(connection, create(connection, name, settings), groups)
     what = "sentences" if parse else "items"
     return ": ".join(filter(None, (f"{found.items} {what} from {path}", found.described())))

@@ -1,7 +1,9 @@
 """What the shell says: a version, and one plain line for every mistake."""
 
 import logging
+import socket
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 
 import pytest
@@ -25,11 +27,19 @@ def test_the_version(monkeypatch, capsys):
     assert told(monkeypatch, capsys, "--version") == (0, f"conquer {metadata.version('conquer-bandits')}\n")
 
 
+@pytest.fixture
+def taken() -> Iterator[str]:
+    """A port that something else listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        yield str(other.getsockname()[1])
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
         (["serve", "--port", "99999"], "port must be a number from 0 to 65535, got 99999"),
         (["serve", "--host", "no.such.host.invalid"], "--host must be an address of this machine"),
+        (["serve", "--port", "TAKEN", "--store", "STORE"], "cannot listen at 127.0.0.1 port TAKEN (address already in"),
         (["serve", "--items", "gone.csv", "--port", "0", "--store", "STORE"], "gone.csv: no such file or directory"),
         (["keys", "list", "--store", "postgresql://u@h:abc/x"], "a store is sqlite:///FILE or postgresql://"),
         (
@@ -44,15 +54,15 @@ def test_the_version(monkeypatch, capsys):
         (["study", "--scale", "ten"], "a scale is two numbers, the lower first, such as 1:10; got 'ten'"),
     ],
 )
-def test_mistakes_are_one_plain_line(monkeypatch, capsys, tmp_path, words, line):
+def test_mistakes_are_one_plain_line(monkeypatch, capsys, tmp_path, taken, words, line):
     (tmp_path / "ledger.jsonl").write_text('{"kind": "open", "body": {"settings": {"algorithm": "gnr"}}}\n')
-    places = {"STORE": f"sqlite:///{tmp_path}/s.db", "LEDGER": str(tmp_path / "ledger.jsonl")}
+    places = {"STORE": f"sqlite:///{tmp_path}/s.db", "LEDGER": str(tmp_path / "ledger.jsonl"), "TAKEN": taken}
     monkeypatch.chdir(tmp_path)
     handlers, interval = logging.root.handlers[:], sys.getswitchinterval()
     status, said = told(monkeypatch, capsys, *(places.get(word, word) for word in words))
     assert status == 2
     assert (logging.root.handlers, sys.getswitchinterval()) == (handlers, interval), "nothing has been set up"
-    assert said.startswith(f"conquer: {line}")
+    assert said.startswith(f"conquer: {line.replace('TAKEN', taken)}")
     assert said.count("\n") == 1
     assert words[0] == "replay" or not (tmp_path / "s.db").exists(), "a refused start leaves no store"
     assert "Errno" not in said

@@ -101,7 +101,7 @@ def test_a_key_from_the_environment_opens_every_address(tmp_path):
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_terminal_gets_one_plain_line_and_a_log_gets_json(tmp_path, terminal):
+def test_a_terminal_gets_plain_lines_and_a_log_gets_json(tmp_path, terminal):
     (tmp_path / "teas.csv").write_text("Review,Date\ngood,1\nbad,2\n")
     command = [sys.executable, "-m", "conquer", "serve", "--port", "0", "--items", "teas.csv"]
     mine, theirs = pty.openpty() if terminal else os.pipe()
