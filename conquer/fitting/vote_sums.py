@@ -176,11 +176,9 @@ class Moments:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Linear algebra on one thread, if threadpoolctl is installed: sums then do not depend on the machine."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        yield
-        return
+    """Linear algebra on one thread: the same bits on any number of processors."""
+    import scipy.linalg.lapack  # noqa: F401 - the limit reaches only libraries that are loaded
+    from threadpoolctl import threadpool_limits
+
     with threadpool_limits(1):
         yield

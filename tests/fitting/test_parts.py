@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -123,3 +125,34 @@ def test_every_text_is_listed_under_a_name_of_its_own():
     assert len(names) == len({*names}) == len(texts)
     assert {"tea", "x" * 80} <= {*names}
     assert not {"tie", " tea"} & {*names}
+
+
+_FITS = """
+import hashlib
+import numpy as np
+import conquer
+
+rng = np.random.default_rng(0)
+ids = [f"i{k}" for k in range(300)]
+votes = [(*rng.choice(ids, 2, replace=False), float(rng.uniform(-1, 1))) for _ in range(3000)]
+vectors = {name: rng.normal(size=100).tolist() for name in ids}
+pairs = [(vectors[one], vectors[two], y) for one, two, y in votes]
+for session in conquer.fit(votes), conquer.fit(votes, vectors), conquer.fit(pairs):
+    state = session.learner.arrays()
+    print(hashlib.sha256(b"".join(state[name].tobytes() for name in sorted(state))).hexdigest())
+"""
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    """In processes of their own that compile nothing before: BLAS reads the number of its threads when it is loaded."""
+    own = {name: value for name, value in os.environ.items() if name != "CONQUER_TIER"}
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", _FITS],
+            env={**own, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads},
+            check=True, capture_output=True, text=True,
+        ).stdout
+        for threads in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
+    assert len(found.pop().splitlines()) == 3
