@@ -64,8 +64,6 @@ def serve(
         for line in lines:
             say(line)
         place = address(settings.host, sockets[0].getsockname()[1])
-        # The thread that parses requests must not wait long for the one that commits.
-        sys.setswitchinterval(0.0005)
         # Cached events are many and free of cycles: the full collections skip them. Young objects are collected often:
         # every closed connection leaves a cycle, and freeing fifty thousand at once stops all requests.
         gc.freeze()

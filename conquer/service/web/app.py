@@ -1,15 +1,12 @@
-"""The Starlette application: endpoints, middleware, and the server that it starts and stops."""
+"""The application: endpoints by path and method, middleware, and the server that it starts and stops."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Match, Route
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from conquer.service.web.access import Cors
@@ -30,23 +27,37 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 
-def make_app(server: Server) -> Starlette:
+class Methods:
+    """The endpoints of one path, by method; of no path, without any: the reply is an error then."""
+
+    def __init__(self, server: Server, endpoints: Mapping[str, Endpoint]) -> None:
+        self._server, self._endpoints = server, dict(endpoints)
+        if "GET" in endpoints:
+            self._endpoints["HEAD"] = endpoints["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._endpoints.get(scope["method"])
+        if endpoint is not None:
+            await endpoint.respond(self._server, scope, receive, send)
+            return
+        message, allowed = f"there is no {scope['method']} {scope['path'][:200]}", ", ".join(sorted(self._endpoints))
+        if allowed:
+            error = failure(405, "method_not_allowed", message, {"allow": allowed})
+        else:
+            error = failure(404, "not_found", message)
+        self._server.meters.request("other", "other", error.status_code, 0.0)
+        await error(scope, receive, send)
+
+
+def make_app(server: Server) -> Router:
     """The application around a server."""
     server.document = document(ENDPOINTS, _version())
-    routes = [Route(one.path, one, methods=[one.method]) for one in ENDPOINTS]
-
-    async def not_found(request: Request, error: Exception) -> Response:
-        """The reply to a path that is not there, or not for this method."""
-        method, path = request.method, request.url.path[:200]
-        fitting = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
-        allowed = sorted({method for route in fitting for method in route.methods or ()})
-        server.meters.request("other", "other", 405 if allowed else 404, 0.0)
-        if not allowed:
-            return failure(404, "not_found", f"there is no {method} {path}")
-        return failure(405, "method_not_allowed", f"there is no {method} {path}", {"allow": ", ".join(allowed)})
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for one in ENDPOINTS:
+        paths.setdefault(one.path, {})[one.method] = one
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Router) -> AsyncIterator[None]:
         await server.start()
         try:
             yield
@@ -60,12 +71,9 @@ def make_app(server: Server) -> Starlette:
         middleware.append(Middleware(ProxyHeadersMiddleware, proxy))
     if access.origins:
         middleware.append(Middleware(Cors, access))
-    app = Starlette(
-        routes=routes, middleware=middleware, exception_handlers={HTTPException: not_found}, lifespan=lifespan
-    )
-    app.router.redirect_slashes = False
-    app.state.server = server
-    return app
+    # A bare router: Starlette's class adds two layers that catch errors, and an endpoint catches its own.
+    routes = [Route(path, Methods(server, endpoints)) for path, endpoints in paths.items()]
+    return Router(routes, redirect_slashes=False, default=Methods(server, {}), lifespan=lifespan, middleware=middleware)
 
 
 def _version() -> str:

@@ -26,9 +26,9 @@ _RATE = 32 << 10
 class Call(Request):
     """A request with the server, the caller's key and what it holds of the budget of bytes."""
 
-    def __init__(self, scope: Scope, receive: Receive) -> None:
+    def __init__(self, server: Server, scope: Scope, receive: Receive) -> None:
         super().__init__(scope, receive)
-        self.server: Server = self.app.state.server
+        self.server = server
         self.hold = Hold(self.server.budget)
         self.key: Key = ANONYMOUS
         self.answers = 1
@@ -47,7 +47,8 @@ class Call(Request):
     @property
     def address(self) -> str:
         """The client's address; "" if it is unknown."""
-        return self.client.host if self.client else ""
+        client = self.scope.get("client")
+        return client[0] if client else ""
 
     async def read_body(self, limit: int, bulky: bool) -> bytes:
         """The whole body, held in the budget.
@@ -63,15 +64,19 @@ class Call(Request):
         # A bytearray, not a list of parts: each may be a single byte.
         body, seconds = bytearray(), self.server.settings.read_seconds
         clock = asyncio.get_running_loop().time
-        start = clock()
+        start, more = clock(), True
         try:
             async with asyncio.timeout_at(start + seconds) as patience:
-                async for part in self.stream():
-                    body += part
+                while more:
+                    message = await self.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    body += message.get("body", b"")
                     if len(body) > limit:
                         raise _too_large(limit)
                     self.hold.cover(len(body), bulky)
-                    patience.reschedule(min(clock(), start + len(body) / _RATE) + seconds)
+                    if more := message.get("more_body", False):
+                        patience.reschedule(min(clock(), start + len(body) / _RATE) + seconds)
         except TimeoutError:
             late = f"the body did not arrive in {seconds:g} s and {_RATE >> 10} KB a second"
             raise RefusalError(Kind.SLOW, "slow", late) from None

@@ -17,7 +17,7 @@ _PENDING = 1 << 20
 _BODY = frozenset({b"content-length", b"transfer-encoding"})
 """Headers of a request with a body."""
 _UNREAD = 4
-"""Times the deadline of a head after which a client that reads nothing is cut off."""
+"""Looks, as far apart as the deadline of a head, after which a client that has read nothing is cut off."""
 _LINGER = 1.0
 """Seconds without a byte after which the rest of a body is no longer waited for."""
 _FILES = 256
@@ -101,7 +101,7 @@ class Guard(asyncio.Protocol):
     - While one is under way, bytes that do not become parts of its body (trailers, chunk headers) are bounded.
     - After a reply that came before the whole body, the rest is read and dropped while it comes, for at most
       `bounds.seconds`: closing at once would take the reply away from the client.
-    - A client that reads nothing of its reply for four times `bounds.seconds` is cut off.
+    - A client that reads nothing of its reply for four to five times `bounds.seconds` is cut off.
     """
 
     bounds: Bounds
@@ -123,7 +123,9 @@ class Guard(asyncio.Protocol):
         self._drains_until = 0.0
         """When the rest of a body that was not read is cut off; 0: there is none."""
         self._deadline: asyncio.TimerHandle | None = None
-        self._unread: asyncio.TimerHandle | None = None
+        self._looks: asyncio.TimerHandle | None = None
+        self._unsent = self._stuck = 0
+        """Bytes that were left to send at the last look, and how many looks have found none of them gone."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -136,15 +138,15 @@ class Guard(asyncio.Protocol):
             return
         self._admitted = True
         self.bounds.guards[self._client] = self
-        # Closing waits for what is left to send: however little it is, its reader is watched.
-        self._transport.set_write_buffer_limits(high=0)
         self._inner.connection_made(self._transport)
+        self._look()
         self._set_deadline(self.bounds.seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clear_deadline()
-        self._stop_watching()
         if self._admitted:
+            if self._looks is not None:
+                self._looks.cancel()
             self._admitted = False
             self.bounds.leave(self._client[0])
             self.bounds.guards.pop(self._client, None)
@@ -170,10 +172,8 @@ class Guard(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._inner.pause_writing()
-        self._watch_reader()
 
     def resume_writing(self) -> None:
-        self._stop_watching()
         self._inner.resume_writing()
 
     def begin(self) -> None:
@@ -203,22 +203,15 @@ class Guard(asyncio.Protocol):
             self._deadline.cancel()
             self._deadline = None
 
-    def _watch_reader(self) -> None:
+    def _look(self) -> None:
+        """Cut the connection off if its client has long read nothing; closing would wait for it for ever."""
         left = self._transport.get_write_buffer_size()
-        self._unread = self._loop.call_later(_UNREAD * self.bounds.seconds, self._check_reader, left)
-
-    def _check_reader(self, before: int) -> None:
-        """Cut the connection unless the client has taken something since."""
-        if self._transport.get_write_buffer_size() < before:
-            self._watch_reader()
-        else:
-            self._unread = None
+        self._stuck = self._stuck + 1 if 0 < self._unsent <= left else 0
+        self._unsent = left
+        if self._stuck >= _UNREAD:
             self._transport.abort()
-
-    def _stop_watching(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+        else:
+            self._looks = self._loop.call_later(self.bounds.seconds, self._look)
 
 
 class Requests:

@@ -19,6 +19,7 @@ from conquer.service.store.keys import Key
 from conquer.service.web.access import speak_as
 from conquer.service.web.call import Call
 from conquer.service.web.replies import JSON, counted, encode, failure, refused, reply
+from conquer.service.web.server import Server
 
 logger = logging.getLogger("conquer.service")
 Handler = Callable[..., Awaitable[Any]]
@@ -34,7 +35,7 @@ _is_name = lru_cache(maxsize=256)(is_model_name)
 
 @dataclass(eq=False)
 class Endpoint:
-    """A row of the table, and an ASGI app: admits the caller, reads the request, calls the handler, replies, counts.
+    """A row of the table; it admits the caller, reads the request, calls the handler, replies, counts.
 
     The handler's annotations name the types of `body`, `query` and `reply`; its docstring begins with the summary.
 
@@ -72,8 +73,9 @@ class Endpoint:
         """What a request without a body is read as; b"" where one is needed."""
         self._bulky = self.body is bytes or self.limit == "upload_bytes"
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call, started, status = Call(scope, receive), time.perf_counter(), _GONE
+    async def respond(self, server: Server, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reply to a request, as an ASGI app of this server does."""
+        call, started, status = Call(server, scope, receive), time.perf_counter(), _GONE
         try:
             response = await self._response(call)
             await response(scope, receive, send)
@@ -86,7 +88,7 @@ class Endpoint:
                 raise
         finally:
             call.hold.release()
-            call.server.meters.request(self.method, self.path, status, time.perf_counter() - started)
+            server.meters.request(self.method, self.path, status, time.perf_counter() - started)
 
     async def _response(self, call: Call) -> Response:
         try:
@@ -143,6 +145,8 @@ class Endpoint:
 
     def _query(self, call: Call) -> dict[str, Any]:
         """The parameters, where the handler has some. Raises RefusalError for one that is unknown or not valid."""
+        if self.query is None and not call.scope["query_string"]:
+            return {}
         names = self.query.__struct_fields__ if self.query else ()
         # Links to pages may have parameters that are for their scripts.
         for name in call.query_params if self.path.startswith("/v1/") else ():

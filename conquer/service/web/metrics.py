@@ -2,6 +2,7 @@
 
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, disable_created_metrics
 from prometheus_client import generate_latest as text_of
@@ -30,6 +31,8 @@ class Meters:
         self._seconds = Histogram(
             "conquer_request_seconds", "Time to reply.", ["path"], registry=registry, buckets=_BUCKETS
         )
+        # These are never removed, so they are looked up once.
+        self._count_of, self._time_of = cache(self._requests.labels), cache(self._seconds.labels)
         self._answers = Counter("conquer_answers", "Answers sent, by outcome.", _ANSWER, registry=registry)
         self._choices = Counter("conquer_choices", "Rounds decided.", ["model", "query"], registry=registry)
         registry.register(_Alarms(alarms))
@@ -37,8 +40,8 @@ class Meters:
             Gauge(name, about, registry=registry).set_function(read)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        self._requests.labels(method, path, status).inc()
-        self._seconds.labels(path).observe(seconds)
+        self._count_of(method, path, status).inc()
+        self._time_of(path).observe(seconds)
 
     def answered(self, model: str, found: Iterable[AnswerReply | RefusalError]) -> None:
         """Count answers by outcome."""
